@@ -1,7 +1,6 @@
-"""How much one person may ask of the server: what is larger is refused in words, before it costs much.
+"""Limits on the size and number of one user's requests. A request over a limit is refused with a message before it costs much.
 
-What the engine limits for its own sake (how deep a text may be nested, how long its lines may be) is named here too, so that this is the
-place to look.
+The engine's own limits (nesting depth, line length, elements, iterations) are listed here too, so that all limits are in one place.
 """
 
 from __future__ import annotations
@@ -16,12 +15,10 @@ MEBI = 1 << 20
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Texts in characters, files and messages in bytes. docs/security.md says what each is for."""
+    """Texts in characters, files and messages in bytes. docs/security.md gives the purpose of each limit."""
 
     # Texts.
-    text_characters: int = (
-        500_000  # Python's parser lets nobody in while it reads: up to 3.5 µs for a character, so up to 2 s
-    )
+    text_characters: int = 500_000  # Python's parser holds the GIL for up to 3.5 µs per character, so up to 2 s
     text_lines: int = 20_000
     line_characters: int = MAX_LINE_CHARACTERS
     nesting: int = MAX_DEPTH

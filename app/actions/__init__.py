@@ -1,1 +1,1 @@
-"""What a person can do, as intents, and the state after each: `table` has one handler for each intent. Pure functions."""
+"""The intents of a user and their handlers, pure functions to the next state; `table` maps each intent to its handler."""

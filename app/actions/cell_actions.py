@@ -1,4 +1,4 @@
-"""Edits of cells and of the history: intents, and the state after each. What they do to the text is in `document`."""
+"""Intents that edit cells and the history, with their handlers. The text edits themselves are in `document`."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ from ..state.model import State
 
 
 class InsertCell(Intent, frozen=True):
-    """An empty cell before cell `index`."""
+    """Insert an empty cell before cell `index`."""
 
     index: int
     kind: str
 
 
 class RemoveCell(Intent, frozen=True):
-    """Take cell `index` out of the notebook."""
+    """Remove cell `index` from the notebook."""
 
     index: int
 
 
 class MoveCell(Intent, frozen=True):
-    """Cell `index` becomes cell `to`."""
+    """Move cell `index` to position `to`."""
 
     index: int
     to: int
 
 
 class SwitchItem(Intent, frozen=True):
-    """Schedule line `item` counts or does not; it stays in the text."""
+    """Switch schedule line `item` on or off; it stays in the text."""
 
     item: int
     on: bool
 
 
 class RemoveItem(Intent, frozen=True):
-    """Take schedule line `item` out of the text; the later ones are made again."""
+    """Remove schedule line `item` from the text; the later lines are applied again."""
 
     item: int
 
 
 class MoveItem(Intent, frozen=True):
-    """Schedule line `item` goes before line `target`, or behind it."""
+    """Move schedule line `item` before or after line `target`."""
 
     item: int
     target: int
@@ -63,14 +63,14 @@ class MoveItem(Intent, frozen=True):
 
 
 class MoveItemInto(Intent, frozen=True):
-    """Schedule line `item` goes to the end of the cell `cell`, which may have none."""
+    """Move schedule line `item` to the end of cell `cell`, which may be empty."""
 
     item: int
     cell: int
 
 
 class Mend(Intent, frozen=True):
-    """Take what is suggested for the notebook's error: a name that is close, or the calls that make a step legal."""
+    """Apply the suggestion for the notebook's error: a similar name, or the calls that make a step legal."""
 
 
 class SkipConflicts(Intent, frozen=True):
@@ -82,13 +82,13 @@ class StopHere(Intent, frozen=True):
 
 
 class PutBack(Intent, frozen=True):
-    """Step `step` of the last notebook that was right comes back."""
+    """Restore step `step` of the last notebook without an error."""
 
     step: int
 
 
 class AddBranch(Intent, frozen=True):
-    """A branch that goes on after `steps` steps, after all of them for None."""
+    """Add a branch that continues after `steps` steps, None for all."""
 
     name: str
     steps: int | None = None
@@ -108,7 +108,7 @@ class DeleteBranch(Intent, frozen=True):
 
 
 def edited(state: State, notebook: Notebook, *, draft: bool = False) -> State:
-    """After an edit: what was there can be come back to. The picture is of the text as far as it is right.
+    """The state after an edit, with the old notebook on the undo stack. It shows the text as far as it is valid.
 
     Raises DocumentError for a text that could not be opened again.
     """
@@ -136,9 +136,9 @@ def edited(state: State, notebook: Notebook, *, draft: bool = False) -> State:
 
 
 def picture(state: State, notebook: Notebook, *, draft: bool = False) -> Notebook | None:
-    """What is shown of a notebook: the last right one where it cannot be read, or is typed half-way.
+    """The notebook to show: the last valid one if this one is unreadable, or if a draft has an error.
 
-    A step that is refused stops the picture before it, and an error of the machine leaves the machine that was there.
+    A refused step ends the visible program before it; after an error in the machine cell, the previous machine stays.
     """
     if not notebook.states or notebook.unread or (draft and notebook.error is not None):
         return state.shown
@@ -149,21 +149,22 @@ def picture(state: State, notebook: Notebook, *, draft: bool = False) -> Noteboo
 
 
 def settled(state: State) -> State:
-    """The state with a draft that was left open as an edit."""
+    """The state with an unfinished draft as an edit."""
     if state.draft_of is None or state.notebook is None:
         return state
     return edited(state, state.notebook)
 
 
 def open_notebook(state: State) -> Notebook:
-    """The notebook that is open. Raises DocumentError where none is."""
+    """The open notebook. Raises DocumentError if there is none."""
     if state.notebook is None:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
     return state.notebook
 
 
 def checked_text(text: str) -> str:
-    """A text that may be looked at. Raises DocumentError "text-too-long", and "not-text" for what no file could hold."""
+    """The text, if its size and characters are valid. Raises DocumentError "text-too-long", and "not-text" for text that no file can
+    hold."""
     most = LIMITS.text_characters
     if len(text) > most:
         raise DocumentError(
@@ -179,7 +180,7 @@ def checked_text(text: str) -> str:
 
 
 def _changed(change: Callable[[Document, Any], Document]) -> Callable[[State, Any], State]:
-    """An edit that is a function of the document."""
+    """The handler of an edit that is a function of the document."""
 
     def act(state: State, intent: Any) -> State:
         notebook = open_notebook(state)
@@ -242,7 +243,7 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
 
 
 def edit_of(message: dict[str, Any]) -> Intent | None:
-    """The edit that a message of the notebook asks for; None for other messages. Raises KeyError and ValueError as `session.intent_of`."""
+    """The edit for a message of the notebook; None for other messages. Raises KeyError and ValueError as `protocol.messages.intent_of`."""
     match message["kind"]:
         case "insert_cell":
             return InsertCell(int(message["cell"]), str(message["cell_kind"]))

@@ -1,7 +1,7 @@
-"""Exploring: the notebook's schedule with its holes as a space to search, and what a person does with what is found.
+"""Intents for searching a schedule with holes and for using the results.
 
-What is searched is a value of the state and stays what it is, whatever is done to the notebook meanwhile; what was found of it is in the
-store, where `searches` puts it.
+A search request is a value of the state and does not change with later edits of the notebook. Its results are in the store, where
+`jobs.exploration` puts them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 
 
 class Explore(Intent, frozen=True):
-    """Search the schedule of the notebook that is shown. `objectives` are figures that are to be small ("cycles", "energy", "traffic",
-    "peak", "peak SCOPE"), `budgets` the most that a figure may be; all points are tried where there are few, else `trials` of them.
-    After `seconds` it ends with what was found (0: it takes what it takes)."""
+    """Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak
+    SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds`
+    the search ends with its results so far (0: no limit)."""
 
     objectives: tuple[str, ...] = ("cycles", "peak")
     budgets: dict[str, float] = msgspec.field(default_factory=dict)
@@ -44,21 +44,21 @@ class Explore(Intent, frozen=True):
 
 
 class StopExploring(Intent, frozen=True):
-    """End the search; what was found stays, and it can be gone on with."""
+    """Stop the search; its results stay, and it can be resumed."""
 
 
 class GoOnExploring(Intent, frozen=True):
-    """Go on with a search that was stopped."""
+    """Resume a stopped search."""
 
 
 class LookAtTrial(Intent, frozen=True):
-    """Look at one of the candidates, by its number: what it chooses, what it costs and why. None is the best."""
+    """Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best."""
 
     trial: int | None
 
 
 class OpenPoint(Intent, frozen=True):
-    """A candidate as a branch of the notebook, beside the schedule that was there. `point` as the trial has it."""
+    """Open a candidate as a branch of the notebook, beside the schedule that was there. `point` is that of its trial."""
 
     point: tuple[int, ...]
     name: str = ""
@@ -66,15 +66,15 @@ class OpenPoint(Intent, frozen=True):
 
 
 class SetDefault(Intent, frozen=True):
-    """Another value for the hole on schedule line `step`, where nobody searches: the one at `position` comes first."""
+    """Set the default of the hole on schedule line `step`, its value outside a search: the one at `position` becomes the first."""
 
     step: int
     position: int
 
 
 class AutoSpace(Intent, frozen=True):
-    """A schedule with holes that follows from program and machine: tiles, orders, copies and their places. It is a branch where there is a
-    schedule already."""
+    """Derive a schedule with holes from program and machine: tiles, orders, copies and their places. It becomes a branch if a schedule
+    exists already."""
 
 
 def _explore(state: State, intent: Explore) -> State:
@@ -105,7 +105,7 @@ def _explore(state: State, intent: Explore) -> State:
 
 
 def machine_of(notebook: Notebook) -> Machine:
-    """The machine that a notebook's candidates are tried on."""
+    """The machine for a notebook's candidates."""
     return notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
@@ -145,7 +145,7 @@ def _open_point(state: State, intent: OpenPoint) -> State:
 
 
 def with_searched(document: Document, searched: Document) -> Document | None:
-    """The document on the branch whose schedule is that of `searched`, the current one if it can be; None where none is."""
+    """The document on the branch with the schedule of `searched`, preferably the current one; None if no branch has it."""
     wanted = schedule_text(searched)
     if schedule_text(document) == wanted:
         return document
@@ -156,18 +156,18 @@ def with_searched(document: Document, searched: Document) -> Document | None:
 
 
 def schedule_text(document: Document) -> str:
-    """The lines of the schedule, without what stands between its cells."""
+    """The lines of the schedule, without the text between its cells."""
     return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
 
 
 def choices_text(sought: SearchRequest, point: Point) -> str:
-    """What a candidate chooses, short enough for a name: "tile m 64, order mo no ko"."""
+    """The choices of a candidate, short enough for a name: "tile m 64, order mo no ko"."""
     chosen = sought.space.texts_at(point)
     return ", ".join(f"{name} {' '.join(_UNPLAIN.sub(' ', text).split())}" for name, text in chosen.items())
 
 
 def free_name(document: Document, text: str) -> str:
-    """A name for a branch, as `text` as far as there is room, that no branch has."""
+    """An unused branch name: `text`, shortened to the limit and numbered if necessary."""
     taken = {branch.name for branch in branches(document)} or {current_branch(document)}
     name = text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 2].rstrip(' ,')} …"
     number = 1
@@ -199,11 +199,11 @@ EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
 }
 
 QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
-"""Those that change nothing of the notebook."""
+"""Intents that leave the notebook unchanged."""
 
 
 def exploring_of(message: dict[str, Any]) -> Intent | None:
-    """The intent that a message of the Explore pane, or a chip of a hole, stands for; None for other messages."""
+    """The intent for a message of the Explore pane or of a hole's chip; None for other messages."""
     match message["kind"]:
         case "explore":
             budgets = {str(name): float(most) for name, most in message["budgets"].items()}

@@ -1,4 +1,4 @@
-"""Lints of a notebook for the command line: all that can be mended mended, and what is found as text."""
+"""Lint of a notebook for the command line: automatic fixes, and findings as text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ...engine.schedule import Schedule
 from ..document import Notebook, apply_lint
 
 MAX_ROUNDS = 50
-"""Findings that are mended one after the other."""
+"""The limit on findings that are fixed one after the other."""
 
 LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]*\w)")
-"""Numbers in messages that are easier to read in groups; parts of names are none."""
+"""Numbers in messages that are easier to read in groups of digits; digits in names do not match."""
 
 SIGNS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 class Mended(msgspec.Struct, frozen=True, eq=False):
-    """A finding that is no more, and the calls that ended it."""
+    """A fixed finding, and the fix."""
 
     finding: LintFinding
     fix: Fix
@@ -43,14 +43,15 @@ class Mended(msgspec.Struct, frozen=True, eq=False):
 def findings_of(
     schedule: Schedule, machine: Machine, sizes: Mapping[str, int], max_accesses: int
 ) -> tuple[LintFinding, ...]:
-    """What is to be said of a schedule as it is."""
+    """The lint findings of a schedule."""
     return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
 
 
 def mended(
     notebook: Notebook, machine: Machine, sizes: Mapping[str, int], max_accesses: int
 ) -> tuple[Notebook, tuple[Mended, ...], tuple[LintFinding, ...]]:
-    """The notebook after the best fix of each error and warning that has one, the worst first; what was mended, and what is left."""
+    """The notebook after the best fix of each error and warning that has one, the worst first; the fixed findings, and the findings that
+    remain."""
     done: list[Mended] = []
     while True:
         assert notebook.schedule is not None
@@ -63,7 +64,7 @@ def mended(
 
 
 def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[Notebook, Mended]]:
-    """The notebook after each of the fixes that its lines go with, those of the worst finding first."""
+    """Yield the notebook after each fix that applies, those of the worst finding first."""
     for finding in filter(is_serious, found):
         for fix in finding.fixes:
             with suppress(TilewrightError):
@@ -71,12 +72,12 @@ def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[
 
 
 def is_serious(finding: LintFinding) -> bool:
-    """Whether it is more than to know."""
+    """Whether the finding is more than informational."""
     return finding.severity != "info"
 
 
 def lint_text(found: Sequence[LintFinding], machine: str) -> str:
-    """All findings, for people."""
+    """All findings as text."""
     if not found:
         return f"no findings on {machine}"
     blocks = ["\n".join(_lines(finding)) for finding in found]
@@ -84,7 +85,7 @@ def lint_text(found: Sequence[LintFinding], machine: str) -> str:
 
 
 def mended_text(done: Sequence[Mended]) -> str:
-    """What was mended, with its calls."""
+    """The fixed findings as text, with their calls."""
     lines: list[str] = []
     for mend in done:
         lines.append(f"mended   {mend.finding.code}: {_gain(mend.fix)}")
@@ -93,7 +94,7 @@ def mended_text(done: Sequence[Mended]) -> str:
 
 
 def fix_lines(fix: Fix) -> Iterator[str]:
-    """What is to be written, a line each."""
+    """The lines of a fix to write."""
     if fix.replaces:
         yield f"{'in place of' if fix.calls else 'without'} {fix.replaces}"
     yield from fix.calls
@@ -119,7 +120,7 @@ def _lines(finding: LintFinding) -> Iterator[str]:
 
 
 def _gain(fix: Fix) -> str:
-    """What a fix changes: "322,872 → 203,064 cycles (-37 %), local.vtcm[0] 65,536 → 32,768 bytes"."""
+    """The effect of a fix: "322,872 → 203,064 cycles (-37 %), local.vtcm[0] 65,536 → 32,768 bytes"."""
     if fix.cycles_before is None:
         said = [f"{fix.cycles:,} cycles"]
     elif fix.cycles == fix.cycles_before:

@@ -1,4 +1,4 @@
-"""What is done to the machine: another one is named, a figure of it turned, or turned back. Intents, and the state after each."""
+"""Intents that change the machine, with their handlers: name another machine, set or reset a parameter."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class PickMachine(Intent, frozen=True):
 
 
 class TurnKnob(Intent, frozen=True):
-    """Another figure for the machine, by its path; written into the machine cell."""
+    """Set a parameter of the machine, by its path; the value is written into the machine cell."""
 
     path: str
     value: int | float | bool | str
 
 
 class ResetKnob(Intent, frozen=True):
-    """The figure of the machine file again; all of them without a path."""
+    """Reset a parameter to the value of the machine file; without a path, all of them."""
 
     path: str | None = None
 
@@ -52,7 +52,7 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
 def _turn_knob(state: State, intent: TurnKnob) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    machine.replace(intent.path, intent.value)  # refuses what no machine file could have either
+    machine.replace(intent.path, intent.value)  # raises an error for values that no machine file may have
     if machine.figure(intent.path) == intent.value:
         return replace(state, notice=None)
     base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
@@ -65,7 +65,7 @@ def _reset_knob(state: State, intent: ResetKnob) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     if intent.path is not None:
-        machine.figure(intent.path)  # refuses what is none
+        machine.figure(intent.path)  # raises an error for an unknown path
     return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
 
 

@@ -1,4 +1,4 @@
-"""A text opened: a notebook as it is, a program or a post as a notebook made of it."""
+"""Opening a text: a notebook as it is, a program or a post converted to a notebook."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .cell_actions import checked_text, edited
 
 
 class OpenText(Intent, frozen=True):
-    """Show a notebook or a TVMScript program. `title` is what it is called where it has no heading; `read` is what the text was found to
-    mean, where somebody had read it before. `address` is the page's then; a text without one becomes a draft."""
+    """Show a notebook or a TVMScript program. `title` names it if it has no heading; `read` is its evaluated notebook, if available.
+    `address` becomes the page's address; a text without one becomes a draft."""
 
     text: str
     title: str = ""
@@ -26,7 +26,7 @@ class OpenText(Intent, frozen=True):
 
 
 class OpenNotebook(Intent, frozen=True, eq=False):
-    """Show a notebook that was made elsewhere. One with the open notebook's schedule, gone further or back, is an edit of it."""
+    """Show a notebook from elsewhere. If it has the schedule of the open notebook, with more or fewer steps, it is an edit of it."""
 
     notebook: Notebook
     title: str = ""
@@ -42,13 +42,13 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
 
 
 def opened(state: State, intent: OpenText) -> State:
-    """The state of a page that has just opened the text. Raises TilewrightError where there is no program in it."""
+    """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
     made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE)
     document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
         path = intent.path and path_beside(
             intent.path
-        )  # a program stays what it is: the notebook of it has a file of its own
+        )  # the program's file stays unchanged: its notebook has a separate file
         document = read_document(as_notebook(intent.text), path)
     known = intent.read is not None and intent.read.document.text == document.text
     notebook = intent.read if known and intent.read is not None else evaluate(document)
@@ -67,14 +67,14 @@ def opened(state: State, intent: OpenText) -> State:
 
 
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:
-    """A notebook as if it were opened, and its title: the given one, else what it says itself. Raises what opening it says."""
+    """The title and notebook of a text as if it were opened; without `title`, the notebook's title. Raises the errors of `opened`."""
     state = opened(State(), OpenText(text, title))
     assert state.notebook is not None
     return title or state.title, state.notebook
 
 
 def notes_of(made: Converted) -> tuple[Note, ...]:
-    """What is said of the text that a notebook was made of; the line that its schedule stops at is one of them."""
+    """The notes on a converted text, including the line at which its schedule stops."""
     stopped = made.stopped
     if stopped is None or stopped.refusal.place is None:
         return made.notes
@@ -84,7 +84,7 @@ def notes_of(made: Converted) -> tuple[Note, ...]:
 
 
 def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
-    """Cells around a plain TVMScript program. Raises ParseError with the program's own lines."""
+    """A plain TVMScript program as the cells of a notebook. Raises ParseError with the program's line numbers."""
     program = parse(text).program
     name = program.name if isinstance(program, PrimFunc) else _module_name(text)
     return (

@@ -1,4 +1,4 @@
-"""A page's state in another file, or with the file's text as others made it."""
+"""The state of a page moved to another file, or to the file's text after changes by others."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .cell_actions import open_notebook, picture, settled
 
 
 def saved_as(state: State, path: Path) -> State:
-    """The notebook with its undo, to go on in another file."""
+    """The state for continuing in another file, with its undo stack."""
     return replace(located(settled(state), path), file=None, notice=None)
 
 
 def located(state: State, path: Path) -> State:
-    """The state with its notebook, and those that undo and redo lead to, at another path."""
+    """The state with its notebook and its undo and redo stacks at another path."""
     notebook = at_path(open_notebook(state), path)
     shown = notebook if state.shown is state.notebook else state.shown and at_path(state.shown, path)
     past, future = (tuple(at_path(n, path) for n in line) for line in (state.past, state.future))
@@ -27,7 +27,7 @@ def located(state: State, path: Path) -> State:
 
 
 def followed(state: State, line: Line) -> State:
-    """The state with the file as others made it."""
+    """The state with the file's text after changes by others."""
     notebook, mine = line.notebook, state.notebook
     if notebook.is_unread and mine is not None and mine.document.text == notebook.document.text:
         notebook = mine
@@ -42,7 +42,7 @@ def followed(state: State, line: Line) -> State:
 
 
 def at_path(notebook: Notebook, path: Path) -> Notebook:
-    """The notebook, at another path."""
+    """The notebook at another path."""
     return replace(notebook, document=replace(notebook.document, path=str(path)))
 
 

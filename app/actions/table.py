@@ -1,6 +1,6 @@
-"""Intents: what a person can do on the page, and the state after it. Pure: nothing here knows of a screen or a server.
+"""The intents of a user on the page, and the handler of each. Pure: this module depends on no screen or server.
 
-A drag, a menu and an edit all end in the document's text; the program follows from evaluating it.
+A drag, a menu and an edit all change the document's text; the program follows from its evaluation.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .text_edits import TYPING
 
 
 class ShowGallery(Intent, frozen=True):
-    """Back to the start screen."""
+    """Return to the start screen."""
 
 
 class Call(Intent, frozen=True, eq=False):
-    """A schedule call with handles of the picture: a loop is its Var, a block its name.
+    """A schedule call with handles of the visible program: a loop is its Var, a block its name.
 
-    `made` is the notebook after it where that was worked out before, for a prediction.
+    `made` is the precomputed notebook after the call, from a prediction.
     """
 
     method: str
@@ -57,15 +57,15 @@ class Calls(Intent, frozen=True, eq=False):
 
 
 class Rename(Intent, frozen=True, eq=False):
-    """Another name for a loop or a block, wherever the notebook's text says it."""
+    """Rename a loop or a block wherever it occurs in the notebook's text."""
 
     handle: Any
     name: str
 
 
 class ApplyFix(Intent, frozen=True, eq=False):
-    """Add the calls that a finding proposes, as texts: all of them or none. `replaces` is the text of the call that they are made in place
-    of; `fix` the same with handles of the picture, where the lints found it."""
+    """Add the calls of a finding's fix, as texts: all of them or none. `replaces` is the text of the call that they replace; `fix` is the
+    same fix with handles of the visible program, if the lints found it."""
 
     calls: tuple[str, ...]
     replaces: str = ""
@@ -73,23 +73,23 @@ class ApplyFix(Intent, frozen=True, eq=False):
 
 
 class Repair(Intent, frozen=True, eq=False):
-    """A call that is refused as things stand, after the calls that make it legal: all of them or none."""
+    """Add a refused call after the calls that make it legal: all of them or none."""
 
     call: Call
 
 
 class ViewStep(Intent, frozen=True):
-    """Look at the moment after `count` schedule lines; None is now."""
+    """Show the program after `count` schedule lines; None is now."""
 
     count: int | None
 
 
 class Undo(Intent, frozen=True):
-    """Back to the document before."""
+    """Return to the previous document."""
 
 
 class Redo(Intent, frozen=True):
-    """Forward to the document that was undone."""
+    """Restore the document that was undone."""
 
 
 class Select(Intent, frozen=True):
@@ -100,14 +100,14 @@ class Select(Intent, frozen=True):
 
 
 class Blame(Intent, frozen=True):
-    """Look at what an engine waits for; `row` is that of the block that has it in hand."""
+    """Select a stall of an engine; `row` is that of the block that holds the awaited resource."""
 
     wait: Blamed
     row: str = ""
 
 
 class LookAt(Intent, frozen=True):
-    """Look at another part of the chosen buffer, or follow another access to it, or type at an index map."""
+    """Show another part of the chosen buffer, follow another access to it, or type an index map."""
 
     look: Look
 
@@ -119,30 +119,30 @@ class SetTheme(Intent, frozen=True):
 
 
 class ShowPane(Intent, frozen=True):
-    """Show another of the panes beside the timeline; what the machine's figures would gain is worked out while it is looked at."""
+    """Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open."""
 
     pane: Pane
 
 
 class Dismiss(Intent, frozen=True):
-    """Take the notice away."""
+    """Remove the notice."""
 
 
 class Saved(Intent, frozen=True):
-    """The file has this text now."""
+    """Record that the file has this text."""
 
     text: str
 
 
 class Say(Intent, frozen=True, eq=False):
-    """Show a refusal that came from outside of the actions."""
+    """Show a refusal from outside the actions."""
 
     refusal: Refusal
     where: Literal["tree", "page"] = "page"
 
 
 def act(state: State, intent: Intent) -> State:
-    """The state after `intent`. What cannot be done leaves everything as it was, with a notice; no TilewrightError escapes."""
+    """The state after `intent`. A refused intent leaves everything unchanged, with a notice; no TilewrightError escapes."""
     try:
         return _ACTIONS[type(intent)](settled(state) if type(intent) in _SETTLING else state, intent)
     except TilewrightError as error:
@@ -153,12 +153,12 @@ def act(state: State, intent: Intent) -> State:
 
 
 def is_quick(intent: Intent) -> bool:
-    """Whether the state after it is there at once: nothing has to be read or tried for it."""
+    """Whether the state after the intent is immediate: it requires no evaluation and no trial."""
     return isinstance(intent, _QUICK) or (isinstance(intent, Call | Calls) and intent.made is not None)
 
 
 def notice_of(refusal: Refusal) -> Notice:
-    """A refusal in words for the page."""
+    """A refusal as a notice for the page."""
     place = refusal.place
     return Notice(
         code=refusal.code,
@@ -171,7 +171,7 @@ def notice_of(refusal: Refusal) -> Notice:
 
 
 def _sendable(text: str) -> str:
-    """Half of a surrogate pair, which a message may have brought, is in no text that travels."""
+    """The text without lone surrogates, which a message may contain but UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -207,7 +207,7 @@ def _apply_fix(state: State, intent: ApplyFix) -> State:
 
 
 def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
-    """The calls that make a refused one legal; none where it is legal, or where nothing is known to help."""
+    """The calls that make a refused one legal; empty if it is legal, or if no repair is known."""
     if state.moment is None or state.looks_back:
         return ()
     try:
@@ -227,7 +227,7 @@ def _repair(state: State, intent: Repair) -> State:
 
 
 def _latest(state: State) -> Notebook:
-    """The notebook to add a call to: the picture must be of its last line, so that the handles are its own."""
+    """The notebook to add a call to. The visible program must be of its last line, so that the handles are valid in it."""
     notebook = open_notebook(state)
     if state.looks_back:
         raise DocumentError(
@@ -332,7 +332,7 @@ _LEAVES_DRAFT = (
     *EXPLORED,
 )
 _SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
-"""Intents that end a draft which was left open: what was typed is an edit of its own then."""
+"""Intents that end an unfinished draft: the typed text becomes a separate edit."""
 
 _QUICK = (
     OpenNotebook,
@@ -352,4 +352,4 @@ _QUICK = (
 )
 
 INTENTS = tuple(_ACTIONS)
-"""All that can be wanted."""
+"""All intents."""

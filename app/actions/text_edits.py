@@ -1,7 +1,7 @@
-"""What is typed: intents, and the state after each.
+"""Intents for typed text, with their handlers.
 
-While a text is being typed it is a draft: evaluated at each pause, shown where it is right, and one step for undo when it is done. Where it
-takes long to read and nobody wants to wait for that, the text stays all the same, and the picture is the one before.
+Unfinished text is a draft: it is evaluated at each pause, shown if it is valid, and becomes one undo step at its end. If the user stops a
+slow evaluation, the text stays and the previous program remains visible.
 """
 
 from __future__ import annotations
@@ -22,56 +22,56 @@ from .opening import notes_of
 
 
 class DraftCell(Intent, frozen=True):
-    """The text below the marker of cell `index` as far as it is typed; in a markdown cell its words."""
+    """The unfinished text below the marker of cell `index`; in a markdown cell its words."""
 
     index: int
     text: str
 
 
 class DraftItem(Intent, frozen=True):
-    """Schedule line `item` as far as it is typed."""
+    """The unfinished text of schedule line `item`."""
 
     item: int
     text: str
 
 
 class DropDraft(Intent, frozen=True):
-    """What was typed is not wanted."""
+    """Discard the draft."""
 
 
 class EditCell(Intent, frozen=True):
-    """The text below the marker of cell `index`."""
+    """Set the text below the marker of cell `index`."""
 
     index: int
     body: str
 
 
 class EditProse(Intent, frozen=True):
-    """The words of markdown cell `index`."""
+    """Set the words of markdown cell `index`."""
 
     index: int
     text: str
 
 
 class EditItem(Intent, frozen=True):
-    """Schedule line `item` (steps and those that are off count) is `text`; the later ones are made again."""
+    """Set schedule line `item` (an index over steps and disabled lines) to `text`; the later lines are applied again."""
 
     item: int
     text: str
 
 
 class SetText(Intent, frozen=True):
-    """The whole text of the notebook: that of an earlier version, or what a program made of it."""
+    """Set the whole text of the notebook: an earlier version, or text from an API client."""
 
     text: str
 
 
 class Read(Intent, frozen=True):
-    """Read the notebook's text: it came from elsewhere, or a person had not wanted to wait for it."""
+    """Evaluate the notebook's text: it came from elsewhere, or the user had stopped its evaluation."""
 
 
 class KeepTyped(Intent, frozen=True):
-    """The text of what was `typed` stays, though nobody wants to wait until it is read."""
+    """Keep the typed text without its evaluation, which the user has stopped."""
 
     typed: DraftCell | DraftItem | EditCell | EditProse | EditItem | Read
 
@@ -81,18 +81,18 @@ TEXTS = (*DRAFTS, EditCell, EditProse, EditItem, Read)
 
 
 def draft_base(state: State) -> Notebook:
-    """What a draft is a draft of."""
+    """The notebook before the draft."""
     return state.draft_of or open_notebook(state)
 
 
 def _last_read(state: State) -> Notebook | None:
-    """What the reading of another text goes on from."""
+    """The evaluated notebook from which the next evaluation starts."""
     base = draft_base(state)
     return base if base.evaluated else state.shown
 
 
 def _text_of(base: Document, intent: Intent) -> Document:
-    """The document with a text in its place."""
+    """The document with the intent's text in its place."""
     match intent:
         case DraftItem() | EditItem():
             return replace_item(base, intent.item, checked_text(intent.text))
@@ -160,7 +160,7 @@ TYPING: dict[type[Intent], Callable[[State, Any], State]] = {
     KeepTyped: _keep,
     Read: _read,
 }
-"""These go on with a draft, or end it themselves."""
+"""Handlers that continue a draft, or end it themselves."""
 
 
 __all__ = [

@@ -1,9 +1,9 @@
-"""`tilewright …`: the notebook without a browser, and the browser from the shell.
+"""The command line `tilewright …`: the notebook without a browser, and the server for the browser.
 
-Exit codes: 0 when all went well; 1 when the schedule is refused, by a primitive or by the machine, or does not compute what its program
-did, or `lint` has an error or a warning to tell, or `check` finds a budget exceeded, or `diff` two programs that differ; 2 when the input
-is not fit to be worked on; 130, 143 or 129 when stopped by SIGINT (Ctrl-C), SIGTERM or SIGHUP. Errors go to standard error; with
-`--json` as `{"error": {code, message, found, expected, fix, place}}` to standard output too.
+Exit codes: 0 for success; 1 if a primitive or the machine refuses the schedule, the schedule changes the program's result, `lint` reports
+an error or a warning, `check` finds a budget exceeded, or `diff` finds a difference; 2 for invalid input; 130, 143 or 129 when stopped by
+SIGINT (Ctrl-C), SIGTERM or SIGHUP. Errors are printed to standard error; with `--json` also to standard output, as
+`{"error": {code, message, found, expected, fix, place}}`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .usage import NOTES, Parser, read
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         with interruptible():
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    """The exit code, after errors of the input are printed. Raises OSError where standard output cannot be written."""
+    """Run a command, print errors of its input, and return the exit code. Raises OSError if standard output cannot be written."""
     parser, arguments = command_line(), argparse.Namespace(json="--json" in words)
     if not words:
         parser.print_help(sys.stderr)
@@ -70,7 +70,7 @@ def _run(words: Sequence[str]) -> int:
     except MemoryError:
         return _failed(arguments, TilewrightError(Refusal("too-large", "there is no memory left")), BAD_INPUT)
     except Exception as fault:
-        if exit_code(fault) is not None:  # of a signal that came meanwhile
+        if exit_code(fault) is not None:  # raised by a signal during the command
             raise
         return _failed(arguments, TilewrightError(internal_error(fault, "the command")), BAD_INPUT)
     except SystemExit:  # --help and --version
@@ -79,18 +79,18 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _output_failed(error: OSError) -> int:
-    """The exit code where standard output is closed or its disk is full."""
-    with suppress(OSError):  # no file descriptor: standard output is an object of a test
-        # Python's own flush at exit must not try again.
+    """The exit code if standard output is closed or its disk is full."""
+    with suppress(OSError):  # no file descriptor: a test replaced standard output
+        # Python flushes standard output at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
-        return EXIT_OK  # `tilewright … | head`: the reader has all that it wants
+        return EXIT_OK  # `tilewright … | head`: the reader has enough
     print(f"tilewright: {error}", file=sys.stderr)
     return BAD_INPUT
 
 
 def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) -> int:
-    """Say what is wrong, to people on standard error; a script that asked for JSON gets `{"error": …}` of it besides."""
+    """Print an error on standard error; with --json also print it as `{"error": …}` on standard output."""
     print(f"tilewright: {error}", file=sys.stderr)
     if getattr(arguments, "json", False):
         print(json.dumps({"error": error.refusal.to_json()}, indent=2), flush=True)
@@ -98,7 +98,7 @@ def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) ->
 
 
 def command_line() -> Parser:
-    """All commands with what they take."""
+    """The parser with all commands and their arguments."""
     parser = Parser(
         prog="tilewright",
         description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",

@@ -1,4 +1,4 @@
-"""`tilewright import` and `tilewright new`: code as people have it as a notebook, and notebooks to begin with."""
+"""`tilewright import` and `tilewright new`: convert existing code to a notebook, and create notebooks from templates."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def _brought(arguments: Namespace) -> tuple[Document, list[str]]:
 
 
 def _is_trace(text: str) -> bool:
-    """JSON of a trace is a list; no program begins with one."""
+    """Whether the text is a trace: its JSON is a list, and no program begins with one."""
     return text.lstrip("\ufeff \t\r\n").startswith("[")
 
 
 def _as_cells(found: Document, sizes: Mapping[str, int]) -> Converted:
-    """A notebook of any text that has a program in it."""
+    """Convert any text that contains a program to a notebook."""
     made = whole(lambda: converted(found, DEFAULT_MACHINE, sizes))
     if any(cell.kind != "preamble" for cell in made.document.cells):
         return made
@@ -114,7 +114,7 @@ def _as_cells(found: Document, sizes: Mapping[str, int]) -> Converted:
 
 
 def _runnable(text: str, program: IRModule | PrimFunc) -> str:
-    """TVMScript that Python runs without TVM: the text with our names imported; printed anew where it has another form."""
+    """TVMScript that Python runs without TVM: the text with imports from Tilewright; a text in another form is reprinted."""
     decorators = list(_DECORATOR.finditer(text))
     if not decorators or any(found["what"] is None for found in decorators):
         return workload_text(program)
@@ -126,7 +126,7 @@ def _runnable(text: str, program: IRModule | PrimFunc) -> str:
 
 
 def _of_trace(text: str, arguments: Namespace) -> Document:
-    """The calls of a trace on the program that it was made of."""
+    """Apply the calls of a trace to its original program."""
     if arguments.program is None:
         raise DocumentError(
             Refusal(
@@ -145,7 +145,7 @@ def _of_trace(text: str, arguments: Namespace) -> Document:
 
 
 def _program_in(document: Document, path: str) -> IRModule | PrimFunc:
-    """The program of a notebook, of a plain file, or of a file with schedule code under it, which is passed over."""
+    """The program of a notebook, of a plain file, or of a file with schedule code, which is ignored."""
     if any(cell.kind != "preamble" for cell in document.cells):
         notebook = evaluate(document)
         if notebook.program is None:
@@ -159,7 +159,7 @@ def _program_in(document: Document, path: str) -> IRModule | PrimFunc:
 def _on_machine(document: Document, machine: str | None) -> Document:
     if machine is None:
         return document
-    load_machine(machine)  # refuses what is none
+    load_machine(machine)  # raises for an unknown machine
     return with_machine(document, machine)
 
 
@@ -167,7 +167,7 @@ def _on_machine(document: Document, machine: str | None) -> Document:
 
 
 def templates() -> dict[str, str]:
-    """Name -> text of what a notebook may begin with: small programs, and the examples."""
+    """Name -> text of the templates: small programs, and the examples."""
     folder = resources.files(static) / "templates"
     found = {
         entry.name.removesuffix(".py"): entry.read_text("utf-8")
@@ -201,7 +201,7 @@ def _new(arguments: Namespace) -> int:
 
 
 def _given(arguments: Namespace, document: Document, more: Mapping[str, Any]) -> int:
-    """The notebook to its file, or to standard output. What does not hold together is said before anything is written."""
+    """Write the notebook to its file, or to standard output. Errors of the notebook are raised before anything is written."""
     notebook = evaluate(document)
     if notebook.error is not None:
         raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error

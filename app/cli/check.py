@@ -1,4 +1,4 @@
-"""`tilewright check`: what a build should stop at: a wrong result, a memory that overflows, a budget that is exceeded."""
+"""`tilewright check`: fails a build on a wrong result, a memory overflow, or an exceeded budget."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SEVERITIES = {"error": ("error",), "warning": ("error", "warning"), "info": ("er
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that is held against its limit. `found` and `limit` are numbers where it is a budget."""
+    """The result of one check. `found` and `limit` are set for budgets."""
 
     name: str
     passed: bool
@@ -51,7 +51,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A file with its checks, or with the error that kept it from them; `code` is the exit code that it asks for."""
+    """The checks of a file, or the error that prevented them; `code` is the file's exit code."""
 
     file: str
     code: int
@@ -103,7 +103,7 @@ def add_check(commands: Any) -> None:
 
 
 def size_bytes(text: str) -> int:
-    """`64KiB`, `64K` and `65536` are the same; KB, MB and GB are decimal."""
+    """Parse a size in bytes: `64KiB`, `64K` and `65536` are equal; KB, MB and GB are decimal."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size, as 64KiB")
@@ -155,7 +155,7 @@ def _check(arguments: Namespace) -> int:
 
 
 def checked(file: str, arguments: Namespace) -> Checked:
-    """Check one file. Its errors are part of the result, so that the other files are checked too."""
+    """Check one file. The result contains its errors, so that the other files are checked too."""
     try:
         return _checked(opened(file, dict(arguments.size)), file, arguments)
     except RefusedError as refused:
@@ -192,7 +192,7 @@ def _is_enough(status: str, required: str) -> bool:
 
 
 def _fits(report: Report) -> Iterator[Check]:
-    """Every memory that is used, against its capacity: one check, of those that overflow where some do."""
+    """Compare each used memory with its capacity, in one check. It lists only the memories that overflow, if there are any."""
     limited = {name: m for name, m in report.memory.items() if m.capacity_bytes and m.peak_bytes}
     over = {name: m for name, m in limited.items() if m.peak_bytes > m.capacity_bytes}
     words = [f"{name} {m.peak_bytes:,} of {m.capacity_bytes:,} bytes" for name, m in (over or limited).items()]
@@ -222,13 +222,13 @@ def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
 
 
 def _lints(found: Opened, machine: Machine, severity: str) -> list[LintFinding]:
-    """The findings of this severity and of worse ones."""
+    """The findings of this severity or a worse one."""
     findings = findings_of(found.schedule, machine, found.sizes, MAX_ACCESSES)
     return [finding for finding in findings if finding.severity in SEVERITIES[severity]]
 
 
 def _show(result: Checked, quiet: bool) -> None:
-    """The checks of a file; with --quiet those that fail."""
+    """Print the checks of a file; with --quiet only those that fail."""
     if quiet and result.code == EXIT_OK:
         return
     tell(f"{result.file}: {result.summary}" if result.summary else result.file)

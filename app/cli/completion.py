@@ -1,6 +1,6 @@
-"""`tilewright completion`: a script that completes command lines in bash, zsh and fish: commands, options, kinds, machines and files.
+"""`tilewright completion`: prints a completion script for bash, zsh and fish: commands, options, kinds, machines and files.
 
-The script is made once (by shtab) and holds all words; nothing of Tilewright is started when a key is pressed.
+shtab generates the script, which contains all words: a completion does not start Tilewright.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .usage import Parser, add_command
 
 SHELLS = ("bash", "zsh", "fish")
 FILES = {"FILE", "A", "B", "PATH", "OUT", "DB"}
-"""The arguments, by the word that help texts have for their value, that are paths."""
+"""The metavars of arguments that are paths."""
 
 
 def add_completion(commands: Any) -> None:
@@ -64,7 +64,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _words(name: str, words: Iterable[str]) -> dict[str, Any]:
-    """Completes with these words."""
+    """A completion with these words."""
     text, function = " ".join(words), f"_tilewright_{name}"
     return {
         "bash": function,
@@ -75,7 +75,7 @@ def _words(name: str, words: Iterable[str]) -> dict[str, Any]:
 
 
 def _words_or_files(name: str, words: Iterable[str], suffix: str) -> dict[str, Any]:
-    """Completes with these words, files with the suffix, and folders."""
+    """A completion with these words, files with the suffix, and folders."""
     text, function = " ".join(words), f"_tilewright_{name}_files"  # shtab: completions of a function `_file` are paths
     bash = f'compgen -W "{text}" -- "$1"\n  compgen -f -X "!*.{suffix}" -- "$1"\n  compgen -d -- "$1"'
     zsh = f'local -a words=({text})\n  compadd -a words\n  _files -g "*.{suffix}"'

@@ -1,4 +1,4 @@
-"""`tilewright diff`: two notebooks, steps or branches: where their programs differ first, both texts, and what each comes to."""
+"""`tilewright diff`: compares two notebooks, steps or branches: first difference, text diff, and metrics of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .output import takes_json, tell, tell_json, working
 from .usage import add_command
 
 LONGEST = 60
-"""Characters of a node that are shown of the first difference."""
+"""Maximum number of characters shown for a node of the first difference."""
 
 LOOKS = {"+": "green", "-": "red", "@": "cyan"}
 TRENDS = {"better": "green", "worse": "red"}
@@ -62,7 +62,7 @@ def _diff(arguments: Namespace) -> int:
 
 
 def _report(side: Opened, machine: str | None) -> Report | TilewrightError:
-    """What the machine does with it; why it cannot run it, where programs can be compared all the same."""
+    """The report of a side, or the error if the machine cannot run it; the programs are compared in both cases."""
     try:
         return simulated(side.costed, side.machine(machine))
     except RefusedError as refused:
@@ -72,7 +72,7 @@ def _report(side: Opened, machine: str | None) -> Report | TilewrightError:
 
 
 def _said(value: object) -> str:
-    """A node in a few words: an expression as its text, another one by its kind."""
+    """A short description of a node: the text of an expression, the type of any other node."""
     if value is None:
         return "nothing"
     if isinstance(value, Expr):
@@ -124,7 +124,7 @@ def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: l
 
 
 def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[Text]:
-    """The table of both reports, in columns."""
+    """The comparison table of both reports, in columns."""
     table = difference_table(a, b)
     rows = [
         (line["label"], line["a"], line["b"], line["change"], line["trend"])

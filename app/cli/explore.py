@@ -1,4 +1,4 @@
-"""`tilewright explore`: a schedule with holes searched on a machine, the best verified and written back as a branch."""
+"""`tilewright explore`: searches a schedule with holes on a machine, verifies the best candidates, and can write the best as a branch."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _space(notebook: Notebook) -> Space:
 
 @contextmanager
 def _watched(arguments: Namespace, settings: Settings) -> Iterator[Any]:
-    """Who is told of each trial: a line on a terminal's standard error that changes."""
+    """The callback for each trial: it updates a progress line on a terminal's standard error."""
     with timed("searching"):
         if not shows_progress(arguments):
             yield None
@@ -200,7 +200,7 @@ def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
 
 
 def _why_not(study: Study) -> Iterator[str]:
-    """The reasons, the most frequent first."""
+    """The reasons of infeasible trials, the most frequent first."""
     found: dict[str, tuple[int, str]] = {}
     for trial in study.trials:
         count, first = found.get(trial.outcome.code, (0, trial.outcome.message))

@@ -1,4 +1,4 @@
-"""`tilewright export`: a schedule as code for other systems, as pictures, as a replay, as a link."""
+"""`tilewright export`: writes a schedule as code for other systems, a picture, a replay or a link."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINK = "link"
 ADDRESS = "http://127.0.0.1:5006/"
 
 DRAWN = ("replay", "tree-svg", "tree-png", "timeline-svg", "timeline-png", "trace")
-"""What the report is needed for, or is in."""
+"""The kinds that need or contain the report."""
 
 
 def add_export(commands: Any) -> None:
@@ -103,11 +103,11 @@ def _export(arguments: Namespace) -> int:
 
 
 def _made(arguments: Namespace, found: Opened) -> str | bytes:
-    """The file's content. What a program has no form for is refused, not bad input."""
+    """The file's content. Raises RefusedError if the program has no such form."""
     store = Store()
     state = found.state_on(arguments.machine)
     if arguments.to in DRAWN:
-        # Once, and with the patience of a command line.
+        # Simulated once, with the larger limit on accesses of the command line.
         costed, machine = store.costed(state, found.schedule), store.machine(state)
         if not isinstance(machine, TilewrightError):
             store.reported(costed, machine, simulated(costed, machine))

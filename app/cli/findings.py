@@ -1,4 +1,4 @@
-"""Findings of `tilewright check` with file and line, as GitHub workflow commands and as SARIF 2.1.0."""
+"""Findings of `tilewright check` with file and line: GitHub workflow commands and SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GITHUB_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a file. `rule` is a key of RULES or the code of a refusal; lines and columns count from 1."""
+    """One problem of a file. `rule` is a key of RULES or the code of a refusal; lines and columns count from 1."""
 
     rule: str
     level: Level
@@ -48,13 +48,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def of_refusal(refusal: Refusal, file: str) -> Finding:
-    """An error, at its place if it has one."""
+    """The finding of an error, at its place if it has one."""
     place = refusal.place or Place(1, 1, 1, 1)
     return Finding(refusal.code, "error", refusal.message, file, place.line, place.column)
 
 
 def of_check(name: str, detail: str, file: str, line: int) -> Finding:
-    """A check that failed: "peak local.vtcm" is of the rule "peak"."""
+    """The finding of a failed check: "peak local.vtcm" belongs to the rule "peak"."""
     return Finding(name.partition(" ")[0], "error", f"{FAILED.get(name, f'{name} over budget')}: {detail}", file, line)
 
 
@@ -72,7 +72,8 @@ def schedule_line(notebook: Notebook) -> int:
 
 
 def line_of(found: LintFinding, notebook: Notebook, count: int | None) -> int:
-    """The last of the first `count` schedule lines (None: all) that made a block or loop of the finding; else the schedule's first line."""
+    """The last of the first `count` schedule lines (None: all) that created a block or loop of the finding; else the schedule's first
+    line."""
     if notebook.schedule is None:
         return 1
     trace, end = notebook.schedule.trace.steps, None
@@ -90,7 +91,7 @@ def line_of(found: LintFinding, notebook: Notebook, count: int | None) -> int:
 
 
 def github_commands(found: Iterable[Finding]) -> str:
-    """A workflow command a finding, which GitHub shows at its line of the file."""
+    """One workflow command per finding, which GitHub shows at the file's line."""
     return "".join(
         f"::{GITHUB_COMMANDS[finding.level]} file={_property(finding.file)},line={finding.line},col={finding.column},"
         f"title={_property(f'tilewright: {finding.rule}')}::{_data(finding.message)}\n"
@@ -140,6 +141,6 @@ def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """A relative reference for a relative path: code scanners look for it in the repository."""
+    """A relative reference for a relative path, which code scanners resolve in the repository."""
     path = Path(file)
     return path.as_uri() if path.is_absolute() else quote(str(PurePosixPath(path)))

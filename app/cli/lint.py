@@ -1,4 +1,4 @@
-"""`tilewright lint`: what is wrong or wasteful in a schedule, and the calls that mend it."""
+"""`tilewright lint`: reports errors and inefficiencies of a schedule, with the calls that fix them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class _StandardError(logging.Handler):
 
 
 def takes_verbosity(parser: ArgumentParser) -> None:
-    """The options that every command has."""
+    """Add the verbosity options of every command."""
     levels = parser.add_mutually_exclusive_group()
     levels.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     levels.add_argument(
@@ -34,7 +34,7 @@ def takes_verbosity(parser: ArgumentParser) -> None:
 
 @contextmanager
 def logging_to_stderr(arguments: Namespace) -> Iterator[None]:
-    """Within this context the log goes to standard error at the level of `--quiet` and `--verbose`."""
+    """Log to standard error during the context, at the level set by `--quiet` and `--verbose`."""
     handler, level, propagates = _StandardError(), log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.ERROR if arguments.quiet else logging.DEBUG if arguments.verbose else logging.INFO)

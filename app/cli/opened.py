@@ -1,7 +1,7 @@
-"""A notebook file as the commands need it: its schedule applied, with the sizes and the machine that it is to be run with.
+"""The input of commands: a notebook with its schedule applied, its sizes and its machine.
 
-What is read is said in one way by all commands: a path, `-` for standard input, or a link that carries a notebook. `FILE@3` is the schedule
-after three of its lines, `FILE@start` the program before it, `FILE@NAME` a branch.
+All commands share one syntax: a path, `-` for standard input, or a link that contains a notebook. `FILE@3` is the schedule after three of
+its lines, `FILE@start` the program before it, `FILE@NAME` a branch.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ EXIT_OK, REFUSED, BAD_INPUT = 0, 1, 2
 STANDARD_INPUT = "-"
 
 MOST_NAMES = 10_000
-"""So many files of a folder are looked at for one that may be meant."""
+"""Maximum number of files in a folder that are searched for a similar name."""
 
 MAX_ACCESSES = 1 << 23
-"""Accesses of caches that are gone through: some seconds. The page, which must not wait, has fewer."""
+"""Maximum number of simulated cache accesses: some seconds. The page, which must stay responsive, has a lower limit."""
 
 
 class RefusedError(Exception):
-    """The schedule cannot be had, or not run on the machine; the cause says why."""
+    """The schedule is refused, or the machine cannot run it; `cause` has the reason."""
 
     def __init__(self, cause: TilewrightError) -> None:
         super().__init__(str(cause))
@@ -63,8 +63,8 @@ class RefusedError(Exception):
 
 
 class Opened(msgspec.Struct, frozen=True, eq=False):
-    """A notebook, looked at after `count` of its schedule lines (all of them for None). `given` are the command line's sizes.
-    `as_read`: its lines are those of the file, which was not converted and is not on another branch."""
+    """A notebook after the first `count` of its schedule lines (None: all). `given` are the command line's sizes. `as_read`: the lines are
+    those of the file, without a conversion or another branch."""
 
     notebook: Notebook
     label: str
@@ -73,7 +73,7 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
     as_read: bool = True
 
     def state_on(self, machine: str | None) -> State:
-        """The page as if it showed this: what the views make their values of."""
+        """The state of a page that shows this notebook, for the views."""
         known = replace(self.notebook, sizes={**self.notebook.sizes, **self.given}, machine=self.machine(machine))
         return State(notebook=known, shown=known, chosen_step=self.count)
 
@@ -87,16 +87,16 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The notebook's own, and before them those of the command line."""
+        """The notebook's sizes, overridden by those of the command line."""
         return {**sizes_for(self.schedule.func, self.notebook.sizes), **self.given}
 
     @property
     def costed(self) -> PrimFunc:
-        """What is simulated."""
+        """The function to simulate."""
         return with_sizes(self.schedule.described, self.sizes).func
 
     def machine(self, asked: str | None) -> Machine:
-        """The one that is asked for, else the notebook's."""
+        """The requested machine, else the notebook's, else the default."""
         found = load_machine(asked) if asked else self.notebook.machine or load_machine(DEFAULT_MACHINE)
         log.debug(
             "machine %s: %s",
@@ -111,12 +111,12 @@ MOMENTS = f"{TEXTS}; FILE@3: after three lines of its schedule"
 
 
 def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
-    """A text that `source` reads."""
+    """Add an argument for a text that `source` reads."""
     parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
 
 
 def takes_setting(parser: argparse.ArgumentParser) -> None:
-    """What a program is run with: a machine, and numbers for its sizes."""
+    """Add the options for the machine and the sizes."""
     parser.add_argument(
         "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
     )
@@ -146,7 +146,7 @@ def _size_list(text: str) -> list[tuple[str, int]]:
 
 
 def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
-    """The notebook of a file with its lines applied. Raises what is wrong in it: RefusedError, TilewrightError."""
+    """The notebook of a file with its lines applied. Raises RefusedError or TilewrightError for an error in it."""
     document, given, count, as_read = _notebook_file(file, sizes or {})
     with timed(f"applying {file}"):
         notebook = evaluate(document)
@@ -163,13 +163,13 @@ def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
 
 
 def _parted(file: str) -> tuple[str, str]:
-    """What is to be read, and what is behind an @, which a path may have too."""
+    """Split FILE@STEP into the file and the text after the @. An existing path that contains an @ is not split."""
     path, sign, at = file.rpartition("@")
     return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
 
 
 def path_of(file: str) -> str:
-    """FILE of FILE@3."""
+    """The path in `FILE@3`."""
     return _parted(file)[0]
 
 
@@ -185,7 +185,7 @@ def _on_branch(document: Document, name: str) -> Document:
 
 
 def source(file: str) -> Document:
-    """The text of a path, of standard input, or in a link. Raises as `load`, `read_stream` and `text_of`."""
+    """Read a path, standard input, or a link. Raises the errors of `load`, `read_stream` and `text_of`."""
     if file == STANDARD_INPUT:
         if sys.stdin is None:
             raise DocumentError(Refusal("no-such-file", "standard input is closed"))
@@ -201,12 +201,12 @@ def source(file: str) -> Document:
 
 @lru_cache(maxsize=1)
 def _all_of(stream: TextIO) -> str:
-    """What comes in, which can be read but once: `diff -@2 -@3` names it twice."""
+    """The whole stream, cached: it can be read only once, and `diff -@2 -@3` names it twice."""
     return read_stream(stream.buffer, "standard input")
 
 
 def written_back(document: Document, output: str | None) -> str:
-    """Where a notebook that a command has changed goes: to `output`, else to where it is from. Raises DocumentError "no-path"."""
+    """The path for a changed notebook: `output`, else the file that it was read from. Raises DocumentError "no-path"."""
     target = output or document.path
     if not target:
         raise DocumentError(Refusal("no-path", "what was read from no file is not written back", fix=("-o FILE",)))
@@ -214,7 +214,7 @@ def written_back(document: Document, output: str | None) -> str:
 
 
 def load(path: str | Path) -> Document:
-    """The notebook at `path`. Raises as `load_document`, of a file that is not there with what may be meant."""
+    """The notebook at `path`. Raises the errors of `load_document`; that of a missing file suggests similar names."""
     try:
         return load_document(path)
     except DocumentError as error:
@@ -222,7 +222,7 @@ def load(path: str | Path) -> Document:
 
 
 def no_such_file(path: Path) -> DocumentError:
-    """That there is no such file; the ones beside it with a name like it, or the example that is called so."""
+    """The error for a missing file; it suggests similar names in the folder, or the example of that name."""
     refusal = Refusal("no-such-file", f"there is no file {path}")
     if not path.parent.is_dir():
         missing = next((p for p in reversed(path.parents) if not p.exists()), path.parent)
@@ -235,8 +235,8 @@ def no_such_file(path: Path) -> DocumentError:
 
 
 def notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None]:
-    """The file as a notebook, on the branch that is asked for: one of TE text or of posted code is made one, with its schedule as calls.
-    And the sizes that the program does not have as numbers afterwards, and after how many of its lines it is to be looked at."""
+    """The file as a notebook on the requested branch, the sizes that are still symbolic, and the number of schedule lines to apply (None:
+    all). TE text and posted code are converted to a notebook with the schedule as calls."""
     document, given, count, _ = _notebook_file(file, sizes)
     return document, given, count
 
@@ -251,14 +251,14 @@ def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[
 
 
 def whole_only(file: str, count: int | None, what: str) -> None:
-    """Refuse FILE@3 where it would be passed over: `what` is about all lines. Raises DocumentError "not-a-whole"."""
+    """Refuse FILE@3 for the operation `what`, which needs the whole schedule. Raises DocumentError "not-a-whole"."""
     if count is not None:
         path = path_of(file)
         raise DocumentError(Refusal("not-a-whole", f"{what} is about the whole schedule", found=file, fix=(path,)))
 
 
 def whole(read: Any) -> Converted:
-    """What `read()` makes of a text, all of it: a schedule that stops half-way is an error here. Its notes are said."""
+    """Return the result of `read()` and log its notes. Raises the error of a schedule that stops half-way."""
     try:
         found: Converted = read()
     except ScheduleError as error:
@@ -272,13 +272,13 @@ def whole(read: Any) -> Converted:
 
 
 def say_notes(notes: Sequence[Note]) -> None:
-    """Notes on the reading of a text."""
+    """Log notes of the conversion of a text."""
     for note in notes:
         log.info("note: line %d: %s", note.place.line, note.text)
 
 
 def simulated(func: PrimFunc, machine: Machine) -> Report:
-    """The report. Raises RefusedError where the machine cannot run it, MachineError "missing-sizes"."""
+    """Simulate a function. Raises RefusedError if the machine cannot run it, MachineError "missing-sizes" for symbolic sizes."""
     try:
         return simulate(func, machine, max_accesses=MAX_ACCESSES)
     except MachineError as error:

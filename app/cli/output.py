@@ -1,4 +1,4 @@
-"""How commands speak: text for people (in colours on a terminal, plain in a pipe), JSON for scripts, signs of life while they work."""
+"""The output of commands: text (in colours on a terminal, plain in a pipe), JSON for scripts, progress on standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def takes_json(parser: _ActionsContainer, what: str) -> None:
 
 
 def tell(text: str | Text = "") -> None:
-    """A line to standard output."""
+    """Print a line on standard output."""
     if isinstance(text, str) or not sys.stdout.isatty():
         print(text, flush=True)
     else:
@@ -35,19 +35,19 @@ def tell_json(data: Any) -> None:
 
 
 def give(text: str) -> None:
-    """A text that is a file's, as it is."""
+    """Print a file's text unchanged."""
     print(text, end="", flush=True)
 
 
 def verdict_line(passed: bool, words: str) -> Text:
-    """`ok    …` or `FAIL  …`."""
+    """The line `ok    …` or `FAIL  …`."""
     word, look = BUDGET_WORDS[passed]
     return Text.assemble((f"{word:<6}", look), words)
 
 
 @contextmanager
 def working(arguments: Namespace, what: str) -> Iterator[None]:
-    """A moving sign on a terminal's standard error while something takes its time; with --verbose also the time that it took."""
+    """Show a spinner on a terminal's standard error during the context; with --verbose also log the duration."""
     with timed(what):
         if not shows_progress(arguments):
             yield
@@ -58,12 +58,12 @@ def working(arguments: Namespace, what: str) -> Iterator[None]:
 
 
 def shows_progress(arguments: Namespace) -> bool:
-    """Whether somebody looks at standard error: not in a pipe, with --json or with --quiet."""
+    """Whether progress is shown on standard error: not in a pipe, with --json or with --quiet."""
     return not (getattr(arguments, "json", False) or arguments.quiet) and sys.stderr.isatty()
 
 
 def written(path: str, data: str | bytes) -> bool:
-    """Whether it could be written; else why not is said on standard error."""
+    """Write a file and return whether that succeeded; print the reason of a failure on standard error."""
     try:
         if isinstance(data, bytes):
             Path(path).write_bytes(data)

@@ -1,4 +1,4 @@
-"""`tilewright run|lower|machines`: what a schedule comes to, its program after a pass, and what it can be run on."""
+"""`tilewright run|lower|machines`: the report of a schedule, its program after a pass, and the list of machines."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _run(arguments: Namespace) -> int:
 
 
 def report_json(report: Report, verdict: Verdict, knobs: Sequence[MachineParameter] = ()) -> dict[str, object]:
-    """`Report.to_json` with `verified`: "proved", "tested", "failed" or "unknown", and `verified_detail`; `sensitivity` where asked for."""
+    """`Report.to_json` with `verified` ("proved", "tested", "failed" or "unknown"), `verified_detail`, and `sensitivity` (if `knobs`)."""
     data = report.to_json()
     if knobs:
         data["sensitivity"] = msgspec.to_builtins(knobs)

@@ -1,4 +1,4 @@
-"""`tilewright serve`: the notebook in the browser."""
+"""`tilewright serve`: serves notebooks to the browser."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _port(text: str) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    # Panel takes a second to import, and the other commands have no use for it.
+    # Imported here: Panel needs a second to import, and the other commands do not use it.
     with importing():
         from ..server.access import make_policy
         from ..server.log import configure_logging
@@ -117,12 +117,12 @@ def announce(address: str) -> None:
 
 
 def announce_json(address: str) -> None:
-    """The same as JSON, with the process id."""
+    """Print the address and the process id as JSON."""
     tell_json({"address": address, "pid": os.getpid()})
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:
-    """`port` when nobody listens there, else one that the system gives; said on standard error when it is another."""
+    """`port` if it is free, else a free port from the system, which is reported on standard error."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

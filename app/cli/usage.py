@@ -1,4 +1,4 @@
-"""How commands are declared, and how a command line that cannot be read is told: as every error, with what is near it."""
+"""The declaration of commands, and usage errors in the form of all other errors, with the closest valid word."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ exit codes:
 
 
 class UsageError(TilewrightError):
-    """The command line cannot be read."""
+    """An invalid command line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage and end."""
+    """A parser that raises UsageError where argparse prints its usage and exits."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def _parse_optional(self, arg_string: str) -> Any:
-        """A moment of what comes from standard input is no option."""
+        """Treat `-@3` (standard input at step 3) as an argument, not an option."""
         return None if arg_string.startswith("-@") else super()._parse_optional(arg_string)
 
     def error(self, message: str) -> NoReturn:
@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
-    """The words of a command line. Raises UsageError; SystemExit where only help or the version is asked for."""
+    """Parse a command line. Raises UsageError; SystemExit for --help and --version."""
     arguments, unknown = parser.parse_known_args(words)
     if unknown:
         arguments.parser.error(
@@ -62,7 +62,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def add_command(commands: Any, name: str, help: str, *examples: str, **settings: Any) -> Parser:  # noqa: A002 (argparse's name)
-    """A command, with examples of what follows its name."""
+    """Add a command, with examples of its arguments."""
     shown = "\n".join(f"  tilewright {name} {example}".rstrip() for example in examples)
     parser: Parser = commands.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"examples:\n{shown}", **settings

@@ -1,0 +1,1 @@
+"""Panel components of the page: each mirrors one JavaScript module of `static/components`."""

@@ -1,4 +1,4 @@
-"""A read-only view of program text: line numbers, colours, marks on what changed."""
+"""A read-only view of program text: line numbers, colours, marks on changed lines."""
 
 from .esm import bundle
 from .json_view import JsonView

@@ -1,4 +1,4 @@
-"""ESM components from `static/components`, each as one text: a component is loaded from a blob, where a relative import leads nowhere."""
+"""ESM components from `static/components`, each bundled into one text: components load from blob URLs, where relative imports fail."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _EXPORT = re.compile(r"^export (?=function|class|const|let)", re.MULTILINE)
 
 
 def style(name: str) -> str:
-    """The text of a style sheet of `static`, to go into a component's shadow root."""
+    """The text of a style sheet in `static`, for a component's shadow root."""
     return (STATIC / name).read_text(encoding="utf-8")
 
 
 class Bundle(str):
-    """The text of a module. `name` is the file that it is of; `text` is the same as a plain string, one object for all pages: 0.7 MB of
-    modules a page otherwise."""
+    """The text of a module from the file `name`. `text` is the same as a plain string, one object for all pages; copies would take 0.7 MB
+    per page. `digest` is its SHA-256."""
 
     name: str
     text: str
@@ -37,8 +37,8 @@ class Bundle(str):
 
 
 class Compiled(JSComponent):
-    """A component whose module is plain JavaScript: neither the server dedents it for each page, nor does the browser look for JSX and
-    TypeScript in it, which is half of the time that a page takes to come up. Subclasses set `_esm = bundle(...)`."""
+    """A component whose module is plain JavaScript: the server does not dedent it for each page, and the browser does not search it for JSX
+    and TypeScript, which is half of a page's load time. Subclasses set `_esm = bundle(...)`."""
 
     __abstract = True
 
@@ -53,7 +53,7 @@ class Compiled(JSComponent):
 
     @classmethod
     def widget_module(cls) -> str:
-        """The module as a notebook's widget wants it (anywidget's contract): the same files, and `jupyter.js` around them."""
+        """The module for a notebook's widget (anywidget's contract): the same files, wrapped by `jupyter.js`."""
         assert isinstance(cls._esm, Bundle)
         done: dict[str, str] = {}
         _collect(cls._esm.name, done)
@@ -64,21 +64,21 @@ class Compiled(JSComponent):
 
     @classmethod
     def shared_parameters(cls) -> list[str]:
-        """The parameters that our own classes give a component and that travel to the browser."""
+        """The parameters that Tilewright's classes add to a component and that are sent to the browser."""
         hidden = {name for name, other in cls._rename.items() if other is None}
         owned = (name for name in cls.param if _is_ours(cls.param[name].owner))
         return sorted(name for name in owned if name not in {"name", *hidden})
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Say something to the view that is not a property of it."""
+        """Send the view a message that is not a property."""
         self._send_msg(message)
 
     def hear(self, message: Any) -> None:
-        """A message of the view, from wherever it lives."""
+        """Handle a message of the view, on any kind of page."""
         self._handle_msg(message)
 
     def on_sent(self, listener: Callable[[Any], None]) -> None:
-        """`listener` gets each message to the browser as well: how the component lives on another kind of page."""
+        """Also pass each message to the browser to `listener`, which connects the component to another kind of page."""
         self._listeners.append(listener)
 
     def _send_msg(self, data: Any) -> None:
@@ -87,12 +87,12 @@ class Compiled(JSComponent):
             listener(data)
 
     def _process_bokeh_event(self, doc: Any, event: Any) -> None:
-        # Panel's own counts the events under way, for an indicator that our pages do not have: a tenth of what an action takes.
+        # Panel's method counts events in progress for an indicator that our pages lack; that is a tenth of an action's time.
         with set_curdoc(doc):
             self._process_event(event)
 
-    # Panel's ways of a changed parameter to the browser, without what they do for values that contain components, designs or style
-    # sheets: ours are texts and plain data. That is a tenth of what an action takes.
+    # The next methods replace Panel's updates of changed parameters. They omit the handling of components, designs and style sheets in
+    # values, since ours are texts and plain data; that saves a tenth of an action's time.
 
     def _update_properties(self, *events: Any, doc: Any) -> dict[str, Any]:
         plain = _plain_names(type(self))
@@ -114,15 +114,15 @@ class Compiled(JSComponent):
             self._changing = before
 
     def _get_properties(self, doc: Any) -> dict[str, Any]:
-        # What has a bundle's name is compiled already; modules of one name are loaded once.
+        # A component with a bundle name counts as compiled, and modules of one name are loaded once.
         assert isinstance(self._esm, Bundle)
         return {**super()._get_properties(doc), "bundle": self._esm.digest}
 
 
 def bundle(name: str) -> Bundle:
-    """`static/components/NAME` with the files it imports written in front of it, each once; only its own exports are kept.
+    """Bundle `static/components/NAME` with the files that it imports in front of it, each once; only its own exports remain.
 
-    Top-level names must be unique over the files, since they share a module afterwards.
+    Top-level names must be unique across the files, since they share one module.
     """
     done: dict[str, str] = {}
     _collect(name, done)

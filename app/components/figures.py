@@ -1,4 +1,4 @@
-"""Views of what a program costs and why: the machine's figures, traffic and roofline, two programs beside each other."""
+"""Views of a program's costs and their causes: machine parameters, traffic and roofline, search, comparison of two programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .json_view import JsonView
 
 
 class FiguresView(JsonView):
-    """A view with the style of pictures and panels."""
+    """A view with the style sheet for figures."""
 
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("figures.css")]
 
@@ -18,26 +18,26 @@ class FiguresView(JsonView):
 
 
 class MachineView(FiguresView):
-    """The figures of the machine. Messages: knob, unknob."""
+    """The machine's parameters. Messages: knob, unknob."""
 
     _esm = bundle("machine.js")
 
 
 class TrafficView(FiguresView):
-    """Bytes from scope to scope, and the roofline."""
+    """Bytes moved between scopes, and the roofline."""
 
     _esm = bundle("traffic.js")
 
 
 class CompareView(FiguresView):
-    """Two programs in line, and in figures. Messages: compare, compare_text, uncompare."""
+    """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, uncompare."""
 
     _esm = bundle("compare.js")
 
 
 class ExploreView(FiguresView):
-    """A search: what is asked for, how far it is, its candidates in pictures. Messages: explore, stop_exploring, go_on_exploring, trial,
-    open_point, fix. What it asks for ("trials") `answer` gives."""
+    """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, go_on_exploring, trial,
+    open_point, fix. `answer` responds to its queries ("trials")."""
 
     _esm = bundle("explore.js")
     _stylesheets: ClassVar[list[str]] = [
@@ -60,6 +60,6 @@ class ExploreView(FiguresView):
 
 
 class OverlayView(FiguresView):
-    """Two runs on one scale. Message: span."""
+    """Two timelines on one time scale. Message: span."""
 
     _esm = bundle("overlay.js")

@@ -1,6 +1,6 @@
-"""A component that draws one JSON value and sends back what the person wants: the base of the page's own views.
+"""The base class of the page's views: a component that draws one JSON value and sends the user's actions back.
 
-The value travels as one string (half the cost of a nested parameter) and only when it changed.
+The value is sent as one string (half the cost of a nested parameter), and only when it changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Intents = Callable[[dict[str, Any]], None]
 
 
 class JsonView(Compiled):
-    """Draws `payload`. Subclasses set `_esm = bundle(...)`."""
+    """A component that draws `payload`. Subclasses set `_esm = bundle(...)`."""
 
     payload = param.String(default="{}", doc="The value to draw, as JSON.")
 
@@ -38,7 +38,7 @@ class JsonView(Compiled):
             self.payload = text
 
     def on_intent(self, callback: Intents) -> None:
-        """`callback` gets each message of the view: a dict with `kind`."""
+        """Call `callback` with each message of the view: a dict with `kind`."""
         self._intent_callbacks.append(callback)
 
     def _handle_msg(self, data: Any) -> None:

@@ -1,4 +1,4 @@
-"""The loop tree in the browser: rows, costs and answers in; what a person wants out. The picture is `static/components/loop_tree.js`."""
+"""The loop tree in the browser: it receives rows, costs and answers, and sends intents. `static/components/loop_tree.js` draws it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ Intent = dict[str, Any]
 
 
 class LoopTree(Compiled):
-    """The loop nest as a tree to drag in.
+    """The loop nest as a tree with drag and drop.
 
-    `rows`, `targets`, `menus` are what `views.tree` makes, `costs` what `views.costs` does, `marks` what
-    `views.problems` does. They travel packed as JSON text, each only when it changed: twice as fast as nested
-    properties. Where `targets` has no entry for a row, or `menus` none, `find_targets` and `find_menu` are asked
-    when the pointer or the cursor comes near it, so that the answers for all rows need not be made at every change.
+    `views.tree` computes `rows`, `targets` and `costs`, `views.menus` computes `menus`, `views.problems` computes `marks`. Each is sent as
+    JSON text, only when it changes: twice as fast as nested properties. For a row without an entry in `targets` or `menus`,
+    `find_targets` or `find_menu` is called when the pointer or the cursor is near the row, so that a change does not recompute all rows.
 
-    `on_intent` callbacks get {"kind": "move", "block", "loop", "primitive"}, {"kind": "moves", "rows", "loop"}, {"kind": "reorder",
+    `on_intent` callbacks receive {"kind": "move", "block", "loop", "primitive"}, {"kind": "moves", "rows", "loop"}, {"kind": "reorder",
     "loops"}, {"kind": "call", "method", "target", "arguments"}, {"kind": "calls", "method", "targets", "arguments"}, {"kind": "rename",
     "id", "name"}, {"kind": "repair", "block", "loop", "primitive"}, {"kind": "select", "id"}, {"kind": "undo"} or {"kind": "redo"}; ids
-    are row ids. While something is in the hand they get {"kind": "grabbed", "rows", "near"}, {"kind": "near", "row"} and {"kind":
-    "released"}; `tell` says what its drops would do. Behind a drop that is not possible, `find_repair` is asked for calls that help.
+    are row ids. During a drag they receive {"kind": "grabbed", "rows", "near"}, {"kind": "near", "row"} and {"kind": "released"}; `tell`
+    sends the predicted effect of a drop. For an illegal drop, `find_repair` returns the calls that make it legal.
     """
 
     rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
@@ -60,7 +59,7 @@ class LoopTree(Compiled):
         self._find_menu = find_menu
         self._intent_callbacks: list[Callable[[Intent], None]] = []
         super().__init__(**params)
-        # Whoever sets them knows that they are new: comparing all rows and menus takes longer than packing them.
+        # Every assignment counts as a change: comparing all rows and menus is slower than packing them.
         self.param.watch(self._pack, ["rows", "targets", "menus", "costs"], onlychanged=False)
         self.param.watch(lambda _: self.param.update(packed_marks=_json(self.marks)), "marks")
         self._pack()
@@ -73,7 +72,7 @@ class LoopTree(Compiled):
     def notify(
         self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad"
     ) -> None:
-        """Show a small notice below the rows; it stays until the next grab, or until it is closed."""
+        """Show a small notice below the rows until the next drag, or until it is closed."""
         reasons = [{"head": "", "text": detail, "code": code, "fix": list(fix)}] if detail or code or fix else []
         self._send_msg({"kind": "notice", "text": text, "reasons": reasons, "tone": tone})
 
@@ -86,7 +85,7 @@ class LoopTree(Compiled):
         )
 
     def tell(self, message: Intent) -> None:
-        """Say something that was found out: {"kind": "predicted", "rows", "loop", "primitive", "value"}."""
+        """Send a result to the browser: {"kind": "predicted", "rows", "loop", "primitive", "value"}."""
         self._send_msg(message)
 
     def _handle_msg(self, data: Any) -> None:
@@ -110,7 +109,7 @@ class LoopTree(Compiled):
         for callback in list(self._intent_callbacks):
             callback(data)
         if data["kind"] in ("call", "calls", "rename"):
-            # Behind a refusal, where there was one: the form of the call knows now that it may close.
+            # Sent after a possible refusal: the call's form may close now.
             self._send_msg({"kind": "answered"})
 
     def _knows(self, rows: list[str]) -> bool:
@@ -126,7 +125,7 @@ def _json(value: Any) -> str:
 
 
 def _by_answer(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Targets with equal answers as one entry with `loops`: of three thousand loops most say the same."""
+    """Merge targets with equal answers into one entry with `loops`: most of three thousand loops have the same answer."""
     found: dict[str, dict[str, Any]] = {}
     for entry in entries:
         answer = {key: value for key, value in entry.items() if key != "loop"}
@@ -135,7 +134,7 @@ def _by_answer(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _shared(menus: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Menus with equal entries written once: most loops have the same ones, and 200 rows would be 300 KB."""
+    """Menus with each distinct entry stored once: most loops share their entries, and 200 rows would be 300 KB."""
     places: dict[str, int] = {}
     entries: list[dict[str, Any]] = []
     rows: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The page's own views, each a JSON value drawn by its module in static/components. `views/<same name>.py` says what a value holds."""
+"""The page's views, each a JSON value drawn by its module in static/components. The package `views` defines the values."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from .json_view import JsonView
 
 
 class PageView(JsonView):
-    """Screen, theme, tabs, notice, keys and downloads. Messages: go, pane, dismiss, undo, redo."""
+    """The page's frame: screen, theme, tabs, notice, keys and downloads. Messages: go, pane, dismiss, undo, redo."""
 
     _esm = bundle("page.js")
     _stylesheets: ClassVar[list[str]] = [
@@ -22,15 +22,15 @@ class PageView(JsonView):
         self._send_msg({"name": name, "text": text})
 
     def tell_doing(self, doing: list[dict[str, Any]]) -> None:
-        """What is being worked out: key, area, text, done, total, stopped."""
+        """Send the running jobs: key, area, text, done, total, stopped."""
         self._send_msg({"kind": "doing", "doing": doing})
 
     def give_link(self, fragment: str) -> None:
-        """Give the browser a link to copy: the part of it from the # on."""
+        """Send the browser the fragment (from the # on) of a link to copy."""
         self._send_msg({"kind": "link", "fragment": fragment})
 
     def explain(self, pages: list[dict[str, Any]]) -> None:
-        """The pages of all primitives, which the browser asked for with a message "primitives"."""
+        """Answer a message "primitives" with the documentation of all primitives."""
         self._send_msg({"kind": "primitives", "pages": pages})
 
 
@@ -38,7 +38,7 @@ class HeadlineView(JsonView):
     """The top bar. Messages: gallery, machine, undo, redo, theme, export, link, save, save_as, download."""
 
     _esm = bundle("headline.js")
-    # Menus look as the tree's do.
+    # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
         style("components/loop_tree.css"),
         *JsonView._stylesheets,
@@ -47,10 +47,10 @@ class HeadlineView(JsonView):
 
 
 class NotebookView(JsonView):
-    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `edits.edit_of`."""
+    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `cell_actions.edit_of`."""
 
     _esm = bundle("notebook.js")
-    # Menus look as the tree's do.
+    # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
         style("components/loop_tree.css"),
         *JsonView._stylesheets,
@@ -58,19 +58,19 @@ class NotebookView(JsonView):
     ]
 
     def offer(self, words: dict[str, Any]) -> None:
-        """What can be typed, which the browser asked for with a message "words"."""
+        """Answer a message "words" with the words for completion."""
         self._send_msg({"kind": "words", **words})
 
 
 class InspectorView(JsonView):
-    """Facts about what is chosen, and the layout of a buffer. Messages: select, look, call."""
+    """Facts about the selection, and the layout of a buffer. Messages: select, look, call."""
 
     _esm = bundle("inspector.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("inspector.css")]
 
 
 class CommandsView(JsonView):
-    """The command palette. Messages: those of its commands, and "commands" when it opens and wants to know them."""
+    """The command palette. Messages: those of its commands, and "commands" to request them when it opens."""
 
     _esm = bundle("palette.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css")]

@@ -1,4 +1,4 @@
-"""The timeline in the browser: tables and a window in, questions for further windows out. Drawn by `static/components/timeline*.js`."""
+"""The timeline in the browser: it receives tables and a window, and requests further windows. `static/components/timeline*.js` draws it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Message = dict[str, Any]
 
 
 class TimelineView(JsonView):
-    """Draws `views.timeline`'s value. What it asks for (messages of kind "window", "find", "blame") `answer` gives; every message also goes
-    to the `on_intent` callbacks: {"kind": "select", "id"} and {"kind": "blame", "engine", "cause", "what", "block"} are intents."""
+    """Draws the value of `views.timeline`. `answer` responds to its queries (messages of kind "window", "find", "blame"). The `on_intent`
+    callbacks get every message: {"kind": "select", "id"} and {"kind": "blame", "engine", "cause", "what", "block"} are intents."""
 
     _esm = bundle("timeline.js")
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("components/timeline.css")]

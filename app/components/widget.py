@@ -1,4 +1,4 @@
-"""A component of the page as a widget of Jupyter: the same module in the browser and in Python, another way between them."""
+"""A component of the page as a Jupyter widget: the same JavaScript and Python modules with another transport between them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .esm import Compiled
 
 
 class Widget(anywidget.AnyWidget):
-    """Mirrors a component: what is drawn on it, and said to it, is so in the notebook; what a person does there it hears.
+    """Mirrors a component: sends its parameters and messages to the notebook, and the notebook's changes and messages back to it.
 
-    `group` are the widgets that share a playhead, `picture` names the still picture that the live view stands in for, `height` is in
-    pixels, `shared` are the component's parameters that the browser knows.
+    Widgets of one `group` share a playhead, `picture` names the static picture that the live view replaces, `height` is in pixels, `shared`
+    lists the component's parameters in the browser.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)

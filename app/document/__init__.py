@@ -1,7 +1,7 @@
-"""The notebook file (DESIGN section 5): read it, know what it means without running it, edit it, save it. No screen here.
+"""The notebook file (DESIGN section 5): reading, evaluation without running it, edits and saving, independent of any view.
 
 `read_document`/`load_document` give a `Document` (the text, in cells), `evaluate` a `Notebook` (program, machine, schedule, names, steps),
-`apply_call` and `append_call`/`replace_call`/`remove_call` new ones, `save_document` writes atomically.
+`apply_call` and `append_call`/`replace_call`/`remove_call` return edited ones, `save_document` writes atomically.
 """
 
 from .calls import schedule_calls

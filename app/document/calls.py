@@ -1,4 +1,4 @@
-"""The schedule's lines in a notebook, read as data; `engine.adopt` applies them."""
+"""The schedule lines of a notebook, read as data; `engine.adopt` applies them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .sizes import calls_text
 from .workload import program_names
 
 MAX_STEPS = LIMITS.steps
-"""More schedule lines than this are refused."""
+"""The maximum number of schedule lines; a longer schedule is refused."""
 
 
 def schedule_calls(document: Document) -> tuple[CallStep, ...]:
-    """Every statement of the schedule cells in order, `sch = tilewright.Schedule(...)` first. Raises ParseError with the file's place."""
+    """Every statement of the schedule cells in order, `sch = tilewright.Schedule(...)` first. Raises ParseError with its place."""
     calls = tuple(
         call
         for cell in document.of_kind("schedule")
@@ -35,11 +35,11 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     return calls
 
 
-_read = lru_cache(maxsize=64)(read_calls)  # an edit and what is shown of it ask for the calls of one text
+_read = lru_cache(maxsize=64)(read_calls)  # an edit and its views read the calls of the same text
 
 
 def schedule_variable(call: CallStep, document: Document) -> str:
-    """The schedule's variable, from the first line."""
+    """The schedule's variable name, from the first schedule line."""
     match call.receiver, call.method, call.args:
         case ("tilewright", "Schedule", [Ref(name=program)]) if len(call.targets) == 1 and program in program_names(
             document

@@ -1,9 +1,9 @@
-"""The text of a notebook file as cells. Reading never loses a byte: a document's text is its cells' texts, one after the other.
+"""The text of a notebook file as cells. Reading is lossless: the concatenated texts of the cells are the document's text.
 
 The format is Python with percent cells, as VS Code, Jupytext, Spyder and PyCharm read it: a line `# %% title` opens a cell, and
-`# %% [markdown]` one of prose in comments. Tilewright knows five titles: `machine`, `workload`, `intrinsic`, `schedule`
-(anything after a colon is for people: `# %% schedule: stage the operands`) and `branch` (`branches` tells). Other cells are kept as they
-are and left alone.
+`# %% [markdown]` opens a cell of prose in comments. Tilewright knows five titles: `machine`, `workload`, `intrinsic`, `schedule`
+(text after a colon is a free description: `# %% schedule: stage the operands`) and `branch` (see `branches`). Other cells are kept
+unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS: dict[str, CellKind] = {
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A run of lines of the file. `first_line` (from 1) is the marker's, except in the preamble, which has none."""
+    """A run of lines of the file. `first_line` (from 1) is the line of the marker; the preamble has no marker."""
 
     kind: CellKind
     text: str
@@ -53,13 +53,13 @@ class Cell(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What stands behind the marker's percent signs, without a `[markdown]` tag."""
+        """The marker's text after the percent signs, without a `[markdown]` tag."""
         found = MARKER.match(self.marker)
         return re.sub(r"\[\w+\]", "", found["title"]).strip() if found else ""
 
     @property
     def prose(self) -> str:
-        """A markdown cell's text: the comment signs taken off, or the inside of one triple-quoted string."""
+        """A markdown cell's text: its lines without comment signs, or the content of a single triple-quoted string."""
         text = self.body.strip()
         for quotes in ('"""', "'''"):
             if len(text) >= 6 and text.startswith(quotes) and text.endswith(quotes):
@@ -69,25 +69,25 @@ class Cell(msgspec.Struct, frozen=True):
 
     @staticmethod
     def comments_of(prose: str) -> list[str]:
-        """Words as lines of comments; one that begins with percent signs would open a cell, so it gets a backslash in front."""
+        """The prose as comment lines. A line that begins with percent signs would open a cell, so it is escaped with a backslash."""
         marks = ("# \\" if _PERCENTS.match(line) else "# " for line in prose.split("\n"))
         return [(mark + line).rstrip() for mark, line in zip(marks, prose.split("\n"), strict=True)]
 
 
 class Document(msgspec.Struct, frozen=True, dict=True):
-    """A notebook file's text in cells. `path` is where it came from, for messages and for paths beside it."""
+    """A notebook file's text in cells. `path` is the path of that file, for messages and for relative paths."""
 
     cells: tuple[Cell, ...]
     path: str | None = None
 
     @cached_property
     def text(self) -> str:
-        """The file, byte for byte."""
+        """The full text of the file, unchanged."""
         return "".join(cell.text for cell in self.cells)
 
     @property
     def newline(self) -> str:
-        """The line ending that the file uses first; a line feed when it has none."""
+        """The first line ending in the file; a line feed for a text without one."""
         found = re.search(r"\r\n|\r|\n", self.text)
         return found[0] if found else "\n"
 
@@ -97,7 +97,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
 
 def read_document(text: str, path: str | None = None) -> Document:
-    """The cells of `text`. Every text is a document: one without markers is a single preamble."""
+    """The cells of `text`. Every text is a document: a text without markers is a single preamble."""
     cells: list[Cell] = []
     kind: CellKind = "preamble"
     held: list[str] = []

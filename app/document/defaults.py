@@ -1,4 +1,4 @@
-"""Another default for a hole: of its values the first one holds where nobody searches."""
+"""Changes a hole's default, which is its first value and applies outside of a search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .notebook import Notebook
 
 
 def with_default(notebook: Notebook, step: int, position: int) -> Document:
-    """The document with the value at `position` of the hole on schedule line `step` in front of the others, which keep their order.
+    """The document in which the value at `position` becomes the first value of the hole on schedule line `step`; the others keep order.
     Raises DocumentError "no-such-hole"."""
     call = notebook.steps[step].call if 0 <= step < len(notebook.steps) else None
     if call is None or not is_hole(call) or not 0 <= position < len(hole_of(call).texts):

@@ -1,7 +1,7 @@
-"""What a notebook file means, found without running it: the program, the machine, and the schedule after each line.
+"""Evaluation of a notebook file without running it: the program, the machine, and the schedule after each line.
 
-The cells are read over a closed subset of Python (`engine.script`); a call reaches only what the tables of `calls` name. `python file.py`
-does the same with Python itself, so the two must agree: a line that fails stops both, and what stood before it stays.
+The cells are read in a closed subset of Python (`engine.script`); calls are limited to a fixed set of functions.
+`python file.py` runs the same lines in Python, so the two must agree: a failing line stops both, and the lines before it stay applied.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ T = TypeVar("T")
 def evaluate(document: Document, previous: Notebook | None = None, trial: Trial | None = None) -> Notebook:
     """The notebook that `document` describes. Never raises for its content: errors are in the result, with the file's line.
 
-    With `previous`, an unchanged program and the unchanged first lines of the schedule are taken from there, handles included.
-    A line that makes the call of `trial` takes what came of it.
+    With `previous`, an unchanged program and the unchanged first lines of the schedule are reused, handles included.
+    A line that makes the call of `trial` reuses the result of the trial.
     """
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
@@ -73,7 +73,7 @@ def _workload(document: Document, previous: Notebook | None) -> tuple[IRModule |
 def _with_steps(
     notebook: Notebook, calls: tuple[CallStep, ...], previous: Notebook | None, trial: Trial | None
 ) -> Notebook:
-    """The notebook, so far without steps, after each of `calls`."""
+    """The notebook, which has no steps yet, with the step and the state of each of `calls`."""
     states, steps = _reused(notebook, calls, previous)
     failed: TilewrightError | None = None
     for index in range(len(steps), len(calls)):
@@ -96,7 +96,7 @@ def _with_steps(
 def _reused(
     notebook: Notebook, calls: tuple[CallStep, ...], previous: Notebook | None
 ) -> tuple[list[State], list[NotebookStep]]:
-    """The states and steps of `previous` as far as program and lines are the same."""
+    """The states and steps of `previous` up to the first difference in program or lines."""
     if (
         previous is None
         or not previous.states

@@ -1,4 +1,4 @@
-"""The holes of a notebook: its schedule as a space to search, and a point of the space written back into the text."""
+"""The holes of a notebook: its schedule as a search space, and points of the space written back into the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTO = "auto"
 
 
 def notebook_space(notebook: Notebook) -> Space:
-    """The notebook's schedule as a space; one without holes has a single point. Raises DocumentError, HoleError, SpaceError."""
+    """The notebook's schedule as a space; a schedule without holes has a single point. Raises DocumentError, HoleError, SpaceError."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     return space_of(
@@ -39,15 +39,15 @@ def has_holes(notebook: Notebook) -> bool:
 
 
 def with_point(document: Document, space: Space, point: Sequence[int]) -> Document:
-    """The document with the holes of its schedule filled: `tile = 64` in their places, all else byte for byte as it is."""
+    """The document with its schedule's holes replaced by values (`tile = 64`); every other byte is unchanged."""
     for n, line in reversed(space.filled_at(point)):
         document = replace_call(document, n, line)
     return document
 
 
 def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
-    """The document with the space that follows from program and machine as its schedule. Where there is a schedule already, that stays:
-    the space is a new branch `name`. Raises DocumentError, AnchorError "no-anchor"."""
+    """The document with the space derived from program and machine as its schedule. An existing schedule is kept, and the space becomes
+    a new branch `name`. Raises DocumentError, AnchorError "no-anchor"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     document = notebook.document
@@ -70,5 +70,5 @@ def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Documen
 
 
 def branch_at(document: Document, space: Space, point: Sequence[int], name: str) -> Document:
-    """The document on a new branch in which the holes are filled; the schedule with its holes is kept as it is."""
+    """The document on a new branch with the holes filled; the schedule with its holes stays on its own branch."""
     return with_point(add_branch(document, name), space, point)

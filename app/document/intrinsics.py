@@ -1,4 +1,4 @@
-"""The intrinsic cells: tensor intrinsics that the schedule may use, each two functions and a line that registers them.
+"""The intrinsic cells: tensor intrinsics for the schedule, each with two functions and a line that registers them.
 
 # %% intrinsic: mma
 @T.prim_func(s_tir=True)
@@ -22,11 +22,11 @@ from .files.read_write import DocumentError
 from .places import at_place
 
 REGISTER = ("tilewright.TensorIntrin", "TensorIntrin")
-"""What the line may call `register` of."""
+"""The accepted receivers of `register`."""
 
 
 def read_intrinsics(document: Document) -> Intrinsics:
-    """The intrinsics of a notebook, its own only. Raises ParseError, DocumentError "bad-intrinsic", and what registering refuses, each
+    """The intrinsics that the notebook itself defines. Raises ParseError, DocumentError "bad-intrinsic", and the errors of `register`, each
     with the file's line."""
     found = Intrinsics()
     for cell in document.of_kind("intrinsic"):
@@ -37,13 +37,13 @@ def read_intrinsics(document: Document) -> Intrinsics:
 
 
 def intrinsic_text(document: Document) -> str:
-    """The text that all intrinsics come from."""
+    """The text of all intrinsic cells; it identifies the intrinsics."""
     return "".join(cell.text for cell in document.of_kind("intrinsic"))
 
 
 def _parts(cell: Cell, document: Document) -> tuple[dict[str, PrimFunc], tuple[CallStep, ...]]:
-    """The cell's functions by name, and its calls: each read from a copy in which the lines of the others are empty."""
-    tree = find_tree(cell.body) or ast.Module([], [])  # the reader of calls says what is wrong, and where
+    """The cell's functions by name, and its calls. Each is read from a copy of the cell with all other lines empty."""
+    tree = find_tree(cell.body) or ast.Module([], [])  # `read_calls` reports the syntax error and its place
     path = document.path or ""
     padding = "\n" * (cell.body_line - 1)
     functions: dict[str, PrimFunc] = {}
@@ -59,7 +59,7 @@ def _parts(cell: Cell, document: Document) -> tuple[dict[str, PrimFunc], tuple[C
 
 
 def _only(text: str, first: int, last: int) -> str:
-    """The text with all lines but `first` to `last` empty: places stay as they are."""
+    """The text with all lines except `first` to `last` empty, so that line numbers stay valid."""
     return "".join(line if first <= n <= last else "\n" for n, line in enumerate(lines_of(text), 1))
 
 

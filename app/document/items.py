@@ -1,8 +1,8 @@
-"""The lines of the schedule as things to move about: steps, and steps that are switched off.
+"""The schedule's lines as editable items: steps and disabled steps.
 
-A step that is switched off stays where it is as a comment, `# off: sch.double_buffer(AL)`, a longer one with the sign before each of its
-lines. Python passes it over and so does `evaluate`; here it is told from other comments, and switched on again it is what it was, byte for
-byte. Every edit leaves all that it is not about as it stands.
+A disabled step stays in its place as a comment, `# off: sch.double_buffer(AL)`; a statement of several lines has the prefix on each line.
+Python and `evaluate` ignore it. This module distinguishes it from other comments and restores its exact bytes when it is enabled. Every
+edit leaves all other text unchanged.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .files.read_write import DocumentError
 
 OFF = "# off: "
 MOST_LINES = 64
-"""A longer statement that is switched off is a comment like others."""
+"""The most lines of a disabled statement; a longer one is treated as a plain comment."""
 
 _OFF_LINE = re.compile(r"#[ \t]*off:[ ]?")
 
 
 class Item(msgspec.Struct, frozen=True, eq=False):
-    """A step or one that is switched off, in the file's order. `index` counts all items from 0, `step` the steps alone (None: it is off).
+    """An enabled or disabled step, in the file's order. `index` counts all items from 0, `step` only enabled ones (None: disabled).
 
-    `text` is the statement, a call of `method`; `place` its range in the file, of one that is off all of its lines.
+    `text` is the statement, a call of `method`; `place` is its range in the file, for a disabled step its full lines.
     """
 
     index: int
@@ -40,12 +40,12 @@ class Item(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def on(self) -> bool:
-        """Whether it is a step."""
+        """Whether the step is enabled."""
         return self.step is not None
 
 
 def schedule_items(document: Document) -> tuple[Item, ...]:
-    """What stands below `sch = tilewright.Schedule(...)`. Raises ParseError where the schedule cannot be read."""
+    """The items below `sch = tilewright.Schedule(...)`. Raises ParseError if the schedule cannot be read."""
     calls = schedule_calls(document)
     taken = {line for call in calls for line in range(call.place.line, call.place.end_line + 1)}
     found = [(call.place, call, True) for call in calls[1:]]
@@ -62,14 +62,14 @@ def schedule_items(document: Document) -> tuple[Item, ...]:
 
 
 def switch_off(document: Document, index: int) -> Document:
-    """The document with a step as a comment that `switch_on` makes a step again."""
+    """The document with a step disabled, as a comment that `switch_on` can restore."""
     document = _alone(document, index)
     item = item_of(document, index)
     return _with_lines(document, item, [OFF + line for line in _lines_of(document, item)]) if item.on else document
 
 
 def switch_on(document: Document, index: int) -> Document:
-    """The document with a step that was switched off in its place again."""
+    """The document with a disabled step enabled in its place."""
     item = item_of(document, index)
     if item.on:
         return document
@@ -77,13 +77,13 @@ def switch_on(document: Document, index: int) -> Document:
 
 
 def remove_item(document: Document, index: int) -> Document:
-    """The document without a step, or without the comment that one is."""
+    """The document without a step, enabled or disabled."""
     item = item_of(document, index)
     return _with_lines(document, item, []) if item.step is None else remove_call(document, item.step)
 
 
 def replace_item(document: Document, index: int, text: str) -> Document:
-    """The document with a step written as `text` (one that is off stays off); none at all removes it."""
+    """The document with a step's statement replaced by `text` (a disabled step stays disabled); an empty `text` removes it."""
     item = item_of(document, index)
     if not text.strip():
         return remove_item(document, index)
@@ -93,7 +93,7 @@ def replace_item(document: Document, index: int, text: str) -> Document:
 
 
 def insert_item(document: Document, index: int, text: str) -> Document:
-    """The document with `text`, one or more lines, before an item."""
+    """The document with `text` (one or more lines) inserted before an item."""
     document = _alone(document, index)
     item = item_of(document, index)
     added = lines_of(whole_lines(text, document.newline))
@@ -101,9 +101,9 @@ def insert_item(document: Document, index: int, text: str) -> Document:
 
 
 def move_item(document: Document, index: int, target: int, *, after: bool = False) -> Document:
-    """The document with an item before another one, or behind it. A comment at the end of its line goes along."""
+    """The document with an item moved before (or with `after`, behind) item `target`. A trailing comment moves with it."""
     if target == index or target == (index - 1 if after else index + 1):
-        # Where it is already, unless a cell lies between.
+        # The item is already there, unless a cell boundary lies between.
         near, item = item_of(document, target), item_of(document, index)
         if target == index or _cell_at(document, near.place.line) is _cell_at(document, item.place.line):
             return document
@@ -114,14 +114,14 @@ def move_item(document: Document, index: int, target: int, *, after: bool = Fals
 
 
 def takes_steps(document: Document, cell: Cell) -> bool:
-    """Whether a step could stand at the end of `cell`: it is of the schedule, which begins in it or before it."""
+    """Whether a step can be placed at the end of `cell`: a schedule cell that contains the schedule's first line or comes after it."""
     calls = schedule_calls(document)
     end = cell.first_line + len(lines_of(cell.text))
     return cell.kind == "schedule" and bool(calls) and calls[0].place.end_line < end
 
 
 def move_item_into(document: Document, index: int, cell: int) -> Document:
-    """The document with an item at the end of a cell of the schedule, which may be empty. Raises DocumentError "not-a-schedule"."""
+    """The document with an item moved to the end of a schedule cell, which may be empty. Raises DocumentError "not-a-schedule"."""
     goal = document.cells[cell] if 0 <= cell < len(document.cells) else None
     if goal is None or not takes_steps(document, goal):
         raise DocumentError(
@@ -136,7 +136,7 @@ def move_item_into(document: Document, index: int, cell: int) -> Document:
 
 
 def item_of(document: Document, index: int) -> Item:
-    """One item. Raises DocumentError "no-such-step"."""
+    """The item at `index`. Raises DocumentError "no-such-step"."""
     items = schedule_items(document)
     if not 0 <= index < len(items):
         expected = f"0 to {len(items) - 1}" if items else "no steps yet"
@@ -153,7 +153,7 @@ def item_of_step(document: Document, step: int) -> Item:
 
 
 def _switched_off(cell: Cell, taken: set[int]) -> Iterator[tuple[Place, CallStep]]:
-    """The commented steps of a cell, outside of the lines that are `taken` by statements."""
+    """The disabled steps of a cell, outside of statement lines (`taken`)."""
     run: list[str] = []
     lines = lines_of(cell.body)
     for number, line in enumerate([*lines, ""], cell.body_line):
@@ -166,7 +166,7 @@ def _switched_off(cell: Cell, taken: set[int]) -> Iterator[tuple[Place, CallStep
 
 
 def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, CallStep]]:
-    """The statements in lines with the sign, the first of which is `first_line`: those that can be read as a step."""
+    """The statements that can be read as a step, in consecutive prefixed lines; the first line's number is `first_line`."""
     bare = [_OFF_LINE.sub("", line, count=1) for line in lines]
     for start, end in _spans(bare):
         text = "".join(bare[start:end]).rstrip("\r\n")
@@ -182,7 +182,7 @@ def _statements(lines: Sequence[str], first_line: int) -> Iterator[tuple[Place, 
 
 
 def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """From which line to which line each statement goes; a line that begins none is a comment like others."""
+    """The line range (start, end) of each statement; a line that begins no statement is a plain comment."""
     start = 0
     while start < len(lines):
         ends = range(start + 1, min(len(lines), start + MOST_LINES) + 1)
@@ -198,7 +198,7 @@ def _is_statement(text: str) -> bool:
 
 
 def _alone(document: Document, index: int) -> Document:
-    """The document with an item on lines of its own: what semicolons join is put on lines one below the other."""
+    """The document with an item on separate lines: statements joined by semicolons are split into lines."""
     item = item_of(document, index)
     if item.step is None:
         return document
@@ -225,7 +225,7 @@ def _lines_of(document: Document, item: Item) -> list[str]:
 
 
 def _moved(document: Document, item: Item, at: int) -> Document:
-    """The document with an item's lines behind its first `at` lines."""
+    """The document with an item's lines moved after the first `at` lines."""
     lines = lines_of(document.text)
     ended = document.text.endswith(("\n", "\r"))
     lines[-1] += "" if ended else document.newline

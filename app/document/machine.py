@@ -1,4 +1,4 @@
-"""The machine cell: a preset or a file, with knobs turned."""
+"""The machine cell: a preset or a machine file, with changed parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sizes import calls_text
 
 
 def read_machine(document: Document) -> Machine | None:
-    """The machine that the cell names; None when it names none. Raises MachineError, ParseError, DocumentError with the file's lines."""
+    """The notebook's machine; None without a machine line. Raises MachineError, ParseError, DocumentError with the file's lines."""
     machine: Machine | None = None
     name = ""
     for cell in document.of_kind("machine"):
@@ -29,7 +29,7 @@ def read_machine(document: Document) -> Machine | None:
 
 
 def _machine_after(call: CallStep, machine: Machine | None, name: str, document: Document) -> Machine:
-    """`machine = tilewright.machine("name or path")`, then any number of `machine = machine.replace("path", value)`, or both in a chain."""
+    """The machine after one line: `machine = tilewright.machine("name or path")` or `machine = machine.replace("path", value)`."""
     args = call.args
     match call.receiver, call.method, args:
         case ("tilewright", "machine", [str(source)]) if not call.kwargs:
@@ -48,7 +48,8 @@ def _machine_after(call: CallStep, machine: Machine | None, name: str, document:
 
 
 def _beside(source: str, document: Document) -> str:
-    """A machine file lies beside the notebook, or below: a text that somebody was sent reads no other files of whoever opens it."""
+    """The real path of a machine file in the notebook's folder or below. Other paths are refused: a notebook from another person must not
+    read arbitrary files of the user who opens it."""
     if not source.endswith(".toml"):
         return source
     folder = Path(os.path.realpath(document.path)).parent if document.path else None

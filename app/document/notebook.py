@@ -1,4 +1,4 @@
-"""What is known of a notebook after reading it: values only, `evaluate` makes them."""
+"""Data classes of an evaluated notebook; `evaluate` constructs them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Handle = Var | str
 class NotebookStep(msgspec.Struct, frozen=True, eq=False):
     """One schedule line after `sch = tilewright.Schedule(...)`.
 
-    `first_trace_step` is where its trace steps begin (`schedule.trace.steps`), None when it was not applied. The first line that
-    fails has `error`; the lines after it are "skipped".
+    `first_trace_step` is the index of its first trace step (`schedule.trace.steps`), None if it was not applied. The first failing
+    line has `error`; the lines after it are "skipped".
     """
 
     index: int
@@ -38,11 +38,11 @@ class NotebookStep(msgspec.Struct, frozen=True, eq=False):
 
 
 class Notebook(msgspec.Struct, frozen=True, eq=False):
-    """An evaluated document. What could not be had is None, and `error` says why (the first one in the file's order).
+    """An evaluated document. Parts that failed to evaluate are None, and `error` is the first error.
 
-    `states[n]` is the moment before step `n`; the last one is now. `schedule_name` is the schedule's variable in the file.
-    `sizes` are numbers for the program's symbolic sizes, to simulate and to test with; `notes` what is to be
-    said of the reading of its program. `unread`: the schedule's text cannot be read, so that nothing is known of its steps.
+    `states[n]` is the state before step `n`; the last one is the current state. `schedule_name` is the schedule's variable in the file.
+    `sizes` are values for the program's symbolic sizes, for simulation and tests; `notes` are the parser's notes on the program.
+    `unread`: the schedule's text cannot be read, so its steps are unknown.
     """
 
     document: Document
@@ -62,12 +62,12 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def evaluated(self) -> bool:
-        """Whether this is known of the document, or only the text: of a notebook from the history of its file, of one not waited for."""
+        """Whether the document was evaluated. Notebooks from the file's history and cancelled ones have only their text."""
         return bool(self.states) or (self.error is not None and self.error.code != GIVEN_UP)
 
     @property
     def is_unread(self) -> bool:
-        """Whether nobody tried to read the text."""
+        """Whether evaluation was never attempted."""
         return not self.states and self.error is None
 
     @property
@@ -82,11 +82,11 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
 
 
 def not_read(document: Document) -> Notebook:
-    """The document of a person who did not want to wait until it was read."""
+    """The notebook of a document whose evaluation the user cancelled."""
     refusal = Refusal(GIVEN_UP, "the text was not read: this was stopped", expected="to go on with it, or another text")
     return Notebook(document, error=TilewrightError(refusal), unread=True)
 
 
 def revision_of(notebook: Notebook) -> int:
-    """By this the text is known that a page shows."""
+    """A checksum that identifies the text that a page shows."""
     return zlib.crc32(notebook.document.text.encode("utf-8", "surrogatepass"))

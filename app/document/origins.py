@@ -1,4 +1,4 @@
-"""Which line of a notebook brought in what an engine of a report waits for."""
+"""Attribution of the stalls in a report to the notebook lines that introduced their causes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .notebook import Notebook
 
 
 def with_origins(report: Report, notebook: Notebook, count: int | None = None) -> Report:
-    """The report, of the notebook's schedule after `count` of its lines (all, for None), with the line that each wait comes from."""
+    """The report with the source line of each stall. `report` belongs to the schedule after `count` notebook lines (None: all)."""
     moments = notebook.states if count is None else notebook.states[: count + 1]
     made = steps_of(moment.schedule.func for moment in moments)
     return attributed(report, made, lambda step: notebook.steps[step - 1].text)

@@ -1,7 +1,7 @@
-"""A notebook made of code as people have it: TE text, or a program of any generation with the schedule code under it.
+"""Conversion of existing code to a notebook: TE text, or a TVM program of any version followed by its schedule code.
 
-The program becomes TVMScript as it is printed today, the schedule the equivalent calls, each under the line that asked for it. A schedule
-line that is not read or refused ends the calls; it and those after it stay as comments.
+The program becomes current TVMScript. The schedule becomes the equivalent calls, each below its source line as a comment. Conversion
+stops at the first schedule line that cannot be read or is refused; it and the lines after it stay as comments.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .editing.apply import replace_cell
 from .workload import read_workload
 
 _LISTS = frozenset({"split", "get_loops"})
-"""Methods that give a list, of one element too."""
+"""Methods that return a list, even for one element."""
 _OURS = ("sch", "machine", "tilewright", "T", "I", "sizes")
 """Names that the notebook itself uses."""
 
 
 class Converted(msgspec.Struct, frozen=True, eq=False):
-    """A document that has cells, what is to be said of the text it was made of, and the first line of its schedule that was not applied."""
+    """A document with cells, notes on its source text, and the error of the first schedule line that was not applied (`stopped`)."""
 
     document: Document
     notes: tuple[Note, ...] = ()
@@ -39,11 +39,11 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
 
 def converted(document: Document, machine: str, sizes: Mapping[str, int] | None = None) -> Converted:
-    """A plain file of TE text, of a post, or of a program without its indentation as a notebook; every other document as it is.
+    """The notebook for a plain file of TE text, of a snippet with schedule code, or of an unindented program; other documents unchanged.
 
-    The machine is the preset `machine`, or the first that has all the program's scopes. The notebook gets a path of its own beside the
-    file. `sizes` are numbers for symbolic sizes, put in where the schedule of TE text cannot be made for all: then they are `sizes_used`.
-    Raises ParseError, and for TE text ScheduleError, with the lines of the text.
+    The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
+    file. `sizes` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes; `sizes_used` names
+    them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
     if any(cell.kind != "preamble" for cell in document.cells):
         return Converted(document)
@@ -65,9 +65,9 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
 
 
 def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Converted:
-    """The document with the text below a marker replaced. TE text or a post in the workload cell becomes workload and schedule.
+    """The document with the text below a marker replaced. TE text or a snippet in the workload cell becomes workload and schedule.
 
-    Raises as `converted`, with lines of `body`.
+    Raises the errors of `converted`, with lines of `body`.
     """
     if cell.kind != "workload" or not (is_te(body) or is_post(body)):
         return Converted(replace_cell(document, cell, body))
@@ -87,21 +87,21 @@ def _has_notes(document: Document) -> bool:
     try:
         return bool(read_workload(document).notes)
     except TilewrightError:
-        return False  # said by whoever evaluates it
+        return False  # `evaluate` reports it
 
 
 def path_beside(path: str) -> str:
-    """A path that no file has: `matmul_blocks.py` for `matmul.py`."""
+    """An unused path beside the file: `matmul_blocks.py` for `matmul.py`."""
     number, found = 1, Path(path).with_name(f"{Path(path).stem}_blocks.py")
-    while os.path.lexists(found):  # a link to a file that is not there is taken, too
+    while os.path.lexists(found):  # a dangling link also counts as used
         number, found = number + 1, Path(path).with_name(f"{Path(path).stem}_blocks_{number}.py")
     return str(found)
 
 
 def machine_for(func: PrimFunc, default: str) -> str:
-    """The default machine when it has all scopes of the scheduled program, else the first preset that has, else the default.
+    """The default machine if it has all scopes of the scheduled program, else the first preset that has them, else the default.
 
-    Presets that copy data into all these memories and out of them come first: a program that says where its data lie is about that.
+    Presets whose DMA engines read and write all these memories are preferred, since explicit scopes suggest explicit copies.
     """
     scopes = {node.scope for node in walk(func) if isinstance(node, Buffer)}
     if _knows(load_machine(default), scopes):
@@ -122,7 +122,7 @@ def _knows(machine: Machine, scopes: set[str]) -> bool:
 
 
 def notebook_of(text: str, found: Snippet, machine: str) -> str:
-    """The notebook's text; `found` is what `text` says."""
+    """The notebook's text; `found` is the parsed `text`."""
     schedule = "\n".join([f"sch = tilewright.Schedule({program_name(found.program)})", *_lines(text, found)])
     return (
         f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
@@ -131,7 +131,7 @@ def notebook_of(text: str, found: Snippet, machine: str) -> str:
 
 
 def workload_text(program: IRModule | PrimFunc) -> str:
-    """The printed program under the imports that Python needs to run it."""
+    """The printed program, preceded by the imports that it needs."""
     script = to_script(program).strip()
     first = next(n for n, line in enumerate(script.split("\n")) if line.startswith("@"))
     names = "ir as I, tirx as T" if isinstance(program, IRModule) else "tirx as T"
@@ -139,12 +139,12 @@ def workload_text(program: IRModule | PrimFunc) -> str:
 
 
 def program_name(program: IRModule | PrimFunc) -> str:
-    """What the workload's text calls it."""
+    """The program's name in the workload's text."""
     return "Module" if isinstance(program, IRModule) else program.name
 
 
 def _lines(text: str, found: Snippet) -> list[str]:
-    """The calls; above those of one line of the text the comments there, or that line where it reads otherwise."""
+    """The calls. Each source line's calls follow the comments above it, and the line itself as a comment if it reads differently."""
     variables: dict[Var | str, str] = {}
     for name, handle in found.names.items():
         if isinstance(handle, Var | str):
@@ -173,13 +173,13 @@ def _lines(text: str, found: Snippet) -> list[str]:
 
 
 class _Above:
-    """The comments of a text between one statement and the next."""
+    """The comments in a text between consecutive statements."""
 
     def __init__(self, source: list[str], done: int) -> None:
         self.source, self.done = source, done
 
     def comments(self, place: Place) -> Iterator[str]:
-        """Those above a place, once."""
+        """The comments above a place; each is yielded once."""
         for line in self.source[self.done : place.line - 1]:
             if line.strip().startswith("#"):
                 yield line.strip()
@@ -191,12 +191,12 @@ def _bare(line: str) -> str:
 
 
 def _quoted(source: list[str], place: Place) -> str:
-    """The text at a place, in one line."""
+    """The text at a place, on one line."""
     return " ".join(" ".join(source[place.line - 1 : place.end_line]).split())
 
 
 def trace_line(step: Step, variables: dict[Var | str, str]) -> str:
-    """A traced call as a line; its results get names in `variables`, those that have none yet."""
+    """A traced call as a line; results without a name in `variables` get one there."""
     arguments = dict(step.arguments)
     call = call_text(
         "sch",

@@ -1,4 +1,4 @@
-"""Errors with a place in the file."""
+"""Places in the file for errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def marker_place(cell: Cell, document: Document) -> Place:
 
 
 def at_place(place: Place, work: Callable[[], T]) -> T:
-    """`work()`; an error that has no place in the file gets this one."""
+    """The result of `work()`; an error without a place in this file gets `place`."""
     try:
         return work()
     except TilewrightError as error:

@@ -1,4 +1,4 @@
-"""The sizes a notebook is simulated and tested with: a line `sizes = {"M": 256, "K": 512}` in its machine or schedule cell."""
+"""The sizes for simulation and tests of a notebook: a line `sizes = {"M": 256, "K": 512}` in its machine or schedule cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = 'sizes = {"M": 256, "K": 512}'
 
 
 def read_sizes(document: Document, program: IRModule | PrimFunc | None) -> Mapping[str, int]:
-    """The sizes by name; the last line counts, as in Python. Raises DocumentError and LowerError with the file's line."""
+    """The sizes by name; the last line wins, as in Python. Raises DocumentError and LowerError with the file's line."""
     found: Mapping[str, int] = {}
     for cell in (*document.of_kind("machine"), *document.of_kind("schedule")):
         for node in _lines_of_sizes(cell):
@@ -27,7 +27,7 @@ def read_sizes(document: Document, program: IRModule | PrimFunc | None) -> Mappi
 
 
 def calls_text(cell: Cell) -> str:
-    """The cell's body without its lines of sizes, which are no calls; all other lines stay where they are."""
+    """The cell's body with its `sizes` lines, which are no calls, emptied; line numbers stay valid."""
     lines = lines_of(cell.body)
     for node in _lines_of_sizes(cell):
         for number in range(node.lineno - 1, node.end_lineno or node.lineno):
@@ -36,7 +36,7 @@ def calls_text(cell: Cell) -> str:
 
 
 def with_sizes_line(document: Document, line: str) -> Document:
-    """The document with `line` as its sizes: in place of the line that it has, else at the end of its machine or before its schedule."""
+    """The document with `line` as its sizes: in place of its last such line, else at the end of its machine cell or before its schedule."""
     cells = (*document.of_kind("machine"), *document.of_kind("schedule"))
     for cell in reversed(cells):
         for node in reversed(_lines_of_sizes(cell)):
@@ -59,7 +59,7 @@ def with_sizes_line(document: Document, line: str) -> Document:
 
 
 def is_sizes_line(text: str) -> bool:
-    """Whether a line is one of sizes."""
+    """Whether a line sets the sizes."""
     return text.startswith(f"{NAME} = {{")
 
 
@@ -73,7 +73,7 @@ def _lines_of_sizes(cell: Cell) -> list[ast.Assign]:
         return []
     tree = find_tree(cell.body)
     if tree is None:
-        return []  # whoever reads the calls says what is wrong
+        return []  # `read_calls` reports the syntax error
     return [
         node
         for node in tree.body
@@ -104,7 +104,7 @@ def _sizes(node: ast.Assign) -> dict[str, int]:
 
 
 def _checked(sizes: dict[str, int], program: IRModule | PrimFunc | None) -> dict[str, int]:
-    """The sizes, when some function of the program has each of them."""
+    """The sizes, after a check that each is a size variable of a function of the program."""
     if program is None:
         return sizes
     functions = program.functions if isinstance(program, IRModule) else (program,)
@@ -115,7 +115,7 @@ def _checked(sizes: dict[str, int], program: IRModule | PrimFunc | None) -> dict
 
 
 def sizes_for(func: PrimFunc, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Those of `sizes` that a function of the module has: another function may have others."""
+    """The entries of `sizes` that `func` uses; another function of the module may use others."""
     known = size_variables(func) if sizes else {}
     return {name: size for name, size in sizes.items() if name in known}
 

@@ -1,4 +1,4 @@
-"""What a notebook is called."""
+"""The title of a notebook."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .cells import Document
 from .workload import program_names
 
 LONGEST = 200
-"""Characters of a heading's line that are taken: bars, lists and file names say it."""
+"""The maximum length of a heading's line in characters; title bars, lists and file names show the title."""
 
 
 def title_of(document: Document, named: str = "", *, in_file: bool = True) -> str:
-    """The first heading of a notebook; else what it was `named`, its file (`in_file`: unless it is a draft), its program."""
+    """The first heading of a notebook; else `named`, the file's stem (if `in_file`; False for drafts), or the program's name."""
     heading = heading_of(document)
     if heading is not None:
         return heading
@@ -22,7 +22,7 @@ def title_of(document: Document, named: str = "", *, in_file: bool = True) -> st
 
 
 def heading_of(document: Document) -> str | None:
-    """The first heading of the first rank, without its marks."""
+    """The first level-1 heading as plain text."""
     for cell in document.of_kind("markdown"):
         for line in cell.prose.splitlines():
             if line.startswith("# ") and (words := plain(line[2:LONGEST])):
@@ -31,7 +31,7 @@ def heading_of(document: Document) -> str | None:
 
 
 def plain(markdown: str) -> str:
-    """Markdown as words in one line."""
+    """The Markdown text without emphasis and code marks, on one line."""
     return re.sub(r"\s+", " ", re.sub(r"\*\*|`|(?<!\w)\*|\*(?!\w)", "", markdown)).strip()
 
 

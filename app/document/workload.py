@@ -13,7 +13,7 @@ from .places import marker_place
 
 
 def workload_cell(document: Document) -> Cell | None:
-    """The cell with the program: the workload cell, or in a file without one the text before the first marker."""
+    """The cell with the program: the workload cell, or the preamble in a file without one."""
     cells = document.of_kind("workload")
     if len(cells) > 1:
         raise DocumentError(
@@ -46,12 +46,12 @@ def read_workload(document: Document) -> Parsed:
                 place=marker_place(cell, document),
             )
         )
-    # Empty lines in front make the parser's lines the file's.
+    # Leading empty lines align the parser's line numbers with the file.
     padding = "\n" * (cell.body_line - 1)
     return parse(padding + cell.body.lstrip("\ufeff"), document.path or "")
 
 
 def program_names(document: Document) -> tuple[str, ...]:
-    """The names that the workload cell gives to its function or module."""
+    """The names of the functions or modules that the workload cell defines."""
     cell = workload_cell(document)
     return tuple(re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body)) if cell else ()

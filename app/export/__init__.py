@@ -1,1 +1,1 @@
-"""What a notebook is exported as: code, timelines, pictures, and a replay as one HTML file."""
+"""Exports of a notebook: code, timelines, pictures, and a replay as one HTML file."""

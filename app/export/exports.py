@@ -1,6 +1,6 @@
-"""What a notebook can be taken away as: code for other systems, the timeline for other viewers, pictures, a replay that stands alone.
+"""Exports of a notebook: code for other systems, the timeline for other viewers, pictures, a self-contained replay.
 
-`views.export_kinds` has the kinds by their names; here each is made.
+`views.shell.export_kinds` lists the kinds by name; this module creates the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..views.tree.tree_now import costs_now, rows_now
 
 
 class Subject(msgspec.Struct, frozen=True, eq=False):
-    """What is exported: the picture of a state. `sizes` are put into C as numbers; `version` is TVM's."""
+    """The state to export and its options. `sizes` become numbers in C and TVM code; `version` is TVM's."""
 
     state: State
     store: Store
@@ -38,7 +38,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def report(self) -> Report:
-        """Raises why there is none."""
+        """The report of the state. Raises TilewrightError with the reason if there is none."""
         found = self.store.report_now(self.state)
         if isinstance(found, TilewrightError):
             raise found
@@ -50,20 +50,20 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A file to give away."""
+    """An exported file."""
 
     name: str
     data: str | bytes
 
 
 def made(key: str, subject: Subject) -> Made:
-    """The file of a kind. Raises TilewrightError where the program has no such form, KeyError where there is no such kind."""
+    """Export a file of the kind `key`. Raises TilewrightError if the program has no such form, KeyError for an unknown kind."""
     kind = EXPORTS[key]
     return Made(f"{kind.stem or file_stem(subject.state.title)}{kind.suffix}", _MAKERS[key](subject))
 
 
 def apart(state: State, store: Store) -> Subject:
-    """What a thread may export while the page goes on: a store of its own, with the report and the verdict that are known."""
+    """A subject that a thread can export while the page is in use: a separate store with the known report and verdict."""
     own = Store()
     machine = store.machine(state)
     if state.shown is None or state.moment is None or not isinstance(machine, Machine):
@@ -81,7 +81,7 @@ def apart(state: State, store: Store) -> Subject:
 
 
 def file_stem(title: str) -> str:
-    """A title as the name of a file."""
+    """Convert a title to a file name."""
     return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "notebook"
 
 
@@ -95,7 +95,7 @@ def _tvm(version: str | None) -> Callable[[Subject], str]:
 
 
 def _tilewright(subject: Subject) -> str:
-    """The notebook itself; of an earlier step, a notebook that ends there."""
+    """The notebook's text; for an earlier step, a notebook that ends there."""
     state = subject.state
     assert state.notebook is not None and state.moment is not None and state.shown is not None
     if not state.looks_back:
@@ -111,7 +111,7 @@ def _script(subject: Subject) -> str:
 
 
 def _c(subject: Subject) -> str:
-    """With the given sizes as numbers, and the others as parameters."""
+    """C code with the given sizes as numbers and the others as parameters."""
     assert subject.state.moment is not None
     return to_c(with_sizes(subject.state.moment.schedule.func, dict(subject.sizes)).func)
 
@@ -122,7 +122,7 @@ def _tree(subject: Subject) -> str:
 
 
 def _timeline(subject: Subject) -> str:
-    _ = subject.report  # what keeps it from being simulated is an error here, and no picture
+    _ = subject.report  # raises an error if there is no report
     value = timeline_value(subject.state, subject.store)
     return timeline_svg(value, title=subject.state.title, theme=subject.theme, width=subject.width)
 
@@ -132,7 +132,7 @@ def _trace(subject: Subject) -> str:
 
 
 def _replay(subject: Subject) -> str:
-    # Its modules are Panel's neighbours, and that takes a second to import: the command line has no other use for it.
+    # Imported here since it imports Panel, which needs a second; the command line does not use Panel otherwise.
     from .replay import replay_html
 
     return replay_html(subject.state, subject.store, subject.report)

@@ -1,7 +1,7 @@
-"""A run as one HTML file: tree, program and timeline, which plays where there is no server, no network and no Tilewright.
+"""A run as one HTML file with tree, program and timeline. It plays without a server, a network or Tilewright.
 
-The timeline is the page's own component; `static/components/replay*.js` answers in the server's place what it asks for. All data are in the
-file, compressed; its policy forbids it to load anything.
+The timeline is the page's component; `static/components/replay*.js` answers its queries in place of the server. The file contains all data,
+compressed; its content security policy forbids it to load anything.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from ..views.timeline.window import window
 from ..views.tree.tree_now import costs_now, rows_now
 
 MAX_BYTES = 2_000_000
-"""Of the whole file."""
+"""The maximum size of the whole file."""
 
 DETAIL = (40_000, 10_000, 3_000)
-"""Tasks that are taken along one by one: as many as fit in the file. Without them there are bins, which cannot be zoomed into."""
+"""Limits on the number of individual tasks; the largest one that fits in the file is used. Otherwise bins are stored, which cannot be
+zoomed into."""
 
 DRAWN = 6_000
-"""Tasks that are drawn one by one where all of the run is in sight."""
+"""Maximum number of tasks drawn individually when the whole run is visible."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 def replay_html(state: State, store: Store, report: Report) -> str:
-    """The file's text. Raises TilewrightError "replay-too-large" where even bins are too many."""
+    """The file's text. Raises TilewrightError "replay-too-large" if even the bins do not fit."""
     for most in (*DETAIL, 0):
         page = _page(state, store, recording(state, store, report, most))
         if len(page.encode()) <= MAX_BYTES:
@@ -53,7 +54,7 @@ def replay_html(state: State, store: Store, report: Report) -> str:
 
 
 def recording(state: State, store: Store, report: Report, most: int) -> dict[str, Any]:
-    """The timeline's value, all tasks where there are no more than `most`, and what the server would answer."""
+    """The timeline's value, all tasks if there are at most `most`, and the precomputed answers of the server."""
     assert state.moment is not None
     value = timeline_value(state, store)
     scene = scene_of(report, store)
@@ -112,7 +113,7 @@ def _page(state: State, store: Store, data: dict[str, Any]) -> str:
 
 
 def _facts(state: State, store: Store) -> str:
-    """Machine, verdict and figures, as the page's headline has them."""
+    """Machine, verdict and metrics, as in the page's headline."""
     machine = store.machine(state)
     name = "" if isinstance(machine, TilewrightError) else machine.name
     verdict = verdict_value(state, store)

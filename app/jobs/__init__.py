@@ -1,1 +1,1 @@
-"""Work in threads and processes: background analyses of what is shown, on-demand analyses, drop previews, exploration, exports."""
+"""Background work in threads and processes: analyses of the visible program, on-demand analyses, drop previews, exploration, exports."""

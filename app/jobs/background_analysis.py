@@ -1,7 +1,6 @@
-"""What is worked out about the picture in threads: its report, for which the paint waits a moment only; then, once the picture has stood
-still, whether it computes what the program did at first, and what each earlier step cost.
+"""Background analyses of the visible program: its report, then, after a debounce, its verification and the reports of its earlier steps.
 
-All of it is given up as soon as the picture is another one, or when a person does not want to wait.
+The analyses run in threads, and the paint waits only a moment for the report. A new program or a stop by the user cancels them.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
 STAND_STILL_MS = 200
-"""A program that is shown for less is not verified: its successor is."""
+"""Debounce before verification. A program that changes sooner is not verified; its successor is."""
 
 
 class BackgroundAnalysis:
-    """The work of one page; `patience` says how many seconds a paint may wait.
+    """Background analyses of one page. `patience` returns the seconds that a paint may wait for the report.
 
-    `drawn` is called when the report of the picture has come after its paint, `found` after everything else,
-    `turned` when `doing` is another."""
+    Callbacks: `drawn` runs when the report arrives after its paint, `found` after every other result, `turned` when `doing` changes.
+    """
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class BackgroundAnalysis:
         return tuple(self._doing.values())
 
     def simulate(self, state: State) -> None:
-        """The report of the picture, before the paint where it takes no longer than a moment; else it comes when it comes."""
+        """Simulate the visible program. The paint waits for the report for at most `patience` seconds; a later report triggers `drawn`."""
         self.stop()
         self._owed = False
         if state.moment is None:
@@ -84,7 +83,7 @@ class BackgroundAnalysis:
             self._doing["report"] = JobStatus("report", "area-timeline", "Simulating")
 
     def begin(self, state: State) -> None:
-        """What can wait, once the picture has stood still."""
+        """Schedule the verification and the reports of earlier steps after the debounce."""
         self._turn += 1
         turn = self._turn
         self._put_off = True
@@ -93,18 +92,18 @@ class BackgroundAnalysis:
         self._event_loop.after(STAND_STILL_MS, lambda: self._begin(turn, state))
 
     def give_way(self) -> None:
-        """The picture may be about to change: nothing is to take time from that."""
+        """Cancel all work because the program may be about to change; `go_on` restarts it."""
         self._owed = self._owed or self._put_off or self._simulating is not None or self._work is not None
         self.stop()
 
     def go_on(self, state: State) -> None:
-        """It did not change after all, where nothing was begun since."""
+        """Restart the work that `give_way` cancelled, unless new work has begun since."""
         if self._owed:
             self.simulate(state)
             self.begin(state)
 
     def stop(self) -> None:
-        """Another picture, or none: nothing of this is wanted any more."""
+        """Cancel all work: the program changes or the page closes."""
         self._turn += 1
         self._put_off = False
         for work in (self._simulating, self._work):
@@ -114,7 +113,8 @@ class BackgroundAnalysis:
         self._doing.clear()
 
     def stop_for_good(self, state: State) -> None:
-        """A person does not want to wait: what is not known stays so, and says that it was stopped."""
+        """Cancel all work at the user's request. Missing results are stored as stopped: the report as a refusal, the verdict as
+        "unknown"."""
         stopped = {
             key: JobStatus(d.key, d.area, d.text, d.done, d.total, stopped=True) for key, d in self._doing.items()
         }
@@ -133,7 +133,7 @@ class BackgroundAnalysis:
         self._drawn()
 
     def resume(self, state: State) -> None:
-        """What a person had stopped is wanted after all."""
+        """Restart the work that the user stopped."""
         if state.moment is None:
             return
         schedule = state.moment.schedule
@@ -202,7 +202,7 @@ class BackgroundAnalysis:
 def _pieces(
     checked: Schedule | None, sizes: Mapping[str, int], missing: list[PrimFunc], machine: Machine | TilewrightError
 ) -> Iterator[Any]:
-    """The verdict, then the reports of earlier steps; only reads programs, which are frozen."""
+    """Yield the verdict, then the reports of earlier steps. Only reads programs, which are frozen."""
     if checked is not None:
         yield verdict_of(checked, sizes)
     for done, func in enumerate(missing, 1):
@@ -210,7 +210,7 @@ def _pieces(
 
 
 def verdict_of(schedule: Schedule, sizes: Mapping[str, int] | None = None) -> Verdict:
-    """`Schedule.check`, with whatever keeps it from an answer as "unknown"."""
+    """The verdict of `Schedule.check`; an exception becomes the status "unknown"."""
     try:
         return schedule.check(sizes)
     except TilewrightError as error:

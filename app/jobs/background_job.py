@@ -1,10 +1,11 @@
-"""Work in a thread that can be given up at any moment: what nobody waits for any more takes no time from those who wait.
+"""Jobs in threads that can be cancelled at any moment, so that obsolete work does not slow down current work.
 
-Python runs one thread at a time, so that a simulation that goes on after the drop that made it pointless would halve the speed of the drop.
-Giving work up raises `Cancelled` in its thread, between two instructions and not only between two pieces.
+Python runs one thread at a time: a simulation that continues after a drop made it obsolete would halve the speed of the drop. Cancelling
+raises `Cancelled` in the job's thread, between two instructions and not only between two pieces.
 
-The threads are bare ones: `Thread` objects are in a weak set, whose callback swallows what a thread is struck with that just collects
-garbage. Where another callback does, the piece is made to its end, for nobody. An import is let end: half a module would be left.
+The threads are started without `Thread` objects: those are in a weak set, whose callback swallows an exception that arrives during a
+garbage collection. If another callback swallows it, the piece runs to its end and is dropped. An import always completes, since an
+interrupted import would leave half a module.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from .fair_scheduler import FairScheduler
 Found = Callable[[Any], None]
 
 AGAIN_S = 0.001
-"""A module that is being imported is looked at again so much later."""
+"""The delay before the next attempt to cancel a thread that is importing a module."""
 
 
 class JobStatus(msgspec.Struct, frozen=True):
-    """What is being worked out, for the person who waits: the `area` of the page where it will stand, words, how many of how many (total
-    0: not known), and whether it was stopped, so that it may be gone on with."""
+    """The status of a job, for the user: the `area` of the page that shows its result, a text, the number of pieces done and in total (0:
+    unknown), and whether it was stopped and can be resumed."""
 
     key: str
     area: str
@@ -41,11 +42,11 @@ class JobStatus(msgspec.Struct, frozen=True):
 
 
 class Cancelled(BaseException):
-    """Raised in a thread whose work nobody waits for. No `except Exception` keeps it."""
+    """Raised in the thread of a cancelled job. `except Exception` does not catch it."""
 
 
 def _imports(thread: int) -> bool:
-    """Whether a thread is importing a module just now."""
+    """Whether a thread is importing a module."""
     frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -55,10 +56,10 @@ def _imports(thread: int) -> bool:
 
 
 class BackgroundJob:
-    """The pieces of an iterator, made in a thread one after the other; `found` gets each on the loop, `ended` is called after the last.
+    """A thread that makes the pieces of an iterator. `found` receives each piece on the event loop; `ended` is called after the last one.
 
-    The iterator only reads what is frozen, and what it makes is its own until it is told: it may be ended anywhere. Nothing is told of
-    work that was given up. With `scheduler` each piece waits for its turn.
+    The iterator only reads frozen values, and its results are private until delivery, so it can be interrupted anywhere. A cancelled job
+    delivers nothing. With `scheduler`, each piece waits for a slot.
     """
 
     def __init__(
@@ -88,14 +89,14 @@ class BackgroundJob:
         return self
 
     def wait(self, seconds: float) -> bool:
-        """On the loop: whether all is worked out within so many seconds, and told already."""
+        """Wait on the event loop for at most `seconds`. Returns whether the job is complete; its pieces are delivered then."""
         if not self._done.wait(seconds):
             return False
         self.tell()
         return True
 
     def cancel(self) -> None:
-        """End it now. The thread is gone as soon as Python lets it run, at the latest when a call into C returns or an import ends."""
+        """Cancel the job now. Its thread ends as soon as Python runs it, at the latest when a call into C returns or an import ends."""
         with self._lock:
             self.over = True
             if self._breakable and not self._struck:
@@ -111,17 +112,17 @@ class BackgroundJob:
         self.cancel()
 
     def hold(self) -> None:
-        """Begin no other piece for now: somebody waits for the page."""
+        """Start no other piece until `go_on`: a user waits for the page."""
         self._free.clear()
 
     def go_on(self) -> None:
-        """Nobody waits any more."""
+        """Resume after `hold`."""
         self._free.set()
 
-    # On the loop.
+    # On the event loop.
 
     def tell(self) -> None:
-        """Tell what is ready."""
+        """Deliver the finished pieces; after the last one call `ended`."""
         while self._ready and not self.over:
             self._found(self._ready.pop(0))
         if self._done.is_set() and not self.over and not self._ready:
@@ -143,14 +144,14 @@ class BackgroundJob:
                 self._event_loop.soon(self.tell)
 
     def _in_turn(self) -> bool:
-        """The next piece, once it is its turn: a person who waits for it asks nobody."""
+        """Make the next piece, in a slot of the scheduler. A job that a user waits for has no scheduler."""
         if self._scheduler is None:
             return self._next()
         with self._scheduler.taken():
             return self._next()
 
     def _next(self) -> bool:
-        """Make the next piece; whether there was one."""
+        """Make the next piece. Returns whether there was one."""
         with self._lock:
             if self.over:
                 return False
@@ -164,7 +165,7 @@ class BackgroundJob:
             with self._lock:
                 self._breakable = False
                 if self._struck:
-                    self._strike(None)  # where it has not come yet: nothing may break what follows
+                    self._strike(None)  # clear an exception that is still pending: it must not interrupt later code
 
     def _strike(self, error: type[BaseException] | None) -> None:
         thread = ctypes.c_ulong(_thread.get_ident() if error is None else self._thread)

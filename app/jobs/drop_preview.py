@@ -1,8 +1,8 @@
-"""What drops would do, worked out while the thing is still in the hand: the map of where it may go at once, then figures, nearest first.
+"""Previews of drops during a drag: the map of targets at once, then predicted figures, the nearest target first.
 
-A prediction is the drop itself, made and simulated in a thread. What it came to is kept in the store, so that the drop has only to be
-written down. A person who lets go, or takes hold of something else, ends the work at once; a drop that is just being tried when it is
-made is waited for in the thread that would make it, which is sooner than making it again.
+A prediction applies and simulates the drop in a thread. The store keeps the result, so that the drop itself only has to be recorded. The
+end of the drag, or another drag, cancels the work at once. If the user makes a drop while its prediction runs, the thread of the change
+waits for that prediction, which is faster than making the drop again.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
 MOST_KEPT = 64
-"""Drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
+"""The number of predicted drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
 
 LONGEST_WAIT_S = 2.0
-"""A drop that takes longer to try is made again."""
+"""The longest wait for a running prediction; after that the drop is made again."""
 
 POLL_S = 0.0005
 
 Entry = dict[str, Any]
 Asked = tuple[str, tuple[object, ...]]
-"""What is remembered, and of which objects."""
+"""A key of the store: the kind of result, and the objects that it is derived from."""
 
 Tell = Callable[[Entry], None]
 
 
 class Tried(msgspec.Struct, frozen=True, eq=False):
-    """What a drop came to: the notebook after it, and how to remember what was found of it, on the loop."""
+    """The result of a drop: the notebook after it, and a callback that stores the result, for the event loop."""
 
     key: Asked
     made: Notebook
@@ -56,8 +56,7 @@ class Tried(msgspec.Struct, frozen=True, eq=False):
 
 
 class Grab:
-    """Something in the hand: its drops, of which some are still to be tried, what was told of the others, and the row that the hand is
-    near."""
+    """A drag: the drops without a prediction, the predictions so far (`told`), and the row near the pointer (`near`)."""
 
     def __init__(
         self, state: State, machine: Machine | TilewrightError, rows: Sequence[str], entries: Sequence[Entry], near: str
@@ -78,26 +77,26 @@ class Grab:
         self._count = len(entries)
 
     def is_of(self, state: State, machine: Machine | TilewrightError, rows: Sequence[str]) -> bool:
-        """Whether these rows are in the hand, and the program and the machine are still the same."""
+        """Whether the drag is of these rows, with the same program and machine."""
         is_same = self.state.notebook is state.notebook and self.state.moment is state.moment
         return is_same and self.machine is machine and self.rows == tuple(rows)
 
     @property
     def is_told(self) -> bool:
-        """Whether all drops were told of."""
+        """Whether every drop has a prediction."""
         return len(self.told) == self._count
 
     def made_of(self, key: Asked) -> Notebook | None:
-        """The notebook after this drop, where it is the one that was tried last."""
+        """The notebook after the drop `key`; None unless it is the drop that was tried last."""
         tried = self.tried
         return tried.made if tried is not None and tried.key == key else None
 
     def known(self, entry: Entry) -> None:
-        """It need not be tried."""
+        """Remove a drop whose prediction is known."""
         self._left.remove(entry)
 
     def next(self) -> Entry | None:
-        """The nearest drop that was not tried yet; None when all were, or the thing was let go."""
+        """The nearest drop without a prediction; None after the last one or after the end of the drag."""
         if self.over or not self._left:
             return None
         here = self.places.get(self.near, 0)
@@ -107,7 +106,7 @@ class Grab:
 
 
 class DropPreview:
-    """The map and the predictions of one page. `tell` gets each prediction, on the loop."""
+    """The target map and the predictions of one page. `tell` receives each prediction on the event loop."""
 
     def __init__(self, store: Store, event_loop: EventLoop, tell: Tell, scheduler: FairScheduler | None = None) -> None:
         self._store = store
@@ -119,7 +118,7 @@ class DropPreview:
         self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
 
     def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
-        """Where the blocks or loops of `rows` may be dropped; nothing is applied."""
+        """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
         if state.moment is None or not rows:
             return []
         schedule = state.moment.schedule
@@ -130,7 +129,7 @@ class DropPreview:
         return [] if isinstance(found, TilewrightError) else found
 
     def begin(self, state: State, rows: Sequence[str], near: str) -> None:
-        """Something was grabbed: say what is known of its drops, and try the others, those near the row `near` first."""
+        """Begin a drag: send the known predictions and compute the others, those near the row `near` first."""
         self.stop()
         if state.moment is None:
             return
@@ -150,18 +149,18 @@ class DropPreview:
         self._work = work.start()
 
     def foretold(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
-        """What is known of the drops of `rows`, and whether that is all there is to be. They are taken into the hand where they are not."""
+        """The known predictions for drops of `rows`, and whether they are complete. Begins a drag of `rows` if there is none."""
         if self._grab is None or not self._grab.is_of(state, self._store.machine(state), rows):
             self.begin(state, rows, "")
         return ([], True) if self._grab is None else (list(self._grab.told), self._grab.is_told)
 
     def look(self, row: str) -> None:
-        """The hand is over `row` now."""
+        """Record that the pointer is over `row`."""
         if self._grab is not None:
             self._grab.near = row
 
     def stop(self) -> None:
-        """It was let go: what is left is not tried."""
+        """End the drag and cancel the remaining predictions."""
         if self._grab is not None:
             self._grab.over = True
             self._grab = None
@@ -170,36 +169,36 @@ class DropPreview:
             self._work = None
 
     def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
-        """The move with the notebook that a prediction made of it, where there is one. What is in the hand is let go, unless it is just
-        this move that is being tried: `awaited` has it then."""
+        """The move with its predicted notebook, if there is one. Ends the drag, unless the prediction of this move is running: then
+        `awaited` returns the notebook."""
         key = _key(state.notebook, move)
         if key is None or (self._grab is not None and self._grab.trying != key):
             self.stop()
         made = None if key is None else self._store.known(*key)
         if made is None:
             return move
-        self._kept.pop(made, None)  # it is a step now, and asked for as such
+        self._kept.pop(made, None)  # now a step of the notebook: the limit on predicted drops must not evict it
         return replace(move, made=made)
 
     def awaited(self, state: State, intent: Intent) -> Intent:
-        """In the thread of a change: a move that is just being tried, with what comes of it."""
+        """In the thread of a change: wait for the running prediction of a move, and return the move with its notebook."""
         grab = self._grab
         if grab is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
         while grab.trying == key and grab.made_of(key) is None and not grab.over and time.monotonic() < end:
             time.sleep(POLL_S)
-        made = grab.made_of(key)  # also where the next one is being tried already
+        made = grab.made_of(key)  # also if the next drop is already being tried
         return intent if made is None else replace(intent, made=made)
 
     def dropped(self) -> None:
-        """A move was made: what was found of it meanwhile is known, and nothing more is tried."""
+        """After a move: store the result of the last prediction and end the drag."""
         if self._grab is not None and (tried := self._grab.tried) is not None:
             tried.keep()
             self._kept.pop(tried.made, None)
         self.stop()
 
-    # In the thread: only reads programs, which are frozen. What it finds goes to the store on the loop.
+    # In the thread: only reads programs, which are frozen. Results reach the store on the event loop.
 
     def _try_all(self, grab: Grab, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
         now = known if known is not None else attempt("simulate", lambda: _report_now(grab, machine))
@@ -219,7 +218,7 @@ class DropPreview:
         self._tell(value)
 
     def _bound(self, made: Notebook, asked: list[Asked]) -> None:
-        """Of drops that were not made, only the newest are kept."""
+        """Keep only the newest of the drops that were not made."""
         self._kept[made] = asked
         while len(self._kept) > MOST_KEPT:
             for what, of in self._kept.popitem(last=False)[1]:
@@ -228,7 +227,7 @@ class DropPreview:
     def _tried(
         self, grab: Grab, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
     ) -> tuple[Entry, Callable[[], None]]:
-        """What to say of a drop, and how to remember what it came to."""
+        """The prediction for a drop, and the callback that stores its result."""
         state = grab.state
         move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
         assert state.notebook is not None
@@ -270,13 +269,13 @@ def _said(grab: Grab, entry: Entry, value: Entry) -> Entry:
 
 
 def _refused(grab: Grab, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
-    """What to say of a drop that cannot be made after all."""
+    """The prediction for a drop that is refused when it is tried."""
     value = {"refused": ""} if why is None else {"refused": why.message, "code": why.code}
     return _said(grab, entry, value), lambda: None
 
 
 def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
-    """The move of a drop: `rows` onto `loop`, loops by the `order` that the map gave. Raises TilewrightError where it is not legal."""
+    """The move of a drop: `rows` onto `loop`, loops in the `order` of the map. Raises TilewrightError if the move is illegal."""
     handles = [handle_of(ids, row) for row in message["rows"]]
     if message.get("order"):
         return Call("reorder", tuple(handle_of(ids, row) for row in message["order"]))
@@ -293,13 +292,13 @@ def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
 
 
 def _told(rows: Sequence[str], entry: Entry) -> str:
-    """What is known of a drop of `rows`."""
+    """The store key of the prediction for a drop of `rows`."""
     return f"told {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
 
 
 def _key(notebook: Notebook | None, move: Call | Calls) -> Asked | None:
-    """The same for the same calls on the same notebook: loops are told apart by what they are, blocks by their names. None for what is
-    never foretold."""
+    """The store key of a move: equal for equal calls on the same notebook, with loops by identity and blocks by name. None for moves that
+    are never predicted."""
     calls = move.calls if isinstance(move, Calls) else (move,)
     if notebook is None or any(call.kwargs for call in calls):
         return None

@@ -1,4 +1,4 @@
-"""The server's loop, as those who work beside it see it: how work is put off, and how a thread comes back."""
+"""The server's event loop as background jobs see it: delayed calls, and calls from other threads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class EventLoop(Protocol):
-    """The loop of one page."""
+    """The event loop of one page."""
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        """Run `work` on the loop in so many milliseconds."""
+        """Run `work` on the loop after `delay_ms`."""
         ...
 
     def soon(self, work: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
-"""The search of one page: candidates tried by processes beside the server, what they come to told a few times a second.
+"""The search of one page: worker processes evaluate candidates, and the page receives the results a few times a second.
 
-A thread waits for the candidates; it ends when it is told to, at the latest when the page is closed. Each outcome is on disk before it is
-shown (`engine.explore` sees to that), so that a search goes on where it was after a reload or a kill.
+A thread waits for the candidates. It ends on request, at the latest when the page closes. `engine.explore` writes each outcome to disk
+before the page shows it, so a search resumes after a reload or a kill.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .event_loop import EventLoop
 from .study_files import taken_up, write_down
 
 TELL_MS = 250
-"""What was found is told so often."""
+"""The interval between two updates of the page."""
 
 
 class Places:
-    """How many searches a server does at a time; the others wait in line."""
+    """The limit on concurrent searches of a server. Further searches wait in a queue."""
 
     def __init__(self, most: int = LIMITS.searches) -> None:
         self._free = most
@@ -41,7 +41,7 @@ class Places:
 
     @contextmanager
     def taken(self, given_up: Callable[[], bool]) -> Iterator[bool]:
-        """A place, when it is one's turn; False where it was given up before."""
+        """Wait for a place and hold it. Yields False if the search is cancelled first."""
         me = object()
         with self._turn:
             self._line.append(me)
@@ -60,7 +60,7 @@ class Places:
 
 
 class Search:
-    """One search in a thread, until it ends or is stopped. `told` is called on the loop with what is known."""
+    """One search in a thread, until it ends or is stopped. `told` receives the results on the event loop."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Search:
         return self
 
     def stop(self) -> None:
-        """End it: nothing more is told."""
+        """End the search and its updates."""
         self._stopped.set()
 
     @property
@@ -117,7 +117,7 @@ class Search:
     def _search(self) -> None:
         sought = self.sought
         if sought.notebook.document.path is not None and self._file.parent.name == "explore":
-            with suppress(OSError):  # then it is not taken up again; the study itself says what is wrong with the disk
+            with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
                 write_down(sought.notebook.document.path, sought)
         study = explore(
             sought.space,
@@ -135,7 +135,7 @@ class Search:
         self._now(standing=standing, offers=offers, front=front, total=study.total, checking=None)
 
     def _checks(self, checking: Verifier) -> bool:
-        """The best are looked at once more. Whether that is not wanted any more."""
+        """Show the progress of the final verification. Returns whether to stop it."""
         self._now(checking=(checking.done, checking.total))
         return self._stopped.is_set()
 
@@ -153,7 +153,8 @@ class Search:
         return self._before + time.monotonic() - self._began
 
     def _now(self, *, soon: bool = True, **known: Any) -> None:
-        """Keep what is known, and have it told: `soon`, or when the last telling is a moment ago."""
+        """Store the results and schedule an update of the page: at once with `soon`, else TELL_MS later, unless one is scheduled
+        already."""
         with self._lock:
             self._latest = msgspec.structs.replace(self._latest, seconds=self._seconds, **known)
             if self._stopped.is_set() or (self._coming and not soon):
@@ -161,7 +162,7 @@ class Search:
             self._coming = True
         self._event_loop.soon(self._tell if soon else lambda: self._event_loop.after(TELL_MS, self._tell))
 
-    # On the loop.
+    # On the event loop.
 
     def _tell(self) -> None:
         with self._lock:
@@ -175,7 +176,8 @@ class Search:
 
 
 class Searches:
-    """The searches of one page, one at a time. `found` is called on the loop when more is known; `file_of` says where one is kept."""
+    """The searches of one page, one at a time. `found` is called on the event loop when results arrive; `file_of` returns the file of a
+    search."""
 
     def __init__(
         self,
@@ -196,11 +198,11 @@ class Searches:
 
     @property
     def running(self) -> bool:
-        """Whether a search runs or waits for its place."""
+        """Whether a search runs or waits for a place."""
         return self._search is not None
 
     def look(self, state: State) -> None:
-        """Search what `state` says, and nothing else."""
+        """Run the search that `state` names, and stop any other."""
         self._hold_on_to(state.exploration)
         wanted = state.exploration if state.exploration is not None and state.exploration.going else None
         if self._search is not None and (wanted is None or wanted.sought is not self._search.sought):
@@ -221,7 +223,7 @@ class Searches:
         self._known(wanted.sought, self._search.latest)
 
     def take_up(self, notebook: Notebook, told: Callable[[SearchRequest], None]) -> None:
-        """Look for what was searched of the notebook before; `told` is called on the loop where there is something."""
+        """Load the notebook's last search from disk in a thread; if there is one, call back on the event loop."""
 
         def work() -> None:
             found = taken_up(notebook)
@@ -236,7 +238,7 @@ class Searches:
             threading.Thread(target=work, name="studies", daemon=True).start()
 
     def stop(self) -> None:
-        """End what is searched; what was found stays."""
+        """Stop the search; its results stay."""
         search, self._search = self._search, None
         if search is not None:
             search.stop()
@@ -245,18 +247,18 @@ class Searches:
                 self._known(search.sought, msgspec.structs.replace(known, standing="stopped", checking=None))
 
     def close(self) -> None:
-        """The page is gone."""
+        """Stop the search and delete the temporary folder: the page is closed."""
         self.stop()
         if self._folder is not None:
             self._folder.cleanup()
 
     def _aside(self, sought: SearchRequest) -> Path:
-        """Where what comes of a notebook without a file is kept as long as its page is there."""
+        """The temporary file for the outcomes of a notebook without a file; it exists as long as its page."""
         self._folder = self._folder or TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True)
         return Path(self._folder.name) / f"{sought.serial}.sqlite3"
 
     def _hold_on_to(self, exploration: Exploration | None) -> None:
-        """The store drops what is old; what is still shown is none of that."""
+        """Put the visible results back into the store if the store has dropped them."""
         if exploration is None or self._latest is None or self._latest[0] is not exploration.sought:
             self._latest = None
         elif found_now(exploration, self._store) is None:

@@ -1,4 +1,4 @@
-"""Files that a page hands to its person: made in a thread, since a picture or a replay takes longer than a repaint may wait."""
+"""Exports of a page as files, made in a thread: a picture or a replay takes longer than a repaint may wait."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..state.model import State
 from .event_loop import EventLoop
 
 AT_ONCE = ("tvm", "tilewright", "tvmscript")
-"""Kinds that are there already, or nearly."""
+"""Kinds that exist already, or are fast to make."""
 
 
 def hand_out(
     key: str, state: State, store: Store, event_loop: EventLoop, given: Callable[[Made | TilewrightError], None]
 ) -> None:
-    """Make an export of what is shown; `given` gets it, or why there is none, on the loop. Raises TilewrightError "no-such-export"."""
+    """Export the visible program. `given` receives the file, or the error, on the event loop. Raises TilewrightError "no-such-export"."""
     if key not in EXPORTS:
         raise TilewrightError(
             Refusal("no-such-export", "there is no such export", found=key[:80], expected=", ".join(EXPORTS))
@@ -42,7 +42,7 @@ def hand_out(
 
 
 def as_text(file: Made) -> str:
-    """What travels to the browser: the text, or a data: address of what is none."""
+    """The content for the browser: text as it is, binary data as a data: URL."""
     if isinstance(file.data, str):
         return file.data
     return f"data:image/png;base64,{base64.b64encode(file.data).decode('ascii')}"

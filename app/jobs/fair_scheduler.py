@@ -1,7 +1,7 @@
-"""Who works next, of all pages of a server: threads that work ahead of what is asked take turns, and people come before them.
+"""The scheduler of speculative work for all pages of a server: threads run in turn, after requests of users.
 
-Python runs one thread at a time. With fifty pages that each verify, foretell and lint, what a person waits for would get a fiftieth of it.
-So one piece of such work is made at a time, in the order in which it was asked for, and none begins while the loop has something to do.
+Python runs one thread at a time. With fifty pages that each verify, preview and lint, a user's request would get a fiftieth of the time. So
+the scheduler runs one piece at a time, in the order of arrival, and starts none while the event loop has work.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE_S = 2.0
-"""A loop that is never idle does not keep the others from their turn for longer."""
+"""The longest wait for an idle event loop; after that the next piece starts anyway."""
 
 
 class FairScheduler:
-    """A queue of threads, of which the first works. `soon` runs something on the loop behind all that waits there; None: there is none."""
+    """A queue of threads; the first one works. `soon` appends a call to the event loop's queue; None means that there is no loop."""
 
     def __init__(self, soon: Callable[[Callable[[], None]], object] | None = None) -> None:
         self._soon = soon
@@ -26,7 +26,7 @@ class FairScheduler:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """A turn: waits until it comes."""
+        """Wait for a slot and hold it."""
         mine = threading.Event()
         with self._lock:
             if self._taken:

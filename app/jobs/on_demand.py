@@ -1,8 +1,7 @@
-"""What is worked out because somebody looks at it, piece by piece in a thread: what each figure of the machine would
-gain, what two sides of a comparison cost, which step explains it, what the lints say.
+"""Analyses of the visible views, piece by piece in a thread: sensitivity to machine parameters, costs of both sides of a comparison, the
+step that explains their difference, lint findings.
 
-A study begins once the picture has stood still, tells each piece as it is found, and is given up between two pieces when something else
-is looked at.
+An analysis starts after a debounce, delivers each piece as it is found, and is cancelled when the user opens another view.
 """
 
 from __future__ import annotations
@@ -30,13 +29,14 @@ from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
 STAND_STILL_MS = 250
-"""What is shown for less is not studied."""
+"""Debounce. A view that changes sooner is not analysed."""
 
 
 class Study(msgspec.Struct, frozen=True, eq=False):
-    """`pieces` are values for the store's `what` of `of`, each better than the one before; None is no news, and a place to stop at.
+    """An analysis. `pieces` yields values for the store's entry `what` of `of`, each better than the one before; None is no result, only a
+    point to stop at.
 
-    `area` and `text` say where on the page somebody waits, and for what.
+    `area` and `text` name the place on the page that waits and the work, for its status.
     """
 
     what: str
@@ -51,7 +51,7 @@ class Study(msgspec.Struct, frozen=True, eq=False):
 
 
 class OnDemandAnalyses:
-    """The studies of one page, one at a time. `found` is called on the loop after each piece, `turned` when `doing` is another."""
+    """The analyses of one page, one at a time. `found` is called on the event loop after each piece, `turned` when `doing` changes."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class OnDemandAnalyses:
         self._seen: State | None = None
 
     def look(self, state: State) -> None:
-        """Begin with what `state` shows and nobody knows yet; give up what it does not show."""
+        """Start the first missing analysis of the views in `state`; cancel the running one if it is another."""
         self._seen = state
         wanted = next_study(state, self._store)
         if wanted is not None and self._running is not None and wanted.key == self._running.key:
@@ -88,7 +88,7 @@ class OnDemandAnalyses:
 
     @property
     def doing(self) -> JobStatus | None:
-        """What is being studied, or was until a person stopped it."""
+        """The status of the running analysis, or of the one that the user stopped."""
         study = self._running or self._stopped
         if study is None or not study.text:
             return None
@@ -96,17 +96,17 @@ class OnDemandAnalyses:
         return JobStatus(study.what, study.area, study.text, done, total, stopped=self._running is None)
 
     def hold(self) -> None:
-        """Begin no other piece for now: somebody waits for the page."""
+        """Start no other piece until `go_on`: a user waits for the page."""
         if self._work is not None:
             self._work.hold()
 
     def go_on(self) -> None:
-        """Nobody waits any more."""
+        """Resume after `hold`."""
         if self._work is not None:
             self._work.go_on()
 
     def stop(self) -> None:
-        """Give up what is being studied."""
+        """Cancel the running analysis."""
         self._turn += 1
         self._running = self._told = None
         if self._work is not None:
@@ -114,14 +114,14 @@ class OnDemandAnalyses:
             self._work = None
 
     def stop_for_good(self) -> None:
-        """A person does not want to wait: it is not begun again by itself."""
+        """Stop the running analysis at the user's request; it does not restart by itself."""
         stopped = self._running
         self.stop()
         self._stopped = stopped
         self._turned()
 
     def resume(self) -> None:
-        """What a person had stopped is wanted after all."""
+        """Restart the analysis that the user stopped."""
         self._stopped = None
         if self._seen is not None:
             self.look(self._seen)
@@ -152,7 +152,7 @@ class OnDemandAnalyses:
 
 
 def next_study(state: State, store: Store) -> Study | None:
-    """The first thing that `state` shows and that is not known."""
+    """The first missing analysis of the views in `state`."""
     return (
         layout_study(state, store)
         or comparison_study(state, store)
@@ -163,13 +163,13 @@ def next_study(state: State, store: Store) -> Study | None:
 
 
 def layout_study(state: State, store: Store) -> Study | None:
-    """Other layouts of the chosen buffer, and who takes what of it."""
+    """The analysis of the chosen buffer: its accesses, then alternative layouts."""
     work = layout_work(state, store)
     return None if work is None else Study(work.what, work.of, work.pieces, "area-inspector", "Trying layouts")
 
 
 def lint_study(state: State, store: Store) -> Study | None:
-    """What the lints say of the picture, with the fixes that hold."""
+    """The analysis of lint findings in the visible program, with their fixes."""
     work = lint_work(state, store)
     return (
         None
@@ -179,7 +179,7 @@ def lint_study(state: State, store: Store) -> Study | None:
 
 
 def comparison_study(state: State, store: Store) -> Study | None:
-    """What two sides cost, then which step explains the difference where the steps between them do not say it."""
+    """The reports of both sides of a comparison, then, if they show different notebooks, the step that explains the difference."""
     if state.comparison is None:
         return None
     a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
@@ -194,7 +194,7 @@ def comparison_study(state: State, store: Store) -> Study | None:
             )
         reports.append(store.known("report", (func, machine)))
     if a.shown is b.shown:
-        return None  # the steps between are simulated after the paint
+        return None  # the background analysis simulates the steps between them
     first, second = store.machine(a), store.machine(b)
     known = explained_now(a, b, store)
     if (
@@ -220,7 +220,7 @@ def _reported(func: PrimFunc, machine: Machine | TilewrightError) -> Iterator[Re
 
 
 def sensitivity_study(state: State, store: Store) -> Study | None:
-    """What each figure of the machine would gain, while the machine is looked at."""
+    """The gain from each machine parameter, while the machine pane is open."""
     if state.pane != "machine" or state.moment is None:
         return None
     func, machine = store.costed(state, state.moment.schedule), store.machine(state)
@@ -240,7 +240,7 @@ def sensitivity_study(state: State, store: Store) -> Study | None:
 
 
 def trial_study(state: State, store: Store) -> Study | None:
-    """What the machine does with the candidate that is looked at, once the search is over: why it is as good as it is."""
+    """The report of the selected candidate after the end of the search, which explains its cost."""
     exploration = state.exploration
     found = None if exploration is None else found_now(exploration, store)
     if exploration is None or found is None or state.pane != "explore" or found.standing in ("waiting", "running"):

@@ -1,7 +1,7 @@
-"""Searches on disk, with the history of the notebook's folder: what was asked for last of each, and what came of the candidates.
+"""Searches on disk, beside the history of the notebook's folder: the last request for each notebook, and the outcomes of its candidates.
 
-The outcomes are the engine's (`engine.explore.kept`), in a file by what decides them. The note says which of these files is a notebook's,
-and has the text that it is of.
+The engine stores the outcomes (`engine.explore.trials.study_store`) in a file that is named by a fingerprint of space, machine and
+settings. A note for each notebook records the settings and the text of its last search, which determine that file.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from ..state.model import SearchRequest
 from ..state.search_results import Found
 
 MOST_FILES = 40
-"""Files with outcomes in a folder; the oldest are taken away."""
+"""The number of outcome files in a folder; the oldest are deleted."""
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What was asked for last of a notebook, and of which text."""
+    """The settings of a notebook's last search, and the text that it searched."""
 
     text: str
     settings: Settings
 
 
 def study_file(path: str, sought: SearchRequest) -> Path | None:
-    """The file for the outcomes of a search of the notebook at `path`; None where the user's state folder cannot be used."""
+    """The file for the outcomes of a search of the notebook at `path`; None if the user's state folder is not usable."""
     try:
         return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
     except OSError:
@@ -46,7 +46,7 @@ def study_file(path: str, sought: SearchRequest) -> Path | None:
 
 
 def write_down(path: str, sought: SearchRequest) -> None:
-    """Note that this is searched. Raises OSError."""
+    """Record the search as the notebook's last one, and delete the oldest outcome files. Raises OSError."""
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -62,7 +62,7 @@ def write_down(path: str, sought: SearchRequest) -> None:
 
 
 def taken_up(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
-    """What was searched last of a notebook in a file, as far as it came; None where nothing was, or it cannot be read any more."""
+    """The last search of a notebook in a file, with its outcomes so far; None if there is none or it is unreadable."""
     path = notebook.document.path
     if path is None:
         return None
@@ -91,11 +91,11 @@ def taken_up(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
 
 def _found(sought: SearchRequest, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
     counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
-    # One that does not compute what the program does is not offered.
+    # A candidate that fails verification is not offered.
     right = tuple(t for t in trials if t.number not in verdicts or verdicts[t.number].status != "failed")
     front = tuple(trial.number for trial in front_of(right, sought.settings.objectives).items)
     total = sought.planned
-    # Where the checks were cut short, going on makes them.
+    # If verification was interrupted, resuming the search completes it.
     is_checked = all(number in verdicts for number in front)
     standing = "ended" if len(trials) >= total and is_checked else "stopped"
     offers = {number: verdicts[number] for number in front if number in verdicts}

@@ -1,4 +1,4 @@
-"""The views as widgets of Jupyter, linked by `param`, and what a bare schedule or report shows."""
+"""The views as Jupyter widgets, linked by `param`, and the default output of a schedule or a report in a cell."""
 
 from .bare import Bare
 from .notebook import ScheduleNotebook

@@ -1,4 +1,4 @@
-"""What a schedule or a report as the last expression of a cell shows."""
+"""The output of a schedule or a report that is the last expression of a cell."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .views import LoopTree, Timeline
 
 
 class Bare:
-    """The views of bare values: one of each, so that a schedule that is shown again is seen as it is now wherever it stands."""
+    """The views of schedules and reports. Each schedule has one view, so that all outputs of the schedule show its current state."""
 
     def __init__(self) -> None:
         self._trees: WeakKeyDictionary[Schedule, LoopTree] = WeakKeyDictionary()
 
     def schedule(self, schedule: Schedule) -> None:
-        """Show its loop tree."""
+        """Show the schedule's loop tree."""
         if schedule not in self._trees:
             self._trees[schedule] = LoopTree(schedule)
         self._trees[schedule].show()
 
     def report(self, report: Report) -> None:
-        """Show its timeline; of what no schedule could be made of, only the text."""
+        """Show the report's timeline, or only its text if that raises a TilewrightError."""
         try:
             Timeline(report).show()
         except TilewrightError:

@@ -1,4 +1,4 @@
-"""The whole notebook as a widget: cells and steps, loop tree, inspector, timeline, code; the page's own views around one session."""
+"""The whole notebook as a widget: the page's views (cells and steps, loop tree, inspector, timeline, code) of one session."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ ELSEWHERE = (
     "go",
     "discard_draft",
 )
-"""Messages about a page that a notebook's cell is not."""
+"""Messages for a full page; a cell ignores them."""
 
 
 class CellSession(ScheduleSession):
-    """A session whose screen is a cell's output."""
+    """A session that is shown in a cell's output."""
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Messages about the page around the notebook mean nothing."""
+        """Handle a view's message; ignore those for a full page."""
         if message["kind"] not in ELSEWHERE:
             super().receive(message)
 
 
 class ScheduleNotebook(View):
-    """A notebook file to work in, or a schedule as one. What is done to a file's notebook goes into the file, as in the app; `schedule` is
-    then a copy of its schedule after the last line."""
+    """An editor for a notebook file or a schedule. Edits of a file's notebook are saved to the file, as in the app; `schedule` is then a
+    copy of the schedule after the notebook's last line."""
 
     text = param.String(default="", doc="The notebook's text, as it is in the file or would be.")
 
@@ -69,7 +69,7 @@ class ScheduleNotebook(View):
         if not self._is_file:
             return CellSession(KernelClock(), store=self._store)
         open_files = OpenFileRegistry()
-        atexit.register(open_files.close)  # a kernel that is ended in the middle of a burst of edits writes them
+        atexit.register(open_files.close)  # save pending edits when the kernel ends
         return CellSession(KernelClock(), store=self._store, open_files=open_files)
 
     def _made(self) -> Compiled:
@@ -77,7 +77,7 @@ class ScheduleNotebook(View):
         self._natural_height = 460
         return self._page.headline
 
-    # In.
+    # Input.
 
     def _load(self, *events: param.parameterized.Event) -> None:
         if not self._is_file:
@@ -95,7 +95,7 @@ class ScheduleNotebook(View):
             self.schedule = shown.schedule.copy()
             self._keep_picture()
 
-    # Out.
+    # Output.
 
     def _paint(self, state: State, store: Store) -> None:
         self._page.draw(state, store)
@@ -114,7 +114,7 @@ class ScheduleNotebook(View):
         self._page.headline.tell({"kind": "download", "name": name, "text": text})
 
     def _tell(self, state: State) -> None:
-        """What could not be done, where it is not said beside the tree; and the pane that is looked at."""
+        """Show a refusal, unless the tree shows it, and select the state's pane."""
         notice = state.notice
         words = (
             ""

@@ -1,7 +1,7 @@
-"""How a view gets into a cell's output: a picture that stays when the notebook is saved, and over it the live view where a kernel is.
+"""The output of a view in a cell: a picture that is saved with the notebook, and the live view if a kernel runs.
 
-Two outputs: of one with both, front ends without the kernel would show the live one, which is an error message then. The live view takes
-the picture out of sight (`static/components/jupyter.js`), and the picture follows what is done to the view.
+These are two outputs: from a single one with both, front ends without the kernel would pick the live view, which is then an error message.
+The live view hides the picture (`static/components/jupyter.js`), and the picture is updated when the view changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .kernel import KernelClock
 from .stills import still
 
 PICTURE_MS = 400
-"""The picture in the notebook is made anew once the view has stood still for this long."""
+"""Delay in milliseconds between a change of the view and the update of its picture in the notebook."""
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -30,7 +30,7 @@ Bundle = dict[str, Any]
 
 
 class Shown(param.Parameterized):
-    """Something with components that a cell can show."""
+    """Base class of views that a cell can show."""
 
     height = param.Integer(default=None, allow_None=True, bounds=(60, 4_000), doc="Pixels; None: as the content asks.")
 
@@ -48,19 +48,19 @@ class Shown(param.Parameterized):
 
     @property
     def widget(self) -> ipywidgets.DOMWidget:
-        """The live view, to be put among other widgets."""
+        """The live view, for use in a layout of widgets."""
         if self._widget is None:
             self._widget = self._live()
         return self._widget
 
     def close(self) -> None:
-        """The live view goes away."""
+        """Close the live view."""
         if self._widget is not None:
             self._widget.close()
             self._widget = None
 
     def _component(self) -> Compiled:
-        """What is drawn."""
+        """The component that the view draws."""
         raise NotImplementedError
 
     def _live(self) -> ipywidgets.DOMWidget:
@@ -71,22 +71,22 @@ class Shown(param.Parameterized):
 
     @property
     def _group(self) -> str:
-        """Views of one group share a playhead."""
+        """The group's name; views of one group share a playhead."""
         return self.name_in_page
 
     def _pictures(self) -> list[str]:
-        """What stays, as SVG."""
+        """The saved pictures, as SVG."""
         raise NotImplementedError
 
     def _catch_up(self) -> None:
-        """Show what there is by now."""
+        """Show the current state."""
 
     def _resize(self) -> None:
         if isinstance(self._widget, Widget):
             self._widget.height = self.height or self._natural_height
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
-        """The view as one output; a kernel makes two of it."""
+        """The picture and the live view as one output; in a kernel, `show` makes two outputs."""
         self._catch_up()
         return {**self._still(), WIDGET: _view(self.widget)}
 
@@ -97,13 +97,13 @@ class Shown(param.Parameterized):
         self.show()
 
     def show(self) -> None:
-        """Show it in the output of the cell that runs."""
+        """Show the view in the output of the running cell."""
         self._catch_up()
         self._pictures_shown.append(display(self._still(), raw=True, display_id=True))
         display({"text/plain": "", WIDGET: _view(self.widget)}, raw=True)
 
     def _keep_picture(self) -> None:
-        """What is shown is another one by a person's hand: so will be what the notebook keeps."""
+        """Schedule an update of the saved picture after a user's change."""
         if self._pictures_shown and not self._waiting:
             self._waiting = True
             self._kernel.after(PICTURE_MS, self._show_picture)
@@ -119,7 +119,7 @@ def _view(widget: ipywidgets.DOMWidget) -> Mapping[str, Any]:
 
 
 def on_cells_run(call: Callable[[], None]) -> None:
-    """Call a method after each cell, as long as its object lives. Nothing where there is no kernel."""
+    """Call a method after each cell, as long as its object lives. Without a kernel this does nothing."""
     shell = get_ipython()
     if shell is None:
         return

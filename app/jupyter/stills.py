@@ -1,4 +1,4 @@
-"""What of a view stays in a saved notebook: a picture that needs no kernel, no script and no network."""
+"""The picture of a view in a saved notebook; it needs no kernel, no script and no network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..views.tree.tree_now import costs_now, rows_now
 
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 
-# Jupyter has a line of its own for a live view whose kernel is gone; the picture says more.
+# Jupyter shows an error line for a live view without a kernel; this rule hides it, as the picture is there.
 _STYLE = ".jp-OutputArea-child:has([data-tilewright='{name}']) + .jp-OutputArea-child:not(:has(.tw-live)) {{ display: none; }}"
 
 
@@ -31,12 +31,12 @@ def timeline_picture(state: State, store: Store) -> str:
 
 
 def layout_picture(state: State, store: Store) -> str:
-    """The layout of the chosen buffer as SVG."""
+    """The layout of the selected buffer as SVG."""
     return layout_svg(inspector_value(state, store)["picker"], theme="light")
 
 
 def still(pictures: Sequence[str], name: str) -> str:
-    """Pictures as HTML, under a name that a live view finds. They are images, so that no style of theirs reaches the page."""
+    """Pictures as HTML, with the name by which the live view finds them. They are images, so that their styles do not affect the page."""
     shown = "".join(map(_image, pictures))
     return f'<div data-tilewright="{escape(name)}"><style>{_STYLE.format(name=escape(name))}</style>{shown}</div>'
 

@@ -1,7 +1,7 @@
-"""Loop tree, timeline and layout picker as widgets: each is a session of its own about a schedule that it shares with whoever holds it.
+"""Loop tree, timeline and layout picker as widgets. Each has a separate session for a schedule that it shares with the user's code.
 
-A drag makes its calls on the schedule itself. `schedule` is a `param` parameter that tells of it, so that views are linked by
-`Timeline(schedule=tree.param.schedule)`; what a cell does to the schedule is seen when the cell has run.
+A drag makes its calls on the schedule object. `schedule` is a `param` parameter that reports the change, so
+`Timeline(schedule=tree.param.schedule)` links two views; changes made by a cell appear after the cell has run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .stills import layout_picture, timeline_picture, tree_picture
 
 
 class MachineStore(Store):
-    """A store whose reports are of a machine that was given, whatever the notebook's text says."""
+    """A store that simulates on the `given` machine, if set, in place of the notebook's."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,10 +50,10 @@ class MachineStore(Store):
 
 
 class ScheduleSession(Session):
-    """A session that begins in the middle: what the schedule's calls did before it can be undone, too."""
+    """A session that can also undo the schedule's calls from before the session."""
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Do what a view's message asks for."""
+        """Execute a view's message."""
         begins = not self.state.past and not self.file_sync.has_file
         if message["kind"] == "undo" and begins and self.state.notebook is not None:
             before = before_last_call(self.state.notebook)
@@ -62,7 +62,7 @@ class ScheduleSession(Session):
 
 
 class View(Shown):
-    """What a schedule's views have in common. `schedule` may be a Schedule, a notebook, or a program without calls."""
+    """Base class of a schedule's views. `schedule` may be a Schedule, a notebook, or a program without calls."""
 
     schedule = param.Parameter(default=None, allow_refs=True, doc="The schedule that is shown; dragging changes it.")
     machine = param.Parameter(
@@ -77,7 +77,7 @@ class View(Shown):
     def __init__(self, schedule: Any = None, **params: Any) -> None:
         if schedule is not None:
             params["schedule"] = schedule
-        # Setting a parameter that refers to another's would end the reference: who is linked leaves the telling to that one.
+        # Setting a parameter that refers to another one would end the reference, so a linked view leaves the update to its source.
         self._is_linked = isinstance(params.get("schedule"), param.Parameter | param.reactive.rx)
         self._followed: Schedule | None = None
         self._told: object = None
@@ -88,7 +88,7 @@ class View(Shown):
         self._loading = False
         self._notice: object = None
         self._drawn = self._made()
-        # Whoever sets the schedule knows that it is another, or went further: the object may be the same.
+        # Every assignment counts as a change: the schedule may have changed although the object is the same.
         self.param.watch(self._load, ["schedule", "machine", "sizes"], onlychanged=False)
         self._load()
         on_cells_run(self._catch_up)
@@ -97,20 +97,20 @@ class View(Shown):
         return ScheduleSession(HandClock(), store=self._store)
 
     def _made(self) -> Compiled:
-        """The component that draws; its messages go to the session."""
+        """Create the component that draws the view; its messages go to the session."""
         raise NotImplementedError
 
     def _component(self) -> Compiled:
         return self._drawn
 
     def _paint(self, state: State, store: Store) -> None:
-        """Draw what the view shows of a state."""
+        """Draw the view's part of a state."""
         raise NotImplementedError
 
-    # The schedule's way in.
+    # From the schedule to the session.
 
     def _load(self, *_: param.parameterized.Event) -> None:
-        """Show the schedule as it is now."""
+        """Show the schedule's current state."""
         given = self.schedule
         if given is not None and not isinstance(given, Schedule):
             machine = given.machine if self.machine is None and isinstance(given, Notebook) else self.machine
@@ -130,7 +130,7 @@ class View(Shown):
             return
         named = named_machine(self._store.given)
         if named is not None:
-            self._store.given = None  # the text says which, and may come to say another
+            self._store.given = None  # the text names the machine, and an edit may change it
         self._loading = True
         try:
             self._session.dispatch(OpenNotebook(notebook_of_schedule(schedule, named, self.sizes), schedule.func_name))
@@ -144,15 +144,15 @@ class View(Shown):
         return load_machine(wanted if wanted is not None else machine_for(schedule.func, DEFAULT_MACHINE))
 
     def _moved(self) -> None:
-        """A hand went on with the schedule, on this view or on another of it: what the notebook keeps follows.
+        """Update the view and its saved picture after a user's change in this view or another view of the schedule.
 
-        It does not when a cell goes on with it: the outputs of the cells before it stay as they were.
+        A change made by a cell does not update the picture: the saved outputs of earlier cells remain.
         """
         self._keep_picture()
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Show where the schedule is now, and tell those who are linked."""
+        """Show the schedule's current state, and notify linked views."""
         schedule = self.schedule
         if schedule is None or schedule is not self._followed or schedule.states[-1] is self._told:
             return
@@ -164,7 +164,7 @@ class View(Shown):
     # The session's screen.
 
     def draw(self, state: State, store: Store) -> None:
-        """Show a state, then let the schedule's holders know where it went."""
+        """Show a state, then apply it to the shared schedule."""
         if state.moment is None:
             return
         self._paint(state, store)
@@ -173,25 +173,25 @@ class View(Shown):
             self._hand_on(state.shown)
 
     def _hand_on(self, shown: Notebook) -> None:
-        """The schedule goes where the notebook went."""
+        """Move the schedule to the state of the notebook."""
         schedule = self.schedule
         if schedule is not None and shown.schedule is not None and not is_there(schedule, shown):
             schedule.go_to(shown.schedule)
 
     def draw_later(self, state: State, store: Store) -> None:
-        """Show what was found out after the paint."""
+        """Show results of the background analysis."""
         if state.moment is not None:
             self._paint(state, store)
 
     def draw_studies(self, state: State, store: Store) -> None:
-        """Show what was found out because it is looked at."""
+        """Show results of on-demand analyses."""
         self.draw_later(state, store)
 
     def download(self, name: str, text: str) -> None:
-        """Give the person a file."""
+        """Offer a file as a download; ignored here."""
 
     def foretell(self, prediction: dict[str, Any]) -> None:
-        """Say what a drop would do."""
+        """Show the predicted effect of a drop; ignored here."""
 
     @property
     def _group(self) -> str:
@@ -202,7 +202,7 @@ class View(Shown):
 
 
 class LoopTree(View):
-    """The loop nest as a tree to drag in: a block onto a loop, a loop among its own; menus and keys as on the page."""
+    """The loop nest as a tree: drag a block onto a loop, or a loop within its nest; menus and keys as on the page."""
 
     selected = param.String(default="", allow_refs=True, doc="The row that is chosen.")
     buffer = param.String(
@@ -242,7 +242,7 @@ class LoopTree(View):
 
 
 class Timeline(View):
-    """Engines and memories over time. Of a schedule, which it follows, or of a report."""
+    """Engines and memories over time, of a schedule, with its later changes, or of a report."""
 
     report = param.ClassSelector(class_=Report, default=None, doc="A report to show in place of a schedule's own.")
 
@@ -284,7 +284,7 @@ class Timeline(View):
 
 
 class LayoutPicker(View):
-    """Where the elements of a buffer lie, who takes them, and other layouts to choose from."""
+    """The placement of a buffer's elements, their accesses, and a choice of other layouts."""
 
     buffer = param.String(
         default="", allow_refs=True, doc="The buffer that is asked for; the first one on chip where it is left out."
@@ -295,7 +295,7 @@ class LayoutPicker(View):
         super().__init__(schedule, buffer=buffer, **params)
 
     def _begun(self) -> Session:
-        # What each layout would come to is worked out while it is looked at.
+        # KernelClock: the costs of layouts are computed in the background while the picker shows them.
         return ScheduleSession(KernelClock(), store=self._store)
 
     def _made(self) -> Compiled:
@@ -332,20 +332,20 @@ class LayoutPicker(View):
 
 
 def as_schedule(given: Any) -> Schedule | None:
-    """The schedule of a schedule, a notebook or a program; None of nothing. Raises TypeError for anything else."""
+    """The schedule of a schedule, a notebook or a program; None for None. Raises TypeError for anything else."""
     match given:
         case None | Schedule():
             return given
         case IRModule() | PrimFunc():
             return Schedule(given)
         case _ if isinstance(getattr(given, "schedule", None), Schedule):
-            return given.schedule.copy()  # a notebook's moment stays as it is
+            return given.schedule.copy()  # a copy, so that the notebook's state does not change
         case _:
             raise TypeError(f"a schedule, a notebook or a program is expected, not {type(given).__name__}")
 
 
 def before_last_call(notebook: Notebook) -> Notebook | None:
-    """The notebook without the last call that changed something; None where there is none."""
+    """The notebook before the last call that changed the program; None if there is no such call."""
     schedule = notebook.schedule
     changes = [n for n, step in enumerate(schedule.trace.steps) if step.changes] if schedule is not None else []
     if schedule is None or not changes:
@@ -354,11 +354,11 @@ def before_last_call(notebook: Notebook) -> Notebook | None:
 
 
 def named_machine(machine: Machine | None) -> Machine | None:
-    """The machine where its name is all that is to be said of it."""
+    """The machine if it equals the preset of its name, else None."""
     known = machine is not None and machine.name in preset_names() and load_machine(machine.name) == machine
     return machine if known else None
 
 
 def is_there(schedule: Schedule, shown: Notebook) -> bool:
-    """Whether the notebook shows the schedule's present moment."""
+    """Whether the notebook shows the schedule's current state."""
     return shown.schedule is not None and shown.schedule.states[-1] is schedule.states[-1]

@@ -1,4 +1,4 @@
-"""The notebooks of the start screen and their thumbnails. What has none yet is drawn in a thread, one after the other, after the page."""
+"""The notebooks of the start screen and their thumbnails. A thread draws missing thumbnails one by one after the page is shown."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..views.shell.gallery import FOLDER, Example, load_examples, load_file, loa
 from ..views.shell.thumbnails import Thumbnail, digest, thumbnail_of
 
 MOST_DRAFTS = 12
-"""Drafts that the start screen lists: those that were changed last."""
+"""Maximum number of drafts on the start screen; the most recently changed ones are listed."""
 
 
 class Thumbnails:
-    """Thumbnails by the digest of their text, kept as long as the server runs: a file that did not change is drawn once."""
+    """A cache of thumbnails by the digest of their text, for the life of the server: an unchanged file is drawn once."""
 
     def __init__(self) -> None:
         self._known: dict[str, Thumbnail] = load_thumbnails()
@@ -22,22 +22,22 @@ class Thumbnails:
 
     @property
     def known(self) -> dict[str, Thumbnail]:
-        """Those that there are."""
+        """A copy of the cache."""
         return dict(self._known)
 
     def has(self, text: str) -> bool:
-        """Whether `make` would have nothing to do."""
+        """Whether the text's thumbnail is in the cache."""
         return digest(text) in self._known
 
     def make(self, text: str) -> None:
-        """Draw one, unless it is known. One at a time: pages that are opened together do not draw the same twice."""
+        """Draw a thumbnail unless it is cached. A lock prevents pages that open together from drawing the same one twice."""
         with self._lock:
             if not self.has(text):
                 self._known[digest(text)] = thumbnail_of(text)
 
 
 class NotebookCatalog:
-    """The notebooks that one page can open: the served ones at `path`, a file or a folder, the examples, and the newest `drafts`."""
+    """The notebooks that one page can open: those at `path` (a file or a folder), the examples, and the newest `drafts`."""
 
     def __init__(
         self, path: Path | None = None, thumbnails: Thumbnails | None = None, drafts: Path | None = None
@@ -54,7 +54,7 @@ class NotebookCatalog:
         return () if self._drafts is None else load_folder(self._drafts, MOST_DRAFTS)
 
     def renew(self) -> None:
-        """Look at the folder again."""
+        """Reload the served files and the drafts."""
         others = tuple(example for example in self.examples if example.path is None)
         self.examples = (*self._served(), *others)
         self.drafts = self._newest_drafts()
@@ -70,7 +70,7 @@ class NotebookCatalog:
         return [example.text for example in (*self.drafts, *self.examples) if not self.thumbnails.has(example.text)]
 
     def fill(self, wanted: Callable[[], bool], found: Callable[[], None]) -> None:
-        """Draw what is missing, in a thread, as long as it is `wanted`; `found` is called after each."""
+        """Draw missing thumbnails in a thread while `wanted()` holds; call `found` after each."""
 
         def work() -> None:
             for text in self.missing:

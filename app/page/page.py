@@ -1,4 +1,4 @@
-"""The components of one page, made once, and what each shows of a state; a session's screen."""
+"""The components of one page, and the update of each from a state."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from ..views.tree.tree_now import costs_now, rows_now
 from .notebook_catalog import NotebookCatalog
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
-"""How components sit in the areas of the page's grid."""
+"""Size of components in the areas of the page's grid."""
 
 
 class Page:
-    """The components of one page; a session's screen."""
+    """The components of one page; the screen of a session."""
 
     def __init__(self, session: Session, catalog: NotebookCatalog) -> None:
         self._catalog, self._session, self._opened = catalog, session, False
@@ -118,7 +118,7 @@ class Page:
         return {name: getattr(self, name) for name in names}
 
     def draw(self, state: State, store: Store) -> None:
-        """Show `state`. Each component compares with what it shows already, so only differences travel; they travel together."""
+        """Show `state`. Each component sends only a changed value, and all changes go in one message."""
         self._renew_shelf(state)
         with pn.io.hold():
             problems = problems_value(state, store)
@@ -137,7 +137,7 @@ class Page:
             self._draw_code(state, store)
 
     def _renew_shelf(self, state: State) -> None:
-        """Back at the gallery the folder may be another one."""
+        """Reload the served folder on return to the gallery, as files may have changed."""
         opened, self._opened = self._opened, state.notebook is not None
         if opened and not self._opened:
             self._catalog.renew()
@@ -156,7 +156,7 @@ class Page:
         self._notice = notice
 
     def _draw_code(self, state: State, store: Store) -> None:
-        """Only the pane that is in sight: the others are drawn when they are chosen."""
+        """Draw the visible pane; the others are drawn when they are selected."""
         if state.pane == "script":
             self.script.draw(compared_script(state, store) if state.comparison else script_value(state, store))
         elif state.pane == "python":
@@ -169,7 +169,7 @@ class Page:
             self.explore.draw(explore_value(state, store))
 
     def draw_studies(self, state: State, store: Store) -> None:
-        """What was found out about what is looked at."""
+        """Show results of on-demand analyses."""
         if state.notebook is not None:
             with pn.io.hold():
                 self._draw_code(state, store)
@@ -188,7 +188,7 @@ class Page:
         self.overlay.draw(overlay_now(state, store))
 
     def draw_later(self, state: State, store: Store) -> None:
-        """What was found out after the paint."""
+        """Show results of the background analysis that follows a paint."""
         if state.notebook is None:
             return
         with pn.io.hold():
@@ -199,7 +199,7 @@ class Page:
             self._draw_comparison(state, store)
 
     def _discarded(self, message: dict[str, Any]) -> None:
-        """A draft is gone from the start screen's list."""
+        """Update the start screen's list after a draft was discarded."""
         if message["kind"] == "discard_draft":
             self._catalog.renew()
             self.gallery.draw(self._gallery(self._session.state))
@@ -217,7 +217,7 @@ class Page:
             self.commands.draw(commands_value(session.state, self._catalog.examples))
 
     def _link(self, message: dict[str, Any], session: Session) -> None:
-        """A link that carries the notebook, to be copied by the browser."""
+        """Send the browser a link that contains the notebook, to copy."""
         notebook = session.state.notebook
         if message["kind"] == "link" and notebook is not None:
             try:
@@ -236,7 +236,7 @@ class Page:
 
 
 def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
-    """Rows, costs and choice, each where it is another one."""
+    """Update rows, costs and selection, each only if it changed."""
     rows, costs = rows_now(state, store), costs_now(state, store)
     if rows is not tree.rows:
         tree.param.update(rows=rows, targets={}, costs=costs)
@@ -247,7 +247,7 @@ def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
 
 
 def tell_refusal(tree: LoopTree, notice: Notice) -> None:
-    """Say beside the tree what could not be done to it."""
+    """Show a refused action beside the tree."""
     detail = "\n".join(text for text in (notice.found, notice.expected) if text)
     tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
 

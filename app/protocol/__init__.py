@@ -1,1 +1,1 @@
-"""The messages of views and the requests of programs, read into intents."""
+"""Conversion of views' messages and programs' requests to intents."""

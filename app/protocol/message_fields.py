@@ -1,4 +1,4 @@
-"""The fields of a page's messages by name and type: a message that lacks one, or has another type there, is refused before it is read."""
+"""The types of the fields in a page's messages. A message with a missing field or a wrong type is refused before it is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..state.model import Look
 
 Texts = list[str]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
-"""What a browser has as an integer."""
+"""An integer that JavaScript represents exactly."""
 
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("cell", "item", "step", "position", "version", "trials", "seed"), Whole),
@@ -27,25 +27,25 @@ _TYPES: dict[str, Any] = {
     "arguments": dict[str, Any],
     "look": Look,
 }
-"""What a field holds, in every message that has it."""
+"""Types of fields by name, for messages of every kind."""
 
 _OF_KIND: dict[tuple[str, str], Any] = {
     ("move_item", "target"): Whole,
     ("move_cell", "to"): Whole,
     ("call", "target"): str,
 }
-"""Fields that hold something else, or anything, in other kinds."""
+"""Types of fields by kind and name; they override `_TYPES`."""
 
 
 class Fields(dict[str, Any]):
-    """A message whose missing fields are refused by name."""
+    """A message that refuses access to a missing field with an error that names it."""
 
     def __missing__(self, name: str) -> Any:
         raise _refused(self, f"has no {name!r}", expected=f"a field {name!r}")
 
 
 def fields_of(message: Mapping[str, Any]) -> Fields:
-    """The message with its fields checked. Raises DocumentError "bad-message"."""
+    """Check the fields of a message and return it. Raises DocumentError "bad-message"."""
     fields = Fields(message)
     for name, value in message.items():
         wanted = _OF_KIND.get((str(message.get("kind")), name), _TYPES.get(name))

@@ -1,4 +1,4 @@
-"""What a view's message stands for: an intent with handles of the picture. Nothing is done here."""
+"""Conversion of a view's message to an intent with loop and block handles. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FILES = (
 )
 
 OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
-"""Messages whose refusal is said beside the tree."""
+"""Messages whose refusal is shown beside the tree."""
 
 LOOKS = (
     "select",
@@ -82,19 +82,19 @@ LOOKS = (
     "trial",
     "commands",
 )
-"""These change nothing of the program that is shown, so that what is being worked out about it goes on meanwhile."""
+"""Messages that do not change the program, so that background analyses of it continue."""
 
 IN_HAND = ("grabbed", "near")
-"""After these something is held over the tree, and what it would do there comes first."""
+"""Messages of a drag in progress; the preview of its drop has priority."""
 
 MOVED = ("block", "loop")
 MOVES = ("compute_at", "reverse_compute_at")
 
 
 def intent_of(message: Message, state: State) -> Intent | None:
-    """The intent that a message of a view stands for; row ids become handles of the picture. None for a kind that is not ours.
+    """The intent of a view's message, with row ids resolved to loop and block handles. None for an unknown kind.
 
-    The message is one of `fields_of`, which has its fields checked. Raises TilewrightError, as for rows that are gone.
+    The message must come from `fields_of`, which checks its fields. Raises TilewrightError, for example for a row that no longer exists.
     """
     match message["kind"]:
         case "move" | "call" | "reorder":
@@ -146,7 +146,7 @@ def intent_of(message: Message, state: State) -> Intent | None:
 
 
 def _version_of(message: Message, state: State) -> Version:
-    """The version that is shown. Raises DocumentError where it is not."""
+    """The version that the message names, among those shown. Raises DocumentError if it is not there."""
     for version in () if state.looked_back is None else state.looked_back.versions:
         if version.number == message["version"]:
             return version
@@ -174,8 +174,8 @@ def _typed_of(message: Message, state: State) -> Intent | None:
 
 
 def sides_asked(message: Message, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> tuple[Side, Side]:
-    """Two sides by their keys, those that are shown or the usual ones where none are named; "b" may be a text that was opened for it.
-    `opened` is as in `side_of`, which says what is raised."""
+    """The two sides to compare, by their keys "a" and "b". A side without a key defaults to the one shown, else to the usual one;
+    "compare_text" opens a text as one side. `opened` and the errors are those of `side_of`."""
     shown = state.comparison
     sides = [shown.a, shown.b] if shown is not None else list(usual_sides(state))
     for n, name in enumerate(("a", "b")):
@@ -194,12 +194,12 @@ def _func_of(state: State) -> PrimFunc:
 
 
 def handle_in(state: State, row: str) -> Handle:
-    """The loop or block of a row of the picture. Raises TilewrightError."""
+    """The loop or block of a row in the view. Raises TilewrightError."""
     return handle_of(row_ids(_func_of(state)), row)
 
 
 def _calls_of(message: Message, state: State) -> Calls:
-    """Several blocks dropped on a loop, or one primitive on several rows."""
+    """The calls for a drop of several blocks on a loop, or for one primitive on several rows."""
     func = _func_of(state)
     if message["kind"] == "moves":
         assert state.moment is not None
@@ -211,7 +211,7 @@ def _calls_of(message: Message, state: State) -> Calls:
 
 
 def call_of(message: Message, state: State) -> Call:
-    """The schedule call of a drop, a menu's form or loops put in order."""
+    """The schedule call of a drop, a menu's form or a reorder of loops."""
     func = _func_of(state)
     ids = row_ids(func)
     if message["kind"] == "reorder":

@@ -1,6 +1,7 @@
-"""Intents as JSON: what a program may ask of a session, by the names and fields of `actions`, with ids of rows where these have handles.
+"""Intents as JSON: the requests of programs to a session, with the names and fields of `actions`, and row ids in place of handles.
 
-The table of forms is made of the intents' types. Those whose fields are not JSON have a form of their own here; `kind` is the name.
+The table of forms is derived from the intents' types. Intents with fields that are not JSON have a handwritten form here; the tag `intent`
+is the name.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from ..state.model import State
 from .messages import call_of, handle_in
 
 INNER = (Say, Saved, KeepTyped)
-"""Intents that the server has for itself."""
+"""Intents for internal use by the server."""
 
 
 class Form(msgspec.Struct, frozen=True, tag_field="intent", forbid_unknown_fields=True):
-    """What is sent for an intent."""
+    """The JSON form of an intent."""
 
 
 class CallForm(Form, frozen=True, tag="Call"):
-    """A schedule call as the menu of a row sends it, written as the notebook's next line.
+    """Append a schedule call, as a row's menu sends it, to the notebook.
 
-    `target` is the id of a row of the tree, `arguments` are the primitive's other arguments by name; those that name a loop
-    take the id of its row: {"intent": "Call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}. With
-    `arguments` {"loops": [...]} (reorder, fuse) the rows stand there, and `target` is not looked at.
+    `target` is the id of a row of the tree, `arguments` are the primitive's other arguments by name; a loop is given by the id of its
+    row: {"intent": "Call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}. With `arguments`
+    {"loops": [...]} (reorder, fuse), the list contains the rows, and `target` is ignored.
     """
 
     method: str
@@ -41,72 +42,72 @@ class CallForm(Form, frozen=True, tag="Call"):
 
 
 class CallsForm(Form, frozen=True, tag="Calls"):
-    """Several calls as one move: all of them or none."""
+    """Append several calls as one edit: all of them or none."""
 
     calls: list[CallForm]
 
 
 class RepairForm(Form, frozen=True, tag="Repair"):
-    """A call that is refused as things stand, after the calls that make it legal (`repair` of its refusal): all of them or none."""
+    """Append a call that is refused now, after the calls that make it legal (`repair` of its refusal): all of them or none."""
 
     call: CallForm
 
 
 class RenameForm(Form, frozen=True, tag="Rename"):
-    """Another name for a loop or a block (by the id of its row), wherever the notebook's text says it."""
+    """Rename a loop or a block (by the id of its row) everywhere in the notebook's text."""
 
     row: str
     name: str
 
 
 class ApplyFixForm(Form, frozen=True, tag="ApplyFix"):
-    """Add calls as Python text in the notebook's variables, as a problem's `fixes` have them: all of them or none. With `replaces`, in
-    place of that call: {"intent": "ApplyFix", "calls": ["sch.compute_at(AL, ko)"]}."""
+    """Append calls as Python text with the notebook's variables, as in a problem's `fixes`: all of them or none. With `replaces`, they
+    replace that call: {"intent": "ApplyFix", "calls": ["sch.compute_at(AL, ko)"]}."""
 
     calls: list[str]
     replaces: str = ""
 
 
 class OpenTextForm(Form, frozen=True, tag="OpenText"):
-    """Show a notebook, a TVMScript program or a post from its text; nothing of it is run. `title` is for one without a heading."""
+    """Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading."""
 
     text: str
     title: str = ""
 
 
 class CompareForm(Form, frozen=True, tag="Compare"):
-    """Show two sides beside each other: "now", "step:N", "opened", "branch:NAME", "example:NAME"."""
+    """Compare two programs: "now", "step:N", "opened", "branch:NAME", "example:NAME"."""
 
     a: str
     b: str
 
 
 class OpenForm(Form, frozen=True, tag="Open"):
-    """Show an example, or a notebook of the served folder, by its name in GET /api/notebooks."""
+    """Open an example, or a notebook of the served folder, by its name in GET /api/notebooks."""
 
     name: str
 
 
 class SaveForm(Form, frozen=True, tag="Save"):
-    """Write the notebook to the file that it was opened from."""
+    """Save the notebook to the file that it was opened from."""
 
 
 class SaveAsForm(Form, frozen=True, tag="SaveAs"):
-    """Write the notebook to a file `name` in the served folder, and go on with that; over one that is there only when `replacing`."""
+    """Save the notebook to a file `name` in the served folder and continue with that file; `replacing` allows an existing file."""
 
     name: str
     replacing: bool = False
 
 
 class NewFileForm(Form, frozen=True, tag="NewFile"):
-    """Begin a notebook in a file `name` of the served folder."""
+    """Create a notebook in a file `name` of the served folder."""
 
     name: str
 
 
 class ResolveForm(Form, frozen=True, tag="Resolve"):
-    """Answer a clash with another writer of the file (`clash` in the part `file`): one choice for each of its places. With the clash's `id`
-    the answer is refused where it is another clash by now."""
+    """Resolve a conflict with another writer of the file (`clash` in the part `file`): one choice per conflicting place. With the
+    conflict's `id`, the answer is refused if the conflict has changed."""
 
     choices: list[Literal["ours", "theirs", "both"]]
     id: str = ""
@@ -126,7 +127,7 @@ _OWN: dict[type[Intent], type[Form]] = {
 
 
 def _plain(intent: type[Intent]) -> type[Form]:
-    """The form of an intent whose fields are JSON as they stand."""
+    """The derived form of an intent whose fields are all JSON."""
     kept: list[Any] = [(f.encode_name, f.type, *_default(f)) for f in fields(intent)]
     space = {"__doc__": intent.__doc__ or f"{intent.__name__}."}
     made: Any = msgspec.defstruct(
@@ -150,7 +151,7 @@ def _default(field: FieldInfo) -> tuple[Any, ...]:
 
 
 def _is_json(intent: type[Intent]) -> bool:
-    """Whether its fields are JSON as they stand."""
+    """Whether all fields of the intent are JSON."""
     try:
         msgspec.json.Decoder(intent)
     except TypeError:
@@ -161,26 +162,26 @@ def _is_json(intent: type[Intent]) -> bool:
 _PLAIN = {i.__name__: i for i in INTENTS if i not in _OWN and i not in INNER and _is_json(i)}
 
 UNTOLD = tuple(i for i in INTENTS if i not in _OWN and i.__name__ not in _PLAIN)
-"""All that is not offered; a test knows them by name, so that an intent of another make is not forgotten."""
+"""Intents without a form; a test lists them by name, so that no new intent is omitted by mistake."""
 
 FORMS: dict[str, type[Form]] = {
     **{str(form.__struct_config__.tag): form for form in (*_OWN.values(), *_FILES)},
     **{name: _plain(intent) for name, intent in _PLAIN.items()},
 }
-"""All forms by their names."""
+"""All forms by name."""
 
 _ANY = Union[tuple(FORMS.values())]  # noqa: UP007 - of a table
 _DECODER = msgspec.json.Decoder(_ANY)
 
 
 def read_form(body: bytes) -> Form:
-    """The form that a request holds. Raises msgspec.ValidationError or DecodeError with the place of what is wrong."""
+    """Decode the form in a request's body. Raises msgspec.ValidationError or DecodeError with the location of the error."""
     return _DECODER.decode(body)
 
 
 def intent_from(form: Form, state: State) -> Intent:
-    """The intent that a form stands for in this state. Raises TilewrightError for rows that are gone, KeyError, TypeError and ValueError
-    for arguments of another make."""
+    """The intent of a form in this state. Raises TilewrightError for rows that no longer exist; KeyError, TypeError or ValueError for wrong
+    arguments."""
     match form:
         case CallForm():
             return _call(form, state)
@@ -204,12 +205,12 @@ def _call(form: CallForm, state: State) -> Call:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of what may be sent."""
+    """The JSON schema of all requests."""
     return msgspec.json.schema(_ANY)
 
 
 def described(form: type[Form]) -> tuple[str, list[FieldInfo]]:
-    """The words and the fields of a form."""
+    """The docstring and the fields of a form."""
     return inspect.cleandoc(form.__doc__ or ""), list(fields(form))
 
 

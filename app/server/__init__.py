@@ -1,2 +1,2 @@
-"""The HTTP server: who may ask (`access`), for which addresses (`routes`), how every request passes that check (`gate`), and `http`, which
-opens the server with page, API and health check behind it."""
+"""The HTTP server: access control (`access`), the allowlist of addresses (`routes`), the check of every request (`gate`), and `http`, which
+creates the server with page, API and health check behind the gate."""

@@ -1,8 +1,8 @@
-"""Who may ask the server anything: the check of every request before any handler sees it.
+"""Access control: the check of every request before a handler sees it.
 
-A request must name the server by a name that it goes by (else a foreign page could reach it through a name server of its own), must not
-come from another site's page, must show a credential, and must be for an address on the allowlist (`routes`). The credential is the
-server's token, as `Authorization: Bearer TOKEN` or once in the page's address, where it is exchanged for a cookie.
+The Host header must be a known name of the server (protection against DNS rebinding), the request must not come from another site's page,
+must contain a credential, and must be for an address on the allowlist (`routes`). The credential is the server's token, as
+`Authorization: Bearer TOKEN` or once in the page's address, where it is exchanged for a cookie.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .login import login_page, return_page
 from .routes import READING, Route, find_route
 
 SHORTEST_TOKEN = 16
-"""Characters. A token of this length cannot be guessed, so that failed attempts are not counted."""
+"""Minimum length in characters. A token of this length cannot be guessed, so failed attempts are not counted."""
 
 COOKIE_SECONDS = 30 * 24 * 3600
 
@@ -34,7 +34,7 @@ JSON = "application/json"
 
 
 class AccessError(TilewrightError):
-    """A server that would be open to more people than it should be."""
+    """Raised for server settings that would give access to too many people."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -47,17 +47,17 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Pass(msgspec.Struct, frozen=True):
-    """A request that reaches the application, as a request for `target`."""
+    """A request that passes to the application with the address `target`."""
 
     target: str
 
 
 class AccessPolicy(msgspec.Struct, frozen=True):
-    """Who gets in. `token` is the credential of pages and API; without `requires_token` everybody who reaches the server has access.
+    """The rules of access. `token` is the credential of pages and API; without `requires_token` every client has access.
 
-    `names` are further host names of the server, with or without a port. `secret` makes the cookies; with the same secret they outlive a
-    restart. `prefix` ("" or "/tiles") stands before every path, `is_tls` says that the server speaks HTTPS itself. `app_path` is where
-    the application has its page; visitors find it at the start page.
+    `names` are further host names of the server, with or without a port. `secret` signs the cookies; with the same secret they survive a
+    restart. `prefix` ("" or "/tiles") precedes every path; `is_tls`: the server itself uses HTTPS. `app_path` is the application's path for
+    the page; clients use the start page.
     """
 
     address: str
@@ -76,11 +76,11 @@ class AccessPolicy(msgspec.Struct, frozen=True):
 
     @property
     def invitation(self) -> str:
-        """The query of the address that is printed: the token, for the first visit."""
+        """The query of the printed address: the token, for the first visit."""
         return "?" + urlencode({"token": self.token}) if self.requires_token else ""
 
     def decide(self, method: str, target: str, headers: HTTPHeaders) -> Answer | Pass:
-        """What happens with a request. Never raises, whatever the client sent."""
+        """Decide whether a request passes, or which answer it gets. Never raises, for any input."""
         path, _, query = target.partition("?")
         if not _is_path(path):
             return Answer(400, "The address of this request cannot be read.")
@@ -112,9 +112,9 @@ class AccessPolicy(msgspec.Struct, frozen=True):
     def _without_credential(
         self, method: str, route: Route | None, path: str, query: str, headers: HTTPHeaders
     ) -> Answer | None:
-        """The answer to a request that shows no credential although its route needs one; None for all others."""
+        """The answer to a request without the credential that its route needs; None for all others."""
         if not self.requires_token or (route is not None and route.public) or self.has_credential(headers):
-            # A page's address with a valid token loses it here too: it is not to stay in the browser's history.
+            # Remove a valid token from a page's address here too, so that it does not stay in the browser's history.
             return self._exchanged(method, path, query, headers) if self.requires_token else None
         if (exchanged := self._exchanged(method, path, query, headers)) is not None:
             return exchanged
@@ -128,8 +128,8 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return Answer(401, login_page(self.prefix, address.path), kind=HTML)
 
     def _exchanged(self, method: str, path: str, query: str, headers: HTTPHeaders) -> Answer | None:
-        """The token in the address of a page becomes a cookie, and the page follows, or the one that `next` names. None where there is no
-        valid token."""
+        """Exchange the token in a page's address for a cookie, and redirect to the page, or to that named by `next`. None without a valid
+        token."""
         address = address_of(path)
         if address is None or method != "GET" or "token=" not in query:
             return None
@@ -143,8 +143,8 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return Answer(302, "", (("Location", location), cookie))
 
     def _inner_target(self, route: Route, path: str, query: str) -> str:
-        """What the application is asked for. All pages are the one Bokeh application, which learns from here, and not from the client,
-        what to open."""
+        """The request target for the application. All pages are one Bokeh application, which gets the notebook to open from here and not
+        from the client."""
         if route.kind == "socket":
             return f"{self.app_path.rstrip('/')}/ws"
         if route.kind in ("start", "page"):
@@ -154,8 +154,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return f"{path}?{query}" if query else path
 
     def goes_by(self, host: str) -> bool:
-        """Whether `host`, of a Host header, is a name of the server. A numeric address cannot be pointed elsewhere, a name can, so names
-        must be known."""
+        """Whether the Host header `host` names this server. A name can be rebound by DNS and must be known; a numeric address cannot."""
         name = _host_name(host)
         if not name:
             return False
@@ -185,7 +184,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return url.scheme in ("http", "https") and url.netloc.lower() in (host.lower(), *self.names)
 
     def has_credential(self, headers: HTTPHeaders) -> bool:
-        """Whether the request shows the token, or the cookie that was given for it."""
+        """Whether the request contains the token or its cookie."""
         scheme, _, token = headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self.is_token(token.strip()):
             return True
@@ -194,12 +193,12 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return _same(cookies.get(_cookie_name(host), ""), self._cookie_value(host))
 
     def is_token(self, token: str) -> bool:
-        """Compares in a time that does not depend on how much of it is right."""
+        """Compare with the server's token in constant time."""
         return bool(self.token) and _same(token, self.token)
 
     def cookie(self, host: str) -> str:
-        """The Set-Cookie header for a browser that knows the server as `host`: no script reads it, no other site sends it, and the token
-        cannot be computed from it. Browsers send cookies to all ports of a host, so that name and value belong to the port."""
+        """The Set-Cookie header for a browser that uses the name `host`: no script reads the cookie, no other site sends it, and the token
+        cannot be computed from it. Browsers send cookies to all ports of a host, so name and value depend on the port."""
         secure = "; Secure" if self.is_tls else ""
         path = self.prefix or "/"
         value = self._cookie_value(host)
@@ -219,8 +218,8 @@ def make_policy(
     is_tls: bool = False,
     secret: bytes = b"",
 ) -> AccessPolicy:
-    """The policy of a server that listens at `address`. Without a `token` a random one is made; `secret` keeps the cookies of earlier
-    servers valid, unless the token was chosen and is another one.
+    """The policy of a server that listens at `address`. Without a `token` a random one is generated; `secret` keeps the cookies of earlier
+    servers valid, unless a different token is given.
 
     Raises AccessError "token-needed", "token-too-short", "bad-prefix".
     """
@@ -306,7 +305,7 @@ def _cookie_name(host: str) -> str:
 
 
 def _length(headers: HTTPHeaders) -> int:
-    """The length that a request declares; Tornado cuts off longer bodies, and those without a declared length."""
+    """The declared length of a request's body; Tornado cuts off longer bodies, and those without a declared length."""
     text = headers.get("Content-Length", "0")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 

@@ -1,7 +1,7 @@
-"""The action API: what the screen does, over HTTP and JSON, for editors and programs. docs/api.md describes it.
+"""The action API: the page's actions over HTTP and JSON, for editors and programs. docs/api.md describes it.
 
-A session is a page that somebody has open, or one that the API opened. A request does one intent and gets the state that came of it, or the
-refusal; what takes longer is pending, and can be waited for. Who may ask is the door's matter (`guard`).
+A session belongs to an open page, or is opened by the API. A request executes one intent and returns the new state or the refusal; slower
+results are pending, and a request can wait for them. The gate checks access (`gate`, `access`).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from ..views.shell.state_json import PARTS, USUAL, account, known_report, summar
 VERSION = 1
 
 Known = tuple[dict[str, Any], list[str]]
-"""Fields of an answer, and the names of what is not known yet."""
+"""Fields of an answer, and the names of the pending ones."""
 
 CHANGE = "change"
-"""Pending where the notebook is being changed at this moment: what is told is from before."""
+"""Pending while the notebook changes: the answer is from before the change."""
 
 SAVING = (SaveForm, SaveAsForm, NewFileForm)
-"""Intents that are done when the file holds the text; all others when the text is durable."""
+"""Intents that are complete when the file holds the text; all others are complete when the text is durable."""
 
 STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
-"""Of refusals that are about the request; all others are 409: the session is not in a state for it."""
+"""HTTP status of refusals of the request itself; all others are 409: the state of the session does not allow it."""
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a session is opened with: the `name` of a notebook in GET /api/notebooks, or a `text`, with a `title` where it has no heading;
-    else it is at the start screen."""
+    """The content of a new session: the `name` of a notebook in GET /api/notebooks, or a `text`, with a `title` if it has no heading; else
+    the start screen."""
 
     name: str = ""
     text: str = ""
@@ -54,33 +54,33 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ApiContext(msgspec.Struct, frozen=True, eq=False):
-    """What the handlers share: the sessions, and what the server serves."""
+    """The handlers' shared context: the sessions, the served path and the open files."""
 
     sessions: SessionRegistry
     path: Path | None
     open_files: OpenFileRegistry | None = None
 
     def notebooks(self) -> tuple[Example, ...]:
-        """Those that can be opened, as they are now: the served file or folder's own, and the examples."""
+        """The notebooks that can be opened, read now: those of the served file or folder, and the examples."""
         return NotebookCatalog(self.path).examples
 
 
 class Handler(RequestHandler):
-    """Answers in JSON, errors too: {"error": {"code", "message", "found", "expected", "fix", "repair"}}."""
+    """Base class of handlers: answers and errors are JSON. {"error": {"code", "message", "found", "expected", "fix", "repair"}}."""
 
     def initialize(self, api_context: ApiContext) -> None:
         self.api_context = api_context
         self.sessions = api_context.sessions
 
     def answer(self, value: Any, status: int = 200) -> None:
-        """`value` as JSON."""
+        """Send `value` as JSON."""
         self.set_status(status)
         self.set_header("Content-Type", "application/json")
         self.set_header("Cache-Control", "no-store")
         self.finish(msgspec.json.encode(value))
 
     def refuse(self, refusal: Refusal, **more: Any) -> None:
-        """A refusal, with the status that its code has."""
+        """Send a refusal with the status of its code."""
         self.answer({"error": refusal.to_json(), **more}, STATUS.get(refusal.code, 409))
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
@@ -98,14 +98,14 @@ class Handler(RequestHandler):
             super().log_exception(typ, value, tb)
 
     def body(self) -> bytes:
-        """The body of a request that says that it is JSON: a page of another site cannot say so without being asked for its origin."""
+        """The body of a request with the content type JSON: a page of another site cannot send this type without a CORS preflight."""
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip()
         if kind != "application/json":
             raise HTTPError(415, "the body of a request is application/json")
         return self.request.body
 
     def seconds(self) -> float:
-        """For how long the request waits for what is pending."""
+        """Seconds that the request waits for pending results (query `wait`)."""
         try:
             wanted = float(self.get_query_argument("wait", "0"))
         except ValueError:
@@ -113,7 +113,7 @@ class Handler(RequestHandler):
         return min(max(wanted, 0.0), LIMITS.wait_seconds) if wanted == wanted else 0.0
 
     def parts(self) -> list[str]:
-        """The parts of the state that are asked for."""
+        """The requested parts of the state."""
         wanted = [part for part in self.get_query_argument("parts", ",".join(USUAL)).split(",") if part]
         unknown = [part for part in wanted if part not in PARTS]
         if unknown:
@@ -123,8 +123,8 @@ class Handler(RequestHandler):
         return list(dict.fromkeys(wanted))
 
     async def tell(self, handle: SessionHandle, after: Form | None = None) -> None:
-        """The state as it is asked for: 200 with all of it, or 202 with what is pending once the wait is over. `after` an intent, once its
-        text is durable, or in its file: 507 with the error where the disk refuses it."""
+        """Send the requested parts of the state: 200 if they are complete, or 202 with the pending ones when the wait ends. After an intent
+        (`after`), wait until its text is durable, or in its file; 507 with the error if the disk refuses it."""
         parts = self.parts()
         in_file = isinstance(after, SAVING)
 
@@ -134,12 +134,12 @@ class Handler(RequestHandler):
             error = {} if refusal is None else {"error": refusal.to_json()}
             return {**error, "state": told}, [CHANGE, *pending] if handle.session.queue.busy else pending
 
-        if after is not None:  # the answer is worked out while the disk syncs
+        if after is not None:  # compute the answer while the disk syncs
             await asyncio.gather(until_durable(handle, in_file=in_file), handle.do(look))
         await self.tell_known(handle, look)
 
     async def tell_known(self, handle: SessionHandle, look: Callable[[], Known]) -> None:
-        """What `look` sees on the session's loop and what of it is pending: once nothing is, or when the wait is over."""
+        """Call `look` on the session's loop until nothing is pending or the wait ends; send the result with the names of pending parts."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.seconds()
         while True:
@@ -152,7 +152,7 @@ class Handler(RequestHandler):
 
 
 class Index(Handler):
-    """GET /api: what there is."""
+    """GET /api: an overview of the API."""
 
     def get(self) -> None:
         """Versions, addresses, parts, machines, limits."""
@@ -178,10 +178,10 @@ class Schema(Handler):
 
 
 class Notebooks(Handler):
-    """GET /api/notebooks: the examples, and what the served folder has."""
+    """GET /api/notebooks: the examples and the notebooks of the served folder."""
 
     def get(self) -> None:
-        """What can be opened: name, title, a sentence, and the path of a person's own."""
+        """The notebooks that can be opened: name, title, a sentence, and the path of a user's file."""
         found = self.api_context.notebooks()
         self.answer(
             {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
@@ -189,16 +189,16 @@ class Notebooks(Handler):
 
 
 class Sessions(Handler):
-    """GET /api/sessions: those that are open. POST: another one, without a page."""
+    """GET /api/sessions: the open sessions. POST: open a session without a page."""
 
     def get(self) -> None:
-        """Those that are open: key, version, whether a page shows it, title, path."""
+        """The open sessions: key, version, whether a page shows it, title, path."""
         self.answer(
             {"sessions": [{**head(handle), **summary(handle.session.state)} for handle in self.sessions.all.values()]}
         )
 
     async def post(self) -> None:
-        """Another one, of a `name` in /api/notebooks or a `text` (with a `title` for one without a heading); else nothing is open in it.
+        """Open a session with a `name` in /api/notebooks or a `text` (with a `title` if it has no heading); else at the start screen.
         201 with its state."""
         try:
             opening = msgspec.json.decode(self.body(), type=Opening)
@@ -232,7 +232,7 @@ class One(Handler):
     """/api/sessions/KEY: GET its state, POST an intent, DELETE it."""
 
     async def get(self, key: str) -> None:
-        """The state; with `since`, once the session's version is another one (or the wait is over)."""
+        """The state; with `since`, after the session's version changes or the wait ends."""
         handle, loop = self.sessions.find(key), asyncio.get_running_loop()
         since, until = self.get_query_argument("since", ""), loop.time() + self.seconds()
         while since == str(handle.screen.version) and await handle.screen.news(handle.screen.told, until - loop.time()):
@@ -240,8 +240,8 @@ class One(Handler):
         await self.tell(handle)
 
     async def post(self, key: str) -> None:
-        """Do an intent: the state after it, once its text is durable (of Save, SaveAs and NewFile: once the file holds it); 409 with the
-        refusal, which leaves everything as it was; 507 with the state and the error where it was done and the disk does not take it."""
+        """Execute an intent: the new state once its text is durable (for Save, SaveAs and NewFile: in the file); 409 with the refusal, and
+        the state is unchanged; 507 with the new state and the error if the disk refuses the text."""
         handle = self.sessions.find(key)
         try:
             form = read_form(self.body())
@@ -254,7 +254,7 @@ class One(Handler):
         await self.tell(handle, form)
 
     async def delete(self, key: str) -> None:
-        """End a session that the API opened; a page is its reader's."""
+        """End a session that the API opened; a session with a page is refused."""
         handle = self.sessions.find(key)
         if handle.has_page:
             raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
@@ -264,11 +264,11 @@ class One(Handler):
 
 
 class Targets(Handler):
-    """GET /api/sessions/KEY/targets?row=ID: where a row may be dropped; several rows go together."""
+    """GET /api/sessions/KEY/targets?row=ID: the drop targets of one row, or of several rows together."""
 
     async def get(self, key: str) -> None:
-        """Where the rows `row` (one or several) may be dropped: loop, legal, primitive, reason. With forecast=1 `foretold` says what each
-        drop would change; of those that are not tried yet it says nothing, and is pending."""
+        """The drop targets of the rows `row` (one or several): loop, legal, primitive, reason. With forecast=1 `foretold` has the predicted
+        effect of each drop; it is pending while drops are missing."""
         handle = self.sessions.find(key)
         rows = self.get_query_arguments("row")
         if self.get_query_argument("forecast", "") != "1":
@@ -287,10 +287,10 @@ class Targets(Handler):
 
 
 class Menu(Handler):
-    """GET /api/sessions/KEY/menu?row=ID: the calls that a row's menu offers, with the fields of their forms."""
+    """GET /api/sessions/KEY/menu?row=ID: the calls in a row's menu, with the fields of their forms."""
 
     async def get(self, key: str) -> None:
-        """The calls that the menu of `row` offers, as the page draws them; `method` and the fields' names are those of a Call."""
+        """The calls in the menu of `row`, as the page draws them; `method` and the field names are those of a Call."""
         handle = self.sessions.find(key)
         row = self.get_query_argument("row", "")
         self.answer({**head(handle), "menu": await handle.do(lambda: handle.session.questions.menu(row))})
@@ -300,7 +300,7 @@ class Trace(Handler):
     """GET /api/sessions/KEY/trace: the timeline in Chrome's trace format."""
 
     async def get(self, key: str) -> None:
-        """The timeline in Chrome's trace format; 202 while the report is pending, 409 where the machine cannot run the program."""
+        """The timeline in Chrome's trace format; 202 while the report is pending, 409 if the machine cannot run the program."""
         handle = self.sessions.find(key)
         report = await handle.do(lambda: known_report(handle.session.state, handle.session.store))
         if isinstance(report, TilewrightError):
@@ -314,7 +314,7 @@ class Trace(Handler):
 
 
 class Nothing(Handler):
-    """Any other address below /api."""
+    """Every other address below /api."""
 
     def prepare(self) -> None:
         raise HTTPError(404, "there is no such address; GET /api has them")
@@ -333,13 +333,13 @@ ROUTES: tuple[tuple[str, type[Handler]], ...] = (
 
 
 def patterns(api_context: ApiContext) -> list[tuple[str, type[Handler], dict[str, Any]]]:
-    """The handlers as Tornado takes them."""
+    """The handlers in Tornado's form."""
     routes = [(pattern.replace("KEY", "([0-9a-f]{1,40})") + "/?", handler) for pattern, handler in ROUTES]
     return [(pattern, handler, {"api_context": api_context}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
 
 
 def head(handle: SessionHandle) -> dict[str, Any]:
-    """What every answer about a session begins with."""
+    """The first fields of every answer about a session."""
     state = handle.session.state
     return {
         "session": handle.key,
@@ -351,7 +351,7 @@ def head(handle: SessionHandle) -> dict[str, Any]:
 
 
 async def until_durable(handle: SessionHandle, *, in_file: bool = False) -> None:
-    """Wait until the session's text is durable (`in_file`: in its file), also where others go on changing it, or the disk refuses it."""
+    """Wait until the session's text is durable (`in_file`: in its file) or the disk refuses it, even if others keep changing it."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LIMITS.wait_seconds
     is_under_way = True
@@ -362,7 +362,7 @@ async def until_durable(handle: SessionHandle, *, in_file: bool = False) -> None
 
 
 def not_on_disk(state: State, *, in_file: bool) -> Refusal | None:
-    """Why the text is not durable, or (`in_file`) not in its file; None where it is, and for a notebook without a file."""
+    """The reason why the text is not durable, or (`in_file`) not in its file; None if it is, and for a notebook without a file."""
     if state.file is None:
         return None
     standing = state.file.standing

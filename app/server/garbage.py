@@ -1,7 +1,7 @@
 """Garbage collection while the server is idle, and the return of memory after sessions were closed.
 
 Python collects the oldest generation when a quarter of it is new: with a notebook of two hundred rows that takes a tenth of a second,
-during somebody's drop. Here the young generations are collected as usual, in a millisecond. Objects that are new since the last
+possibly during a drop. Here the young generations are collected as usual, in a millisecond. Objects that are new since the last
 collection are collected as soon as the server is idle for a moment, and the survivors are frozen: later collections skip them. All
 objects are collected after sessions were closed, and after a long idle time; then free memory returns to the operating system.
 """
@@ -18,39 +18,38 @@ import msgspec
 from .memory_allocator import clear_caches, return_free_memory
 
 LOOK_S = 0.5
-"""The interval between two looks at whether the server is idle."""
+"""Seconds between two checks whether the server is idle."""
 
 LONG = 60
-"""After this number of idle looks in a row all objects are collected."""
+"""After this number of consecutive idle checks all objects are collected."""
 
 IDLE_SHARE = 0.1
-"""Of a processor's time. A server that uses less is idle."""
+"""Share of one processor's time; a server that uses less is idle."""
 
 OLD = 3
-"""After this number of young collections there may be something to find among the new objects."""
+"""After this number of young collections the new objects are worth a collection."""
 
 TOO_OLD = 1000
-"""After this number of young collections Python collects the new objects by itself, also in a server that is never idle."""
+"""After this number of young collections Python collects the new objects itself, even in a server that is never idle."""
 
 
 class Patience(msgspec.Struct, frozen=True):
-    """How long the memory of closed sessions stays, in looks: until the server was idle for `idle` looks in a row; after `some` looks until
-    the next idle look; after `most` looks no longer."""
+    """The delay before the memory of closed sessions is collected, in checks: until `idle` consecutive idle checks; after `some` checks
+    until the next idle check; at most `most` checks."""
 
     idle: int = 4
     some: int = 120
     most: int = 600
 
     def ends(self, owed: int, idle: int) -> bool:
-        """Whether memory that is owed for `owed` looks is collected now, after `idle` idle looks in a row."""
+        """Whether to collect now: a collection is pending for `owed` checks, and the last `idle` checks found the server idle."""
         return idle >= self.idle or (owed >= self.some and idle > 0) or owed >= self.most
 
 
 async def collect_while_idle(
     closed: Callable[[], int] = lambda: 0, look_s: float = LOOK_S, patience: Patience | None = None
 ) -> None:
-    """Collect garbage for as long as this is awaited; afterwards Python does so by itself again. `closed` counts the sessions that were
-    closed so far."""
+    """Collect garbage while this is awaited; then restore Python's own collection. `closed` counts the sessions closed so far."""
     young, middle, old = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(young, middle, TOO_OLD)
@@ -64,7 +63,7 @@ async def collect_while_idle(
             idle = idle + 1 if time.process_time() - spent < IDLE_SHARE * look_s else 0
             owed = owed + 1 if closed() != seen else 0
             if owed and patience.ends(owed, idle):
-                seen, froze = closed(), True  # once more later: what was in use for the loop meanwhile
+                seen, froze = closed(), True  # collect once more later: objects that the loop still used
                 _collect_all()
             elif idle and gc.get_count()[2] >= OLD:
                 _collect_new()
@@ -78,7 +77,7 @@ async def collect_while_idle(
 
 
 def _collect_new() -> None:
-    """Collect what is not frozen, and freeze the rest."""
+    """Collect the objects that are not frozen, and freeze the survivors."""
     gc.collect()
     gc.freeze()
 

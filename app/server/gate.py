@@ -1,4 +1,4 @@
-"""The gate before an application: every request passes the access policy first, every response leaves with the security headers."""
+"""The gate before an application: it checks every request against the access policy and adds the security headers to every response."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ POLICY: Mapping[str, str] = {
     "frame-ancestors": "'self'",
     "base-uri": "'self'",
 }
-"""Components are modules loaded from blobs; of the scripts written in a page only those with the nonce of this response run."""
+"""Components are modules loaded from blobs; inline scripts of a page run only with the nonce of its response."""
 
 HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
-    # Not "no-referrer": a form sends no origin under it, and the access policy asks for one.
+    # Not "no-referrer": with it forms omit the origin, which the access policy checks.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -47,7 +47,7 @@ _SCRIPT = re.compile(rb"<script(?P<rest>[^>]*>.*?</script>)", re.DOTALL | re.IGN
 
 
 class Gate(HTTPServerConnectionDelegate):
-    """Stands before an application: requests that the policy refuses never reach it, its responses leave with our headers."""
+    """Wraps an application: it does not see requests that the policy refuses, and its responses get the security headers."""
 
     def __init__(self, inner: HTTPServerConnectionDelegate, policy: AccessPolicy) -> None:
         self._inner = inner
@@ -61,7 +61,7 @@ class Gate(HTTPServerConnectionDelegate):
 
 
 class _GatedRequest(HTTPMessageDelegate):
-    """One request."""
+    """The check of one request: it is passed to the application or answered here."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _GatedRequest(HTTPMessageDelegate):
 
 
 class SecuredConnection(HTTPConnection):
-    """A connection whose responses have the headers of `HEADERS` and the content security policy; all else is the connection's own."""
+    """A connection that adds `HEADERS` and the content security policy to responses; it delegates all else."""
 
     def __init__(self, connection: HTTPConnection) -> None:
         self._connection = connection
@@ -143,13 +143,13 @@ class SecuredConnection(HTTPConnection):
 
 
 def content_security_policy(nonce: str = "") -> str:
-    """The policy of a response; for a page with the nonce of its own scripts."""
+    """The content security policy of a response; for a page, with the nonce of its scripts."""
     rules = {**POLICY, "script-src": f"{POLICY['script-src']} 'nonce-{nonce}'"} if nonce else POLICY
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
 def with_nonce(page: bytes, nonce: str) -> bytes:
-    """The page with the nonce on each script element that the server wrote; the text of scripts stays as it is."""
+    """The page with the nonce on each script element; the text of scripts is unchanged."""
     return _SCRIPT.sub(lambda found: b'<script nonce="' + nonce.encode() + b'"' + found["rest"], page)
 
 

@@ -1,4 +1,4 @@
-"""The server that is opened: page, API, login and health check on one port, all behind the gate."""
+"""The HTTP server: page, API, login and health check on one port, all behind the gate."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .login import login_page
 
 
 class Login(RequestHandler):
-    """The form for the token, and what it sends."""
+    """The form for the token, and the exchange of the token for a cookie."""
 
     def initialize(self, policy: AccessPolicy) -> None:
         self._policy = policy
 
     def get(self) -> None:
-        """The form."""
+        """Send the form."""
         self.write(login_page(self._policy.prefix))
 
     def post(self) -> None:
-        """A cookie for the token."""
+        """Check the token, set the cookie, and redirect to the requested page."""
         wanted = address_of(self.get_body_argument("next", "/"))
         path = "/" if wanted is None else wanted.path
         if not self._policy.is_token(self.get_body_argument("token", "")):
@@ -39,7 +39,7 @@ class Login(RequestHandler):
 
 
 class Health(RequestHandler):
-    """Answers as long as the server's loop runs."""
+    """The health check; it answers while the server's event loop runs."""
 
     def get(self) -> None:
         self.set_header("Cache-Control", "no-store")
@@ -47,14 +47,14 @@ class Health(RequestHandler):
 
 
 def handlers(api_context: ApiContext, policy: AccessPolicy) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
-    """What the server answers beside the page."""
+    """The request handlers other than the page: API, login, health check."""
     return [*patterns(api_context), ("/login", Login, {"policy": policy}), ("/healthz", Health, {})]
 
 
 def open_server(
     page: Callable[[], Any], api_context: ApiContext, policy: AccessPolicy, port: int, **options: Any
 ) -> Any:
-    """A Panel server that is not started yet; requests reach it through the gate only. `options` are Panel's."""
+    """Create a Panel server without starting it; requests reach it only through the gate. `options` are Panel's."""
     server: Any = get_server(
         page,
         port=port,
@@ -63,10 +63,10 @@ def open_server(
         verbose=False,
         extra_patterns=handlers(api_context, policy),
         websocket_max_message_size=LIMITS.message_bytes,
-        # Bokeh writes request headers and cookies into the page unless it is told not to: the cookie is nobody's to read there.
+        # By default Bokeh writes request headers and cookies into the page, where scripts could read the credential.
         include_headers=[],
         include_cookies=[],
-        # The gate refuses larger bodies with an explanation; much larger ones are not even read.
+        # The gate refuses larger bodies with an explanation; Tornado does not read much larger ones.
         http_server_kwargs={
             "max_body_size": 4 * LIMITS.request_bytes,
             "max_header_size": LIMITS.header_bytes,
@@ -75,8 +75,7 @@ def open_server(
         },
         **options,
     )
-    # The socket is bound, but the loop has not run: no request came in before. The gate has checked the origin of each by the time
-    # that Bokeh does.
+    # The socket is bound, but the loop has not run, so no request precedes this line. The gate checks each origin before Bokeh does.
     server._tornado.websocket_origins.add("*")
     server._http.request_callback = Gate(server._tornado, policy)
     return server

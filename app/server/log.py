@@ -1,4 +1,4 @@
-"""The server's log: one line an event, with time, level and the part that says it."""
+"""The server's log: one line per event, with time, level and logger."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ log = logging.getLogger("tilewright.server")
 
 
 def configure_logging(level: str, file: Path | None = None) -> None:
-    """Log what is at least of this level, on standard error or at the end of `file`. Raises DocumentError "no-log-file"."""
+    """Log events of at least this level, to standard error or to the end of `file`. Raises DocumentError "no-log-file"."""
     try:
         handler = logging.StreamHandler() if file is None else logging.FileHandler(file, encoding="utf-8")
     except OSError as error:
         raise DocumentError(Refusal("no-log-file", f"cannot write {file}: {error.strerror}")) from error
     handler.setFormatter(logging.Formatter(_FORMAT, "%Y-%m-%dT%H:%M:%S"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in ("bokeh", "panel"):  # they bring handlers and levels of their own
+    for name in ("bokeh", "panel"):  # they install separate handlers and levels
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
         logging.getLogger(name).setLevel(level.upper())
 
 
 def log_loop_errors(loop: asyncio.AbstractEventLoop) -> None:
-    """Log errors of tasks that nobody awaits. A page that was closed while Bokeh wrote to it is none."""
+    """Log errors of tasks that are not awaited. A page that closes while Bokeh writes to it is not an error."""
 
     def report(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

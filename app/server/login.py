@@ -1,6 +1,6 @@
 """The pages of a visitor without a credential: the form for the token, and the page that repeats a navigation from another site.
 
-Browsers do not send a SameSite=Strict cookie with a navigation that began on another site. The second page begins it anew, on this one.
+Browsers do not send a SameSite=Strict cookie with a navigation that began on another site. The second page restarts it on this site.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _STYLE = (
 )
 
 _KEEP_FRAGMENT = "document.forms[0].action += location.hash"
-"""A link carries its notebook behind the #, which the form's answer would lose."""
+"""Keeps the fragment of a link, which contains the notebook and is lost by the form's submission otherwise."""
 
 
 def login_page(prefix: str = "", next_path: str = "/", *, wrong: bool = False) -> str:
-    """A form for the token, which leads to `next_path` behind the prefix."""
+    """A page with a form for the token; it redirects to `next_path` behind the prefix."""
     alert = "<p role=alert>This is not the token.</p>" if wrong else ""
     return _page(
         f"{alert}<form method=post action={html.escape(prefix)}/login>"
@@ -33,13 +33,13 @@ def login_page(prefix: str = "", next_path: str = "/", *, wrong: bool = False) -
 
 
 def return_page(location: str) -> str:
-    """Begins the navigation to `location` anew on this site. The query makes it another address than the one that was asked for, which a
+    """A page that restarts the navigation to `location` on this site. The query makes the address differ from the requested one, which the
     browser would not load again."""
     return opening_page(f"{location}?from=link")
 
 
 def opening_page(location: str) -> str:
-    """Leads to `location`; what stands behind the # stays."""
+    """A page that redirects to `location` and keeps the fragment after the #."""
     return _page(f"<p>Opening Tilewright…</p><script>location.replace({json.dumps(location)} + location.hash)</script>")
 
 

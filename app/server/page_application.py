@@ -1,4 +1,4 @@
-"""The served page: a session, and its components in the layout around them."""
+"""The served page: a session and its components in the page's layout."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .page_loop import ServerClock
 
 
 class PageTemplate(pn.Template):
-    """A template whose components enter the document together: else Bokeh goes over all models once for each."""
+    """A template that adds all components to the document at once: otherwise Bokeh traverses all models once per component."""
 
     def __repr__(self) -> str:
-        return "PageTemplate"  # Panel asks for it with each component, and writes out all that they show
+        return "PageTemplate"  # Panel calls this for each component; its default prints all their content
 
     def server_doc(
         self, doc: BokehDocument | None = None, title: str | None = None, location: Any = True
@@ -32,7 +32,7 @@ class PageTemplate(pn.Template):
         document = doc or pn.state.curdoc
         with document.models.freeze() if document is not None else nullcontext():
             made = super().server_doc(doc, title, location)
-        # Panel removes the id of a template's root with the session only if it finds it here, and does not write it here by itself.
+        # Panel removes the id of a template's root with the session only if it is stored here, but does not store it itself.
         self._refs[made] = pn.state._fake_roots[-1]  # pyright: ignore[reportPrivateUsage]
         return made
 
@@ -45,10 +45,10 @@ def make_page(
     *,
     base: str = "/",
 ) -> pn.Template:
-    """A page of its own for one browser tab: what its address names, else the gallery. `path` is the served file or folder.
+    """Create the page of one browser tab: the notebook that its address names, else the gallery. `path` is the served file or folder.
 
-    `thumbnails` are those that the pages of a server share; the API finds the page among its `sessions`, and files that several pages have
-    open are one in its `open_files`. `base` is the path that the page's relative addresses refer to.
+    All pages of a server share `thumbnails`, `sessions` (where the API finds the page) and `open_files` (one entry per file, for any number
+    of pages). `base` is the base path of the page's relative addresses.
     """
     open_files = open_files or cabinet_of(path)
     catalog = NotebookCatalog(None if path is None else Path(path), thumbnails, open_files.drafts)
@@ -79,7 +79,7 @@ def make_page(
 
 
 def _handle(sessions: SessionRegistry, session: Session, event_loop: ServerClock, page: Page) -> None:
-    """Let the API find the page as soon as the browser has it."""
+    """Register the page for the API once the browser has it."""
 
     def take() -> None:
         sessions.take(session, event_loop, page)
@@ -88,7 +88,7 @@ def _handle(sessions: SessionRegistry, session: Session, event_loop: ServerClock
 
 
 def _draw_missing(catalog: NotebookCatalog, session: Session, event_loop: ServerClock) -> None:
-    """Thumbnails that are not known yet, once the page is there and as long as the gallery is looked at."""
+    """Draw missing thumbnails after the page is shown and while the gallery is visible."""
 
     def draw() -> None:
         if session.updater.screen is not None and session.state.notebook is None:
@@ -101,7 +101,7 @@ def _draw_missing(catalog: NotebookCatalog, session: Session, event_loop: Server
 
 
 def _asked_address() -> Address:
-    """What the address of the page names; the gate has written it into the request."""
+    """The notebook that the page's address names; the gate has written it into the request."""
     place, name = (pn.state.session_args.get(key, [b""])[0].decode("utf-8", "replace") for key in ("place", "name"))
     return Address(place, name)
 

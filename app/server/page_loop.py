@@ -1,4 +1,4 @@
-"""The loop of a page that is served: how work is put off until the browser has the page, and how a thread comes back."""
+"""The event loop of a served page: work deferred until the browser has the page, and callbacks from other threads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 
 PATIENCE_S = 0.25
-"""How long a paint waits for a simulation; nobody is answered meanwhile."""
+"""Seconds that a paint waits for a simulation; the server answers no request meanwhile."""
 
 
 MOMENT_S = 0.05
-"""How long the loop waits for the next state of a page: most are there sooner, and need no second way to the screen."""
+"""Seconds that the loop waits for the next state of a page: most are ready sooner and need no second update."""
 
 FIRST_S = 0.5
-"""The same for the first page, which had better be sent with a picture than without."""
+"""The same wait for the first page, which should be sent with its content."""
 
 
 class ServerClock:
-    """The loop of the document that a page belongs to. What is put off waits for the browser: changes to a page that is on its way to it
-    would be lost."""
+    """The event loop of a page's document. Deferred work waits until the browser has the page: earlier changes would be lost."""
 
     def __init__(self, document: BokehDocument | None) -> None:
         self._document = document
@@ -32,7 +31,7 @@ class ServerClock:
             pn.state.onload(self._arrived)
 
     def patience(self) -> float:
-        """Seconds that a paint may wait; the first page does not: it is sent, and filled in."""
+        """Seconds that a paint may wait for a simulation; 0 for the first page, which is sent at once and updated later."""
         return PATIENCE_S if self._early is None else 0.0
 
     def moment(self) -> float:
@@ -50,7 +49,7 @@ class ServerClock:
             self._there(lambda: document.add_next_tick_callback(work))
 
     def _there(self, start: Callable[[], object]) -> None:
-        """At once where the browser has the page, else as soon as it does."""
+        """Call `start` once the browser has the page."""
         with self._lock:
             if self._early is not None:
                 self._early.append(start)

@@ -1,6 +1,6 @@
 """`panel serve app/main.py --plugins tilewright.app.server.panel_plugin`: the gate and the API for a server that Panel starts itself.
 
-Panel's own routes import modules that a URL names, so that the page refuses to show itself on a server without this plugin.
+Panel's own routes import modules that a URL names, so the page refuses to run on a server without this plugin.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ POLICY: AccessPolicy = msgspec.structs.replace(
 OFFICE = ApiContext(SessionRegistry(), None, cabinet_of(None))
 
 ROUTES: list[Any] = handlers(OFFICE, POLICY)
-"""Panel adds these to its own."""
+"""Panel adds these routes to its own."""
 
 
 class _Ungated(HTTPServerConnectionDelegate):
-    """The application as it was before the gate."""
+    """The application without the gate."""
 
     def __init__(self, application: BokehTornado, start: Any) -> None:
         self._application = application

@@ -1,4 +1,4 @@
-"""Every address that the server answers, with the reason. All others, among them what Panel and Bokeh add for their own use, get 403."""
+"""The allowlist of addresses, each with its reason. All others, among them those that Panel and Bokeh add for internal use, get 403."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ READING = ("GET", "HEAD")
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Addresses of one kind. `pattern` matches a whole path behind the server's prefix; `public` routes need no credential.
+    """A group of addresses. `pattern` matches a whole path behind the server's prefix; `public` routes need no credential.
 
     Only a `start` route is reachable by a navigation from another site's page.
     """
@@ -42,7 +42,7 @@ ROUTES: tuple[Route, ...] = (
 
 
 def find_route(path: str) -> Route | None:
-    """The route of a path behind the server's prefix. A path with `.` or `..` as a segment has none, also if it is percent-encoded."""
+    """The route of a path behind the server's prefix. A path with a segment `.` or `..`, even percent-encoded, has none."""
     if {".", ".."} & set(unquote(path).replace("\\", "/").split("/")):
         return None
     return next((route for route in ROUTES if route.match(path)), None)

@@ -1,4 +1,4 @@
-"""`tilewright serve`: the running server, from its start to its end."""
+"""The run of the server of `tilewright serve`, from start to shutdown."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .page_application import make_page
 from .runtime_file import runtime_file
 
 SWITCH_S = 0.001
-"""A thread that computes in the background lets the server's loop run after this time, each time that the loop waited for the network."""
+"""The interpreter's switch interval in seconds: a background thread yields the GIL to the server's event loop after this time."""
 
 
 class Serving(msgspec.Struct, frozen=True):
-    """How a server is started: `path` is a file or folder, None for the examples alone; port 0 takes a free one; `certfile` and `keyfile`
-    are PEM files for HTTPS; `opens_browser` shows the page in the user's browser."""
+    """The settings of a server: `path` is a file or folder, None for the examples only; port 0 means any free port; `certfile` and
+    `keyfile` are PEM files for HTTPS; `opens_browser` shows the page in the user's browser."""
 
     path: Path | None = None
     port: int = 5006
@@ -52,9 +52,9 @@ class Serving(msgspec.Struct, frozen=True):
 def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     """Serve page and API until SIGTERM; `announce` gets the address of the first visit, with the token.
 
-    Returns the exit code: 1 if a text was in no file and no history at the end, which is reported on standard error, else 0.
+    Returns the exit code: 1 if neither file nor history had a text at the end, which is reported on standard error, else 0.
 
-    Raises KeyboardInterrupt at SIGINT once all is written, TilewrightError if `path` cannot be read, OSError if the port or a
+    Raises KeyboardInterrupt at SIGINT after all files are written, TilewrightError if `path` cannot be read, OSError if the port or a
     certificate cannot be used.
     """
     if serving.path is not None and not serving.path.is_dir():
@@ -79,7 +79,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
 
     on_interrupt = signal.getsignal(signal.SIGINT)
     server = open_server(page, ApiContext(sessions, path, open_files), policy, serving.port, **_tls(serving))
-    signal.signal(signal.SIGINT, on_interrupt)  # Panel's own would stop the loop under `asyncio.run`
+    signal.signal(signal.SIGINT, on_interrupt)  # Panel's handler would stop the loop under `asyncio.run`
     server.start()
     sys.setswitchinterval(SWITCH_S)
     scheme = "https" if serving.certfile is not None else "http"
@@ -89,7 +89,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     announce(f"{url}{first.path}{policy.invitation}")
     log.info("serving %s at %s", path or "the examples", url)
     ended = asyncio.Event()
-    with suppress(NotImplementedError):  # where there are no such signals
+    with suppress(NotImplementedError):  # a platform without these signals
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, ended.set)
     upkeep = [
@@ -115,8 +115,8 @@ def _tls(serving: Serving) -> dict[str, Any]:
 
 
 def _open_browser(url: str, policy: AccessPolicy, first: Address) -> Path | None:
-    """Open the page in the browser of the user. The token is in a private file that leads there, since every user of the machine sees the
-    arguments of a command. Returns that file, if one was made."""
+    """Open the page in the user's browser. A private file redirects there with the token, since every user of the machine can see the
+    arguments of a command. Returns that file, if one was written."""
     if not policy.requires_token:
         webbrowser.open(url + first.path)
         return None

@@ -1,4 +1,4 @@
-"""The runtime file of a running server, by which programs of the same user find it; and the secret that makes cookies outlive a restart."""
+"""The runtime file, by which programs of the same user find a running server, and the secret that keeps cookies valid after a restart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET_BYTES = 32
 
 
 def cookie_secret() -> bytes:
-    """The secret of this user's servers: made once, readable by this user only. A new one each time where it cannot be kept."""
+    """The secret of this user's servers: generated once, readable by this user only. If it cannot be stored, each call makes one."""
     fresh = secrets.token_bytes(SECRET_BYTES)
     with suppress(OSError):
         path = state_folder() / "cookie-secret"
@@ -32,7 +32,7 @@ def cookie_secret() -> bytes:
             kept = file.read(SECRET_BYTES)
         if len(kept) == SECRET_BYTES:
             return kept
-        path.unlink()  # a server that was killed while it wrote the file
+        path.unlink()  # incomplete: a server was killed during the write
     return fresh
 
 
@@ -40,7 +40,7 @@ def cookie_secret() -> bytes:
 def runtime_file(policy: AccessPolicy, url: str) -> Iterator[Path | None]:
     """A file with address and token while the server runs, for programs of the same user: {"url", "token", "pid"}.
 
-    None where no such file can be made, which is said on standard error; the server runs all the same.
+    None if the file cannot be written, which is reported on standard error; the server still runs.
     """
     path: Path | None = None
     try:
@@ -63,7 +63,7 @@ def runtime_file(policy: AccessPolicy, url: str) -> Iterator[Path | None]:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Take away what servers that were killed left."""
+    """Remove the files of killed servers."""
     for path in folder.glob("server-*.json"):
         pid = path.stem.removeprefix("server-")
         try:
@@ -71,7 +71,7 @@ def _remove_stale(folder: Path) -> None:
         except ProcessLookupError:
             path.unlink(missing_ok=True)
         except (ValueError, OverflowError, PermissionError):
-            continue  # not ours to say
+            continue  # not a process id, or another user's process
 
 
 __all__ = ["cookie_secret", "runtime_file"]

@@ -1,4 +1,4 @@
-"""What a form comes to on a session, in its turn: done, or refused with everything as it was."""
+"""Requests executed on a session in queue order. A refused request changes nothing."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ..views.shell.gallery import example_called
 from .session import Answer, Session
 
 Told = Callable[[Refusal | None], None]
-"""Told why not, or None when it was done."""
+"""Receives the refusal, or None on success."""
 
 
 def perform(session: Session, form: Form, told: Told) -> None:
-    """Do what a form asks for, when it is its turn. Where it is refused everything is as it was."""
+    """Execute a request in its turn. A refused request changes nothing."""
     session.queue.in_turn(lambda: _perform(session, form, told))
 
 
@@ -80,7 +80,7 @@ def _fault(error: Exception) -> Refusal:
 
 
 def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
-    """A notice as data; of its fixes those that are not the `repair`, which has an intent of its own."""
+    """The refusal of a notice. Fixes in `repair` are left out, since Repair is a separate intent."""
     fix = tuple(call for call in notice.fix if call not in repair)
     said = f" ({notice.place})" if notice.place else ""
     return Said(notice.code, notice.message + said, notice.found, notice.expected, fix, told_repair=tuple(repair))
@@ -97,7 +97,7 @@ class Said(Refusal, frozen=True, eq=False):
 
 
 def _received(session: Session, message: Message, told: Told) -> None:
-    """What a page sends for it, which ends in a notice where it is refused."""
+    """Process the request as a page's message; a new notice is its refusal."""
     before = session.state.notice
 
     def done() -> None:
@@ -116,7 +116,7 @@ def _own_file(session: Session) -> None:
 
 
 def _clash(session: Session) -> Refusal | None:
-    """That two versions of the file clash; None where they do not."""
+    """The refusal if two versions of the file conflict, else None."""
     file = session.state.file
     if file is None or clash_value(file) is None:
         return None
@@ -147,7 +147,7 @@ def _require_answer(session: Session, form: ResolveForm) -> None:
 
 
 def opened_with(session: Session, name: str, text: str, title: str, told: Told) -> None:
-    """A notebook by its name, or a text; with neither nothing is opened."""
+    """Open a notebook by its name, or a text; with neither open nothing."""
     if name or text:
         perform(session, OpenForm(name) if name else OpenTextForm(text, title), told)
     else:

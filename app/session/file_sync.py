@@ -1,6 +1,6 @@
-"""Between a page and the file that its notebook is in: what the page does goes into the file, what others do to it comes to the page.
+"""Synchronisation of a page with the file of its notebook: edits of the page reach the file, changes by others reach the page.
 
-While something is typed the page stays on the text that it is typed into; when that is done, both are brought together.
+While the user types, the page keeps the text that the draft began with; at the end of the draft both are merged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from ..storage.registry import OpenFileRegistry
 from ..views.notebook.versions import changes_of
 
 TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
-"""Messages with a text typed into what their page showed; all others that name a place in the notebook must be about what there is."""
+"""Messages with text typed into the text that their page showed. All other messages about a place in the notebook must match its current
+text."""
 
 MOST_OVERTAKEN = 20
 
@@ -41,7 +42,8 @@ _NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
 class FileSync:
-    """One page's. `open_files` is None where nothing is to be written; `news` is called on the page's loop when the file has some."""
+    """The file synchronisation of one page. `open_files` is None if nothing may be written; `news` is called on the page's event loop after
+    changes of the file."""
 
     def __init__(self, open_files: OpenFileRegistry | None, event_loop: EventLoop, news: Callable[[], None]) -> None:
         self.open_files = open_files
@@ -53,16 +55,16 @@ class FileSync:
         self._drafting = self._waiting = False
         self._overtaken: dict[int, Notebook] = {}
 
-    # What the file says.
+    # Changes of the file.
 
     def told(self) -> None:
-        """There is news; from any thread."""
+        """Schedule `news` on the page's event loop. Called from any thread."""
         if not self._waiting:
             self._waiting = True
             self._event_loop.soon(self._news)
 
     def caught_up(self, state: State) -> State:
-        """The state with what others did to the file, unless something is being typed or clashes with it; and how the file stands."""
+        """The state with the file's current status, and with the changes of others unless a draft or a conflict is open."""
         self._waiting = False
         if self._file is None or state.notebook is None:
             return state
@@ -80,10 +82,10 @@ class FileSync:
         for old in list(self._overtaken)[:-MOST_OVERTAKEN]:
             del self._overtaken[old]
 
-    # What the page does.
+    # Changes by the page.
 
     def read(self, path: str) -> Document:
-        """The file at `path` as it is now. Raises DocumentError where it cannot be read, or leads out of the served folder."""
+        """The current file at `path`. Raises DocumentError if it is unreadable or leads out of the served folder."""
         if self.open_files is None:
             return load_document(path)
         if self._is_draft(Path(path)) and not Path(path).is_file():
@@ -91,7 +93,8 @@ class FileSync:
         return read_document(read_text(self.open_files.place_of(Path(path)), follow=False)[0], path)
 
     def begun(self, state: State, *, anew: bool = False) -> OpenFile | None:
-        """What `opened` needs of the file of a state that has just been opened, for a thread. None where it is there already."""
+        """The new file that `opened` needs for a state that has just been opened; a thread can prepare it. None if the file is open
+        already."""
         if self.open_files is None or state.notebook is None or state.notebook.document.path is None:
             return None
         line = Line(state.notebook, state.past, state.future)
@@ -100,8 +103,8 @@ class FileSync:
     def opened(
         self, state: State, *, anew: bool = False, source: Document | None = None, begun: OpenFile | None = None
     ) -> State:
-        """A state whose notebook has a path, in its file from now on. `anew`: written there, in the place of what there is. `source` is
-        the file that was opened, where the notebook was made of it."""
+        """The state, bound to the file at its notebook's path. `anew` replaces the file's content by the notebook. `source` is the file
+        that the notebook was converted from."""
         if self.open_files is None or state.notebook is None or state.notebook.document.path is None:
             return state
         path = Path(state.notebook.document.path)
@@ -117,12 +120,12 @@ class FileSync:
         return self.caught_up(followed(state, line))
 
     def placed(self, state: State) -> State:
-        """The state with the folder that new notebooks go to."""
+        """The state with the name of the folder for new notebooks."""
         folder = self.open_files.folder if self.open_files is not None else None
         return state if folder is None or state.folder else replace(state, folder=folder.resolve().name or str(folder))
 
     def after(self, before: State, after: State) -> State:
-        """The state after what a person did, and after what came of it with what others did."""
+        """The state after a user's change, published to the file and merged with the changes of others."""
         after = self.placed(after)
         if self._file is not None and (after.file is None or after.notebook is None):
             self.leave(before)
@@ -135,7 +138,7 @@ class FileSync:
         return self.caught_up(after)
 
     def _drafted(self, before: State, after: State) -> State:
-        """The state in the file of a new draft, if its notebook is in no file and was edited, or is a text that was opened."""
+        """The state in the file of a new draft, if its notebook has no file and was edited or is an opened text."""
         folder = self.open_files.drafts if self.open_files is not None else None
         if folder is None or after.notebook is None or after.notebook.document.path is not None:
             return after
@@ -151,7 +154,7 @@ class FileSync:
         return self._in_file(located(after, path), self._file)
 
     def _in_file(self, state: State, file: OpenFile) -> State:
-        """The state with how the file stands, and with its address."""
+        """The state with the file's status and address."""
         is_draft = self._is_draft(file.path)
         address = Address("draft", file.path.stem) if is_draft else Address("file", file.path.name)
         return replace(state, file=FileStatus(file.path.name, file.standing, self._apart, is_draft), address=address)
@@ -169,7 +172,7 @@ class FileSync:
             self.open_files.discard(path)
 
     def discard_saved_draft(self, before: State, after: State) -> None:
-        """A draft that went on as a file is no draft any more."""
+        """Delete the draft after its notebook was saved as a file."""
         if not before.is_draft or after.is_draft or after.file is None:
             return
         assert before.notebook is not None and before.notebook.document.path is not None
@@ -192,7 +195,7 @@ class FileSync:
             self._end_draft(file)
 
     def _draft(self, file: OpenFile, base: Notebook, notebook: Notebook) -> None:
-        """What is on this page only is kept through a kill, too."""
+        """Write the text that only this page has to the draft, so that it survives a kill."""
         file.draft(self._page, base.document.text, notebook.document.text)
         self._drafting = True
 
@@ -202,7 +205,7 @@ class FileSync:
             self._drafting = False
 
     def leave(self, state: State) -> None:
-        """The page shows something else, or is gone: what was being typed is an edit."""
+        """Leave the file: the page closes or shows something else. Unfinished typing becomes an edit."""
         if self._file is None:
             return
         after = settled(state)
@@ -215,9 +218,9 @@ class FileSync:
         self._file, self._apart = None, ()
 
     def based(self, state: State, message: dict[str, Any]) -> State:
-        """The state that a message is about: for typed text the one that its page showed, where others changed the file since.
+        """The state that a message refers to: for typed text the one that its page showed, even if others changed the file since.
 
-        Raises DocumentError "changed-meanwhile" for all else that is about a text that is not there any more.
+        Raises DocumentError "changed-meanwhile" for other messages about a text that is no longer current.
         """
         old = self._overtaken.get(message.get("base", -1))
         if old is None or state.notebook is None or state.draft_of is not None:
@@ -231,15 +234,15 @@ class FileSync:
         self._base = old
         return replace(state, notebook=old, draft_of=old)
 
-    # What a person asks for.
+    # Requests of the user.
 
     def heard(self) -> None:
-        """What was told is known."""
+        """Dismiss the file's message: the user has read it."""
         if self._file is not None:
             self._file.heard()
 
     def save(self, state: State) -> State:
-        """Write it now."""
+        """Write the file now."""
         assert self._file is not None
         state = self.after(state, settled(state))
         self._file.save()
@@ -250,8 +253,8 @@ class FileSync:
         return self._file is not None
 
     def when_durable(self, call: Callable[[], None], *, in_file: bool = False) -> None:
-        """Call back on the page's loop once the text is durable (`in_file`: in its file), or an attempt to make it so has failed. The
-        state says which."""
+        """Call back on the page's event loop once the text is durable (`in_file`: in its file), or once an attempt to save it has failed.
+        The state holds the result."""
         if self._file is None:
             call()
             return
@@ -264,7 +267,7 @@ class FileSync:
         wait(lambda: self._event_loop.soon(attempted))
 
     def looked_back(self, state: State, message: dict[str, Any]) -> State:
-        """The state with the file's earlier versions, with another one of them chosen, or without them."""
+        """The state with the file's earlier versions, with another version chosen, or without them."""
         shown = state.looked_back
         match message["kind"]:
             case "versions" if self._file is not None:
@@ -277,7 +280,7 @@ class FileSync:
                 return replace(state, looked_back=None)
 
     def resolve(self, state: State, choices: list[str]) -> State:
-        """A person's answer where two texts clash: "ours", "theirs" or "both" for each place."""
+        """Resolve a conflict with the user's choices: "ours", "theirs" or "both" for each place."""
         if self._file is None or state.notebook is None:
             return state
         if self._apart:
@@ -289,7 +292,7 @@ class FileSync:
         return self.caught_up(state)
 
     def place_for(self, name: str, *, replacing: bool = False) -> Path:
-        """Where a file of this name goes: in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
+        """The path for a new file in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
         folder = self.open_files.folder if self.open_files is not None else None
         if folder is None:
             raise DocumentError(
@@ -328,9 +331,9 @@ class FileSync:
 
 
 def readable(document: Document) -> tuple[Document, Notebook | None]:
-    """The document to open a page with, of a file, and its notebook where it was read for that. Mostly the file's own. Where a notebook was
-    made of it before, that one; where no program is in it any more, the last one of its history that had one, so that there is a picture
-    to go on from."""
+    """The document to open for a file, and its notebook if it was evaluated on the way. Usually this is the file itself. If a notebook was
+    converted from it before, it is that notebook; if it contains no program any longer, it is the last version in its history that does, so
+    that the page has a program to show."""
     checked_text(document.text)
     if document.path is None:
         return document, None
@@ -347,7 +350,7 @@ def readable(document: Document) -> tuple[Document, Notebook | None]:
 
 
 def _draft_of_history(path: Path) -> Document:
-    """A draft whose file was not written when the server was killed. Raises DocumentError "no-such-draft"."""
+    """A draft whose file was not written before the server was killed. Raises DocumentError "no-such-draft"."""
     kept = _history_of(path.resolve(), lambda history: history.load(path.name))
     if kept is None:
         raise no_such_draft(path.stem)
@@ -364,7 +367,7 @@ def _with_a_program(notebook: Notebook, path: Path) -> tuple[Document, Notebook]
 
 
 def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
-    """What the history of a file's folder says; None where it cannot be read."""
+    """The result of `read` on the history of a file's folder; None if it is unreadable."""
     history = History(path.parent)
     try:
         return read(history)
@@ -375,7 +378,7 @@ def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
 
 
 def _way(before: State, after: State) -> str:
-    """How the page got there: by an edit, or by undo or redo."""
+    """The kind of change: "edit", "undo" or "redo"."""
     assert after.notebook is not None
     document = after.notebook.document
     if before.past and document is before.past[-1].document:

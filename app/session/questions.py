@@ -1,4 +1,4 @@
-"""What views ask about the program that is shown: answered from what is known of it, and nothing is changed."""
+"""Queries of views about the visible program, answered from known results; they change nothing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..views.timeline.value import answer
 
 
 class Questions:
-    """The questions of the views of one page, about its state of that time."""
+    """The queries of one page's views, about its current state."""
 
     def __init__(self, state: Callable[[], State], store: Store) -> None:
         self._state = state
         self._store = store
 
     def repair(self, wish: Message) -> list[str]:
-        """The calls that would make a drop possible, as texts, the drop last; none where nothing is known to help."""
+        """The calls that make a drop legal, as texts, with the drop last; empty if no repair is known."""
         state = self._state()
         try:
             call = call_of({**wish, "kind": "move"}, state)
@@ -34,7 +34,7 @@ class Questions:
         return [str(proposal) for proposal in (*calls, drop)] if calls else []
 
     def menu(self, row: str) -> list[dict[str, Any]]:
-        """What may be done to a row of the tree."""
+        """The menu of a row of the tree."""
         state = self._state()
         if state.moment is None:
             return []
@@ -50,14 +50,15 @@ class Questions:
         return menu_of(known, row) if row in known.ids else []
 
     def timeline(self, message: Message) -> Message | None:
-        """What the timeline asks for: a window, when a task starts, which step an engine's wait is due to. None for a malformed message."""
+        """The answer to a query of the timeline: a window, the start of a task, the step that causes an engine's wait. None for a malformed
+        message."""
         try:
             return answer(self._state(), self._store, message)
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
     def trials(self, message: Message) -> Message | None:
-        """Candidates of the search that the Explore pane does not have yet. None for other messages."""
+        """Candidates of the search that the Explore pane lacks. None for other messages."""
         return trials_answer(self._state(), self._store, message)
 
 

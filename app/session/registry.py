@@ -1,6 +1,6 @@
-"""The open sessions of a server: pages in browsers, and those that programs opened by the API, which have no page.
+"""The open sessions of a server: pages in browsers, and sessions without a page that programs open by the API.
 
-Each counts what its screen was told, so that others can wait for news of it; the picture of a page is drawn as ever.
+Each session counts the updates of its screen, so that clients can wait for the next one; a page is drawn as usual.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .session import Session
 Result = TypeVar("Result")
 
 CHECK_IDLE_S = 60.0
-"""The interval between two looks for idle sessions."""
+"""The interval between two checks for idle sessions."""
 
 log = logging.getLogger("tilewright.server")
 
@@ -36,8 +36,8 @@ class SeatError(TilewrightError):
 
 
 class WatchedScreen:
-    """A session's screen that can be waited for. `page` is what is drawn on, None where nobody looks; `page_doing` is told there what is
-    being worked out. `version` counts the pictures, `told` all that was told."""
+    """A session's screen whose updates can be awaited. `page` is the screen of its page, None without one; `page_doing` receives the
+    running jobs there. `version` counts draws, `told` all updates."""
 
     def __init__(self, page: Screen | None, page_doing: Callable[[tuple[JobStatus, ...]], None] | None = None) -> None:
         self._page = page
@@ -46,36 +46,36 @@ class WatchedScreen:
         self.version = self.told = 0
 
     def draw(self, state: State, store: Store) -> None:
-        """A new state."""
+        """Draw a new state."""
         if self._page is not None:
             self._page.draw(state, store)
         self._drawn()
 
     def draw_later(self, state: State, store: Store) -> None:
-        """What was found out after the paint."""
+        """Draw the results that arrived after the paint."""
         if self._page is not None:
             self._page.draw_later(state, store)
         self._drawn()
 
     def draw_studies(self, state: State, store: Store) -> None:
-        """What a study found out."""
+        """Draw the results of an on-demand analysis."""
         if self._page is not None:
             self._page.draw_studies(state, store)
         self._drawn()
 
     def download(self, name: str, text: str) -> None:
-        """A file for a person; a program has the text in the session's state."""
+        """Send a file to the page; an API client reads the text from the session's state."""
         if self._page is not None:
             self._page.download(name, text)
 
     def foretell(self, prediction: dict[str, Any]) -> None:
-        """What a drop would do."""
+        """Send the prediction of a drop."""
         if self._page is not None:
             self._page.foretell(prediction)
         self._news()
 
     def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
-        """Something else is being worked out: a change may have ended without another picture."""
+        """Send the running jobs. A change may have ended without a new draw."""
         if self._page_doing is not None:
             self._page_doing(doing)
         self._news()
@@ -92,7 +92,7 @@ class WatchedScreen:
                 future.set_result(None)
 
     async def news(self, since: int, seconds: float) -> bool:
-        """Wait until more was `told` than `since`; False when nothing was in that time. On the server's loop."""
+        """Wait on the server's event loop until the update count differs from `since`; False after `seconds` without an update."""
         if self.told != since:
             return True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -107,7 +107,7 @@ class WatchedScreen:
 
 
 class SessionHandle:
-    """A session, and the way to its loop."""
+    """A session and access to its event loop."""
 
     def __init__(
         self, key: str, session: Session, event_loop: EventLoop, screen: WatchedScreen, *, has_page: bool
@@ -120,11 +120,12 @@ class SessionHandle:
         self._event_loop = event_loop
 
     async def do(self, work: Callable[[], Result]) -> Result:
-        """`work()` on the session's own loop: of a page only when Bokeh has the page's lock. Raises SeatError "no-answer"."""
+        """The result of `work()` on the session's event loop; for a page this runs under Bokeh's document lock. Raises SeatError
+        "no-answer"."""
         return await self.done(lambda tell: tell(work()))
 
     async def done(self, begin: Callable[[Callable[[Result], None]], None]) -> Result:
-        """What `begin` tells in the end, which is begun on the session's own loop. Raises SeatError "no-answer"."""
+        """The result that `begin`, called on the session's event loop, passes to its callback. Raises SeatError "no-answer"."""
         self.used = time.monotonic()
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
@@ -148,13 +149,13 @@ class SessionHandle:
 
 
 class LoopClock:
-    """The clock of a session without a page."""
+    """The event loop of a session without a page."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        """Run `work` on the loop in so many milliseconds."""
+        """Run `work` on the loop after `delay_ms`."""
         self._loop.call_later(delay_ms / 1000, work)
 
     def soon(self, work: Callable[[], None]) -> None:
@@ -164,8 +165,8 @@ class LoopClock:
 
 
 class SessionRegistry:
-    """All sessions of a server by their keys, the oldest first; they share their `scheduler` and the `places` for searches.
-    `closed` counts those that were closed so far, and the pages that were closed before a browser had loaded them."""
+    """All sessions of a server by key, the oldest first. They share the `scheduler` and the `places` for searches. `closed` counts the
+    closed sessions, including pages that closed before a browser had loaded them."""
 
     def __init__(self, scheduler: FairScheduler | None = None) -> None:
         self.all: dict[str, SessionHandle] = {}
@@ -174,8 +175,7 @@ class SessionRegistry:
         self.places = Places()
 
     def take(self, session: Session, event_loop: EventLoop, page: Screen | None = None) -> SessionHandle:
-        """Take a session in; its screen is watched from now on. Raises SeatError "too-many-sessions": of those that the API opened
-        the idle ones are ended first."""
+        """Register a session and watch its screen. An API session first closes the idle ones. Raises SeatError "too-many-sessions"."""
         if page is None:
             self.close_idle()
             self._require_room()
@@ -192,7 +192,7 @@ class SessionRegistry:
             raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
 
     async def close_idle_often(self, pause_s: float = CHECK_IDLE_S) -> None:
-        """Close idle sessions for as long as this is awaited."""
+        """Close idle sessions repeatedly, while this is awaited."""
         while True:
             await asyncio.sleep(pause_s)
             self.close_idle()
@@ -208,17 +208,17 @@ class SessionRegistry:
                 self.leave(handle)
 
     def find(self, key: str) -> SessionHandle:
-        """The session of that key. Raises SeatError "no-such-session"."""
+        """The session with this key. Raises SeatError "no-such-session"."""
         if key not in self.all:
             raise SeatError(Refusal("no-such-session", "there is no such session", found=key[:80]))
         return self.all[key]
 
     def leave(self, handle: SessionHandle) -> None:
-        """The session is over."""
+        """Close a session by its handle."""
         self.close(handle.session)
 
     def close(self, session: Session) -> None:
-        """The same for a session that may have no seat yet: its page was fetched, and no browser loaded it."""
+        """Close a session that may have no handle: its page was fetched, but no browser loaded it."""
         self.closed += 1
         for key in [key for key, handle in self.all.items() if handle.session is session]:
             del self.all[key]

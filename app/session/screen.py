@@ -1,4 +1,4 @@
-"""What a session draws on: a page, a cell of Jupyter, or nothing."""
+"""The output of a session: a page, a Jupyter cell, or nothing."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ..state.model import State
 
 
 class Screen(Protocol):
-    """What a session draws on."""
+    """The output of a session."""
 
     def draw(self, state: State, store: Store) -> None:
-        """Show `state`; only what changed travels."""
+        """Show `state`; only changes are sent."""
         ...
 
     def draw_later(self, state: State, store: Store) -> None:
-        """Show what was found out after the paint: changes by step, the verdict."""
+        """Show the results that arrived after the paint: changes by step, the verdict."""
         ...
 
     def download(self, name: str, text: str) -> None:
-        """Give the person a file: its text, or a data: address of what is none."""
+        """Send a file to the user: its text, or binary data as a data: URL."""
         ...
 
     def draw_studies(self, state: State, store: Store) -> None:
-        """Show what `Studies` found out: of the machine, of a comparison."""
+        """Show the results of on-demand analyses: of the machine, of a comparison."""
         ...
 
     def foretell(self, prediction: dict[str, Any]) -> None:
-        """Say what a drop would do, beside the rows that it is between."""
+        """Show the prediction of a drop beside its target rows."""
         ...

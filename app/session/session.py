@@ -1,4 +1,4 @@
-"""One open page: its state, and the way round: a message from a view is an intent, an intent makes a state, a state is drawn."""
+"""One open page and its cycle: a view's message becomes an intent, the intent makes a state, the state is drawn."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ FOREVER_S = 3600.0
 
 
 class Session:
-    """The state of one page and what changes it; `updater` draws it. How many seconds the loop may wait: for the next state a `moment`,
-    with its report for as long as its `patience` is. `scheduler` are those of all sessions of a server, for what is worked out ahead;
+    """The state of one page and its changes; `updater` draws it. `moment` returns the seconds that the event loop may wait for the next
+    state, `patience` those for a state with its report. All sessions of a server share the `scheduler` for speculative work and the
     `places` for searches."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Session:
         self._closed = False
 
     def receive(self, message: Message) -> None:
-        """Do what a view's message asks for. A message that makes no sense is a notice, never an exception."""
+        """Handle a view's message in its turn. A malformed message results in a notice, never an exception."""
         kind = message.get("kind")
         if kind in LOOKS:
             self.receive_now(message)
@@ -90,13 +90,13 @@ class Session:
             self.queue.in_turn(lambda: self.receive_now(message), str(kind))
 
     def receive_now(self, message: Message) -> None:
-        """The same for a message whose turn it is."""
+        """Handle a message whose turn it is."""
         self.updater.hold(is_look=message.get("kind") in LOOKS)
         where = "tree" if message.get("kind") in OF_THE_TREE else "page"
         self._trying(lambda: self._do(fields_of(message)), where, in_hand=message.get("kind") in IN_HAND)
 
     def _trying(self, work: Callable[[], None], where: Literal["tree", "page"] = "page", in_hand: bool = False) -> None:
-        """Do what was asked for, or say why not; then what is worked out about the picture goes on, where it was not changed."""
+        """Run `work` and show an error as a notice. Then resume background work if the program did not change."""
         try:
             work()
         except TilewrightError as error:
@@ -138,7 +138,7 @@ class Session:
                 self.dispatch(self._with_known(intent))
 
     def _with_known(self, intent: Intent) -> Intent:
-        """The intent with what was worked out for it before: a drop that was foretold, a fix that was tried."""
+        """The intent with precomputed results: a predicted drop, or a fix that the lints have tried."""
         if isinstance(intent, Call | Calls):
             return self.drop_preview.with_made(self.state, intent)
         if isinstance(intent, ApplyFix):
@@ -146,8 +146,8 @@ class Session:
         return intent
 
     def want(self, intent: Intent, told: Callable[[Answer], None]) -> None:
-        """Do what a program wants, whose turn it is. What is refused is its alone to know: the state stays, and a page shows nothing of it.
-        `told` gets the answer: the refusal's notice or None; it raises what kept the intent from being done."""
+        """Execute an API client's intent, whose turn it is. A refusal leaves the state unchanged and is not shown on the page. The callback
+        receives the answer: a function that returns the refusal's notice or None, or raises the error that prevented the intent."""
         self.updater.hold(is_look=False)
 
         def came(outcome: Outcome) -> Notice | None:
@@ -173,8 +173,8 @@ class Session:
         self._make(make, lambda made: self._show(made()), lambda: self._compare(message))
 
     def arrive(self, address: Address) -> None:
-        """Show what the address of a page's first visit names, the start page with a notice if it names nothing. Until then the browser
-        keeps the address."""
+        """Show the address of a page's first visit; an invalid address shows the start page with a notice. Until then the browser keeps the
+        address."""
         if address.place:
             self.state = replace(self.state, address=None)
             self._trying(lambda: self._go_to(address))
@@ -192,14 +192,15 @@ class Session:
             self._open(example_at(self.examples, address))
 
     def _open(self, example: Example) -> None:
-        """An example as it was read, or a person's own file as it is now."""
+        """Open an example as it was read, or a user's file in its current version."""
         if example.path is None:
             self.dispatch(OpenText(example.text, example.title, address=Address("example", example.name)))
         else:
             self.open_file(example.path)
 
     def open_file(self, path: str) -> None:
-        """A file as it is now, or as other pages have it; edits go into it. Raises DocumentError where it cannot be read."""
+        """Open a file in its current version, or as other pages have it; edits are saved to it. Raises DocumentError if it is
+        unreadable."""
         asked = self.file_sync.read(path)
 
         def make(state: State) -> tuple[State, Document]:
@@ -211,8 +212,8 @@ class Session:
     def _into_file(
         self, make: Callable[[State], tuple[State, Document | None]], again: Callable[[], None], *, anew: bool = False
     ) -> None:
-        """Have a state made whose notebook has a path, and go on in the file there. `make` says what it was made of, too; `anew`: it goes
-        in the place of what there is."""
+        """Make a state whose notebook has a path, and bind the page to that file. `make` also returns the source document; `anew` replaces
+        the file's content."""
         found: list[tuple[Document | None, OpenFile | None]] = []
 
         def begin(state: State) -> State:
@@ -224,7 +225,7 @@ class Session:
         def came(outcome: Outcome) -> None:
             opened = outcome()
             if opened.notebook is self.state.notebook:
-                self._show(opened)  # it could not be
+                self._show(opened)  # the notebook did not open
                 return
             ((source, begun),) = found
             opened = self.file_sync.after(self.state, opened)
@@ -235,7 +236,7 @@ class Session:
         self._make(begin, came, again)
 
     def dispatch(self, intent: Intent) -> None:
-        """The next state, drawn as soon as it is made."""
+        """Make the next state and draw it once it is ready."""
         if is_quick(intent):
             self._show(act(self.state, intent))
             return
@@ -253,7 +254,7 @@ class Session:
         self._make(self._made_of(intent), came, lambda: self.dispatch(again), is_draft=is_draft)
 
     def _made_of(self, intent: Intent) -> Callable[[State], State]:
-        """For a thread: the state after the intent, from what is just being found out for it where it is."""
+        """The function that makes the state after the intent in a thread; it uses a running prediction of the same move."""
         return lambda state: act(state, self.drop_preview.awaited(state, intent))
 
     def _ended(self, intent: Intent, outcome: Outcome) -> State:
@@ -269,13 +270,13 @@ class Session:
         *,
         is_draft: bool = False,
     ) -> None:
-        """Have a state made that a person waits for."""
+        """Make a state that the user waits for."""
         self.queue.begin(
             make, lambda outcome: self._trying(lambda: came(outcome)), lambda: self._trying(again), is_draft=is_draft
         )
 
     def _show(self, state: State) -> None:
-        # What others did to the file comes when the change is there that was begun before it.
+        # Changes of others to the file are merged after the running change, which began before them.
         before, self.state = self.state, state if self.queue.busy else self.file_sync.after(self.state, state)
         if self.state is before or self._closed or self._reads_first():
             return
@@ -284,7 +285,7 @@ class Session:
         )
 
     def _reads_first(self) -> bool:
-        """Whether what is to be shown was read, and shown, within a moment: a text that others made. Else it is shown as what comes."""
+        """Whether a text by others was evaluated and shown within a moment. Otherwise the page shows it as pending."""
         waiting = self.state.notebook
         if waiting is None or not waiting.is_unread or self.queue.busy:
             return False
@@ -292,24 +293,24 @@ class Session:
         return self.state.notebook is not waiting
 
     def close(self) -> None:
-        """The page is gone: nothing more is worked out for it."""
+        """Close the session and cancel its work."""
         self._closed = True
         self.updater.close()
         self.drop_preview.stop()
         self.queue.close()
         self.file_sync.leave(self.state)
 
-    # What views ask.
+    # Queries of views.
 
     def targets(self, rows: list[str]) -> list[dict[str, Any]]:
-        """Where the blocks or loops of `rows` may be dropped."""
+        """The drop targets for the blocks or loops of `rows`."""
         return self.drop_preview.targets(self.state, rows)
 
     def foretold(self, rows: list[str]) -> tuple[list[dict[str, Any]], bool]:
-        """What each drop of `rows` would do as far as it is known, and whether that is all."""
+        """The known predictions for drops of `rows`, and whether they are complete."""
         return self.drop_preview.foretold(self.state, rows)
 
-    # What is worked out.
+    # Background work.
 
     def _cancel(self) -> None:
         if self.queue.busy:
@@ -324,12 +325,12 @@ class Session:
         self.updater.turned()
 
     def _study_file(self, sought: SearchRequest) -> Path | None:
-        """Where a search is kept: with the history of the notebook's folder."""
+        """The file of a search, beside the history of the notebook's folder."""
         path = sought.notebook.document.path
         return study_file(path, sought) if self.file_sync.has_file and path is not None else None
 
     def _taken_up(self, sought: SearchRequest) -> None:
-        """What was searched of the file before."""
+        """Show the last search of the file."""
         notebook, path = self.state.notebook, sought.notebook.document.path
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
             self._show(replace(self.state, exploration=Exploration(sought, going=False)))
@@ -345,7 +346,7 @@ class Session:
             self.updater.download(file.name, as_text(file))
 
     def _file(self, message: Message) -> None:
-        """What is done with files. A notebook without one is saved by being downloaded."""
+        """Handle a file message. A notebook without a file is saved as a download."""
         kind = message["kind"]
         if kind == "new_file":
             path = self.file_sync.place_for(str(message["name"]))
@@ -378,7 +379,7 @@ class Session:
             self.dispatch(Saved(document.text))
 
     def _filed(self) -> None:
-        """Others changed the file, or it stands otherwise."""
+        """Handle a change of the file's text or status."""
         if self._closed or self.queue.busy:
             return
         before, after = self.state, self.file_sync.caught_up(self.state)

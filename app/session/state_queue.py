@@ -1,9 +1,8 @@
-"""What changes the notebook, one after the other. The next state is made in a thread: a text may take seconds to read, and a server has
-other people to answer.
+"""The queue of changes to the notebook, executed one at a time. A thread makes the next state: evaluating a text can last seconds, and the
+server has other users to answer.
 
-What is there within a moment is shown as if it had been made on the spot. Else the picture stays as it is and may be looked at, the page
-says what is being done and can stop it, and what is wanted next stands in line. A text that is still being typed does not wait for what was
-typed before.
+A state that is ready within a moment is shown at once. Otherwise the current view stays usable, the page shows the running change and
+offers to stop it, and later changes wait in the queue. A newer draft does not wait for an older one.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from ..state.model import State
 DRAFTS = ("draft_cell", "draft_item")
 
 OVERTAKING = (*DRAFTS, "drop_draft", "edit", "edit_item", "edit_prose")
-"""Messages after which a draft that stands before them is not wanted: they are about the text that it was typed into, as it was."""
+"""Messages that replace a draft queued before them: they refer to the same text that the draft began with."""
 
 Outcome = Callable[[], State]
-"""The state that was made; raises what kept it from being made, `StoppedError` where a person did."""
+"""Returns the new state, or raises the error that prevented it: `StoppedError` if the user stopped the change."""
 
 
 class StoppedError(DocumentError):
-    """A change that nobody waits for any more."""
+    """A change was stopped."""
 
 
 class Change(msgspec.Struct, frozen=True, eq=False):
-    """A state to be made of `before`: `make` does it in a thread, `told` gets the outcome on the loop, and once only.
+    """A change of `before`: `make` returns the new state in a thread; `told` receives the outcome on the event loop, once only.
 
-    `again` does it once more after it was stopped, where it can be. `is_draft`: it may be overtaken, and `told` is not called then.
+    `again` repeats a stopped change, if that is possible. A newer draft may replace a change that `is_draft`; then `told` is not called.
     """
 
     before: State
@@ -50,15 +49,15 @@ class Change(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def doing(self) -> JobStatus:
-        """For those who wait for it."""
+        """The status for the user who waits."""
         return JobStatus(
             "notebook", "area-notebook" if self.before.notebook else "screen-gallery", "Reading the notebook"
         )
 
 
 class StateQueue:
-    """Those of one page, whose state is `now`. `moment`: for how many seconds the loop waits for one; `turned` is called when `doing` is
-    another."""
+    """The queue of one page, whose current state is `now`. `moment` returns the seconds that the event loop waits for a change; `turned` is
+    called when `doing` changes."""
 
     def __init__(
         self, event_loop: EventLoop, now: Callable[[], State], moment: Callable[[], float], turned: Callable[[], None]
@@ -80,17 +79,17 @@ class StateQueue:
 
     @property
     def doing(self) -> tuple[JobStatus, ...]:
-        """What the page waits for, or did until it was stopped."""
+        """The running change if it is late, or the change that the user stopped."""
         if self._change is not None:
             return (self._change.doing,) if self._is_late else ()
         return () if self._stopped is None else (replace(self._stopped.doing, stopped=True),)
 
     def left(self, seconds: float) -> float:
-        """What is left of so many seconds where a change is told that took some of them: who waited for it does not wait as long again."""
+        """The rest of a time budget of `seconds` after the time that the current change has used."""
         return seconds if self._began is None else max(0.0, seconds - (time.monotonic() - self._began))
 
     def in_turn(self, go: Callable[[], None], kind: str = "") -> None:
-        """Run `go`, which may begin a change, once all that came before is done. `kind` is that of the message that it is about."""
+        """Run `go`, which may begin a change, after all earlier ones. `kind` is the kind of its message."""
         if kind in OVERTAKING and self._line and self._line[-1][0] in DRAFTS:
             self._line.pop()
         if kind in OVERTAKING and not self._line and self._change is not None and self._change.is_draft:
@@ -101,7 +100,7 @@ class StateQueue:
             go()
 
     def next(self, go: Callable[[], None]) -> None:
-        """Run `go` before all that stands in line, once what is being done is done."""
+        """Run `go` after the running change and before the queue."""
         if self.busy:
             self._line.appendleft(("", go))
         else:
@@ -115,7 +114,7 @@ class StateQueue:
         *,
         is_draft: bool = False,
     ) -> None:
-        """Have a state made of the present one; it is told at once where that takes no longer than a moment."""
+        """Make a state from the present one. It is shown at once if it is ready within a moment."""
         assert self._change is None, "changes stand in line"
         change = self._change = Change(self._now(), make, told, again, is_draft)
         self._began = time.monotonic()
@@ -125,23 +124,23 @@ class StateQueue:
         work = self._work = BackgroundJob(_outcome(change), self._event_loop, self._end)
         if not work.start().wait(self._moment()):
             self._is_late = True
-            self._event_loop.soon(self._turned)  # a page that is on its way cannot be told yet
+            self._event_loop.soon(self._turned)  # a page that is still loading cannot receive it yet
 
     def stop(self) -> None:
-        """A person does not want to wait: what was to be changed is told that it was stopped, and may be gone on with."""
+        """Stop the running change at the user's request; its callback receives `StoppedError`. `resume` repeats it."""
         change = self._cancel()
         if change is not None:
             self._stopped = change if change.again is not None else None
             self._told(change, _stopped)
 
     def resume(self) -> None:
-        """What was stopped is wanted after all."""
+        """Repeat the change that the user stopped."""
         stopped, self._stopped = self._stopped, None
         if stopped is not None and stopped.again is not None:
             self.in_turn(stopped.again)
 
     def close(self) -> None:
-        """The page is gone: nothing more is made. Those who wait are told that it was stopped."""
+        """Stop the running change and begin no other: the page is closed. Its callback receives `StoppedError`."""
         self._closed = True
         self.stop()
 
@@ -163,7 +162,7 @@ class StateQueue:
             self._turned()
 
     def _told(self, change: Change, outcome: Outcome) -> None:
-        """Tell it with what happened meanwhile, and go on with those in line."""
+        """Deliver the outcome, merged with changes of the view since, and run the queue."""
         try:
             change.told(lambda: brought_together(change.before, outcome(), self._now()))
         finally:
@@ -191,7 +190,8 @@ def _stopped() -> State:
 
 
 def brought_together(before: State, after: State, now: State) -> State:
-    """`after` was made of `before`, which has become `now` because somebody looked around: what each of them changed, `after` last."""
+    """The merge of `after`, made from `before`, with `now`, which the user reached from `before` by viewing. The fields that `after`
+    changed take precedence."""
     if now is before:
         return after
     changed: dict[str, Any] = {

@@ -1,8 +1,6 @@
-"""What one page shows, and what is worked out about that in threads: its report, verification, what each earlier step changed, what is
-studied because somebody looks at it, searches.
+"""The view of one page and the background work for it: report, verification, changes by step, on-demand analyses, searches.
 
-It starts with the paint or once the picture has stood still for a moment, and is given up between its pieces as soon as the picture is
-another one.
+The work starts with the paint or after a debounce, and is cancelled when the program changes.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from .screen import Screen
 
 
 class ViewUpdater:
-    """The picture of the state that is `now`. `screen` is set once the views exist, and `tell_doing`, which is told what is being worked
-    out, where somebody looks at that. `patience`: for how many seconds the loop may wait for a report; `changing` is what is being done
-    to the notebook itself, which stands before all else; `study_file` says where a search is kept."""
+    """The view of the current state `now`. `screen` is set once the views exist. `tell_doing`, if set, receives the running jobs.
+    `patience` returns the seconds that the event loop may wait for a report; `changing` returns the status of the running change, which
+    precedes all others; `study_file` returns the file of a search."""
 
     def __init__(
         self,
@@ -51,7 +49,7 @@ class ViewUpdater:
         self.searches = Searches(store, event_loop, self._explored, places, study_file)
 
     def show(self, *, is_another: bool) -> None:
-        """Draw the state as it is now. `is_another`: program or machine are, so that all about them is begun anew."""
+        """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""
         state = self._now()
         self.searches.look(state)
         if self.screen is None:
@@ -65,72 +63,72 @@ class ViewUpdater:
         self._look_into()
 
     def show_later(self) -> None:
-        """Draw what is known besides, where nothing else is another."""
+        """Draw late results of an otherwise unchanged state."""
         if self.screen is not None:
             self.screen.draw_later(self._now(), self._store)
 
     def foretell(self, prediction: Message) -> None:
-        """Say what a drop would do."""
+        """Show the prediction of a drop."""
         if self.screen is not None:
             self.screen.foretell(prediction)
 
     def download(self, name: str, text: str) -> None:
-        """Give the person a file."""
+        """Send a file to the user."""
         if self.screen is not None:
             self.screen.download(name, text)
 
     def close(self) -> None:
-        """The page is gone: nothing more is worked out for it, and nobody is told."""
+        """Cancel all work and updates: the page is closed."""
         self.screen = self.tell_doing = None
         self._background.stop()
         self._analyses.stop()
         self.searches.close()
 
-    # People come first.
+    # Requests of the user precede background work.
 
     def hold(self, *, is_look: bool) -> None:
-        """Somebody waits for the page: no other piece is begun. Unless it is but a look, the picture may be about to change."""
+        """Pause background work for a user's request. Unless `is_look`, the program may be about to change."""
         self._analyses.hold()
         if not is_look:
             self._background.give_way()
 
     def go_on(self, *, in_hand: bool) -> None:
-        """Nobody waits any more; but something that is `in_hand` comes before what is studied."""
+        """Resume background work. A drag (`in_hand`) takes precedence over on-demand analyses."""
         self._background.go_on(self._now())
         if not in_hand:
             self._analyses.go_on()
 
     def stop_for_good(self) -> None:
-        """A person does not want to wait: what is being worked out is not begun again by itself."""
+        """Stop background work at the user's request; it does not restart by itself."""
         self._background.stop_for_good(self._now())
         self._analyses.stop_for_good()
 
     def resume(self) -> None:
-        """What a person had stopped is wanted after all."""
+        """Restart the work that the user stopped."""
         self._background.resume(self._now())
         self._analyses.resume()
 
     @property
     def doing(self) -> tuple[JobStatus, ...]:
-        """What is being worked out about what is shown."""
+        """The status of all work on the visible program."""
         study = self._analyses.doing
         return (*self._changing(), *self._background.doing, *([study] if study is not None else []))
 
     def turned(self) -> None:
-        """Something else is being worked out."""
+        """Report the running jobs."""
         if self.tell_doing is not None:
             self.tell_doing(self.doing)
 
-    # What comes after the paint.
+    # After the paint.
 
     def _drawn(self) -> None:
-        """The report of the picture is here, or will not come."""
+        """Draw the late report, or the reason why there is none."""
         if self.screen is not None:
             self.screen.draw(self._now(), self._store)
             self._analyses.look(self._now())
 
     def _found(self) -> None:
-        """Something is known now about what is shown."""
+        """Draw new results and start the next analysis."""
         if self.screen is not None:
             self.show_later()
             self._analyses.look(self._now())
@@ -140,13 +138,13 @@ class ViewUpdater:
             self.screen.draw_studies(self._now(), self._store)
 
     def _explored(self) -> None:
-        """A search has come further."""
+        """Draw the progress of a search."""
         if self.screen is not None:
             self._studied()
             self._look_into()
 
     def _look_into(self) -> None:
-        """Study what is shown; what is given up for it is not said to go on."""
+        """Start the next analysis of the view, and report a change of the running jobs."""
         before = self._analyses.doing
         self._analyses.look(self._now())
         if self._analyses.doing != before:

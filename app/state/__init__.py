@@ -1,1 +1,1 @@
-"""What is shown, as one frozen value, and the results that are derived from it."""
+"""The state of a page as one frozen value, and the results that are derived from it."""

@@ -1,4 +1,4 @@
-"""The permanent address of what a page shows: the start page, a file of the served folder, an example, or a draft."""
+"""The permanent address of a page: the start page, a file of the served folder, an example, or a draft."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import msgspec
 PLACES = ("file", "example", "draft")
 
 PATTERN = rf"/(?P<place>{'|'.join(PLACES)})/(?P<name>[^/?#]+)"
-"""The path of a notebook's address, behind the server's prefix."""
+"""The path pattern of a notebook's address, after the server's prefix."""
 
 
 class Address(msgspec.Struct, frozen=True):
-    """`place` is one of `PLACES`, "" for the start page; `name` is the notebook's there, "" for a draft that has no file yet."""
+    """An address: `place` is one of `PLACES`, "" for the start page; `name` is the notebook's name there, "" for a draft without a file."""
 
     place: str = ""
     name: str = ""
 
     @property
     def path(self) -> str:
-        """Behind the server's prefix."""
+        """The path after the server's prefix."""
         return f"/{self.place}/{quote(self.name, safe='')}" if self.place else "/"
 
 
 def address_of(path: str) -> Address | None:
-    """The address that a path names; None for a path that is no page's."""
+    """The address of a path; None for a path of no page."""
     if path == "/":
         return Address()
     found = re.fullmatch(PATTERN, path)
@@ -34,7 +34,7 @@ def address_of(path: str) -> Address | None:
 
 
 NEW_DRAFT = Address("draft")
-"""Of a text that was opened and is in no file yet."""
+"""The address of an opened text without a file."""
 
 TOUR = Address("example", "tour")
 

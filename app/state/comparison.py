@@ -1,6 +1,6 @@
-"""Comparing two programs: which two, and the intents that choose them. A side is a moment of the notebook, or of another one.
+"""The comparison of two programs: its sides, and the intents that choose them. A side is a step of the open notebook, or of another one.
 
-A side that names no notebook follows the one that is open: "now" stays its last step, whatever is done to it.
+A side without a notebook follows the open one: "now" is always its last step.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ START = Side("step:0", count=0)
 
 
 class Compare(Intent, frozen=True, eq=False):
-    """Show two sides beside each other."""
+    """Show two sides next to each other."""
 
     a: Side
     b: Side
 
 
 class EndCompare(Intent, frozen=True):
-    """Back to the tree and the timeline."""
+    """Return to the tree and the timeline."""
 
 
 class ShowSpan(Intent, frozen=True):
-    """The cycles that the overlaid timelines show; None is all of them."""
+    """Set the range of cycles that the overlaid timelines show; None is all of them."""
 
     start: float | None = None
     end: float | None = None
 
 
 def side_state(state: State, side: Side) -> State:
-    """The page as if it showed this side: what every view can be made of."""
+    """The page's state with this side as its program, from which every view can be made."""
     notebook = side.notebook or state.shown
     count = side.count
     if notebook is not None and count is not None and count >= len(notebook.states) - 1:
@@ -49,7 +49,7 @@ def side_state(state: State, side: Side) -> State:
 
 
 def usual_sides(state: State) -> tuple[Side, Side]:
-    """What the picture's last change did: the program before it against now; with a step looked at, that step against now."""
+    """The default sides: the program before the last visible change, and now. With an earlier step chosen: that step, and now."""
     if state.looks_back:
         return step_side(state.step_count), NOW
     if state.shown is None or state.before is None:
@@ -58,14 +58,14 @@ def usual_sides(state: State) -> tuple[Side, Side]:
 
 
 def step_side(count: int) -> Side:
-    """The notebook after so many of its schedule lines."""
+    """The side of the notebook after `count` schedule lines."""
     return Side(f"step:{count}", count=count)
 
 
 def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> Side:
-    """The side that a key means: "now", "step:7", "opened", "branch:NAME", "example:NAME". `opened` gives title and notebook of an example.
+    """The side of a key: "now", "step:7", "opened", "branch:NAME", "example:NAME". `opened` returns the title and notebook of an example.
 
-    A side that is shown already stays what it is. Raises DocumentError for keys that mean nothing.
+    A side that is visible already does not change, except a branch. Raises DocumentError for an unknown key.
     """
     if state.comparison is not None:
         for side in (state.comparison.a, state.comparison.b):

@@ -1,4 +1,4 @@
-"""What follows from the state: reports, verdicts, texts. Each is worked out once a program and kept while it may be asked again."""
+"""Derived results of the state: reports, verdicts, texts. Each is computed once per program and cached."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from .model import DEFAULT_MACHINE, State
 Result = TypeVar("Result")
 
 MAX_TASKS = LIMITS.tasks
-"""Tasks that are played: about a second of simulating, while which the server answers nobody. The command line goes further."""
+"""The limit on simulated tasks: about a second of simulation, during which the server answers no request. The command line has a higher
+limit."""
 
 
 CHECK_STOPPED = "The check was stopped"
-"""The detail of a verdict that a person did not want to wait for."""
+"""The detail of a verdict for a check that the user stopped."""
 
 
 class Store:
-    """Derived data of one session, memoised on the identity of what it is derived from.
+    """Derived data of one session, memoised on the identity of its sources.
 
-    Programs and machines are frozen and compared by identity, so the same object is the same question. The oldest answers are dropped.
+    Programs and machines are frozen and compared by identity, so the same object is the same cache key. The oldest entries are evicted.
     """
 
     def __init__(self, limit: int = 2_000) -> None:
@@ -44,7 +45,7 @@ class Store:
         self._machines: dict[Machine, Machine] = {}
 
     def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
-        """`compute()`, or what it gave for the same objects before. The objects are held, so their identities stay theirs."""
+        """The result of `compute()`, cached for the same objects. The cache holds the objects, so that their ids stay unique."""
         key = (what, *map(id, of))
         if key in self._known:
             self._known.move_to_end(key)
@@ -52,12 +53,12 @@ class Store:
         return self._keep(key, of, compute())
 
     def known(self, what: str, of: tuple[object, ...]) -> Any:
-        """What was remembered, else None."""
+        """The cached value, else None."""
         found = self._known.get((what, *map(id, of)))
         return None if found is None else found[1]
 
     def has(self, what: str, of: tuple[object, ...]) -> bool:
-        """Whether `remember` would answer at once."""
+        """Whether the value is cached."""
         return (what, *map(id, of)) in self._known
 
     def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
@@ -67,7 +68,7 @@ class Store:
         return value
 
     def machine(self, state: State) -> Machine | TilewrightError:
-        """The machine of the notebook, else the default one. Equal machines are one object, so that reports are found again."""
+        """The machine of the notebook, else the default one. Equal machines become one object, so that cached reports match."""
         if state.shown is not None and state.shown.machine is not None:
             machine = state.shown.machine
         else:
@@ -81,17 +82,17 @@ class Store:
         return self.remember("machine", (machine,), lambda: self._machines.setdefault(machine, machine))
 
     def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
-        """What the machine does with the program, or why it cannot run it."""
+        """The report of the program on the machine, or the error that prevents it."""
         if isinstance(machine, TilewrightError):
             return machine
         return self.remember("report", (func, machine), lambda: report_of(func, machine, self.plan(func)))
 
     def put_off(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
-        """The report is being made elsewhere, and nobody waits for it: until it is here the picture has none."""
+        """Record that a thread makes the report: `report_now` returns None until it is there."""
         self.keep("put off", (func, machine), True)
 
     def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
-        """Keep a report that was made elsewhere."""
+        """Cache a report from elsewhere."""
         self._keep(("report", id(func), id(machine)), (func, machine), report)
 
     def foreseen(
@@ -103,57 +104,57 @@ class Store:
         machine: Machine,
         report: Report | TilewrightError,
     ) -> None:
-        """Keep what a program that is not shown yet comes to: `sized` is `with_sizes(func, sizes)`, plan and report are of that."""
+        """Cache the results of a program before it is shown: `sized` is `with_sizes(func, sizes)`, with its plan and report."""
         self._keep((f"with {dict(sizes)}", id(func)), (func,), sized)
         self.keep("plan", (sized.func,), plan)
         self.reported(sized.func, machine, report)
 
     def keep(self, what: str, of: tuple[object, ...], value: Result) -> Result:
-        """Remember `value`, which was worked out elsewhere."""
+        """Cache `value` from elsewhere."""
         return self._keep((what, *map(id, of)), of, value)
 
     def forget(self, what: str, of: tuple[object, ...]) -> None:
-        """What was remembered is not needed any more."""
+        """Evict a cached value."""
         self._known.pop((what, *map(id, of)), None)
 
     def plan(self, func: PrimFunc) -> Plan | TilewrightError:
-        """Where the program's buffers are allocated: what report and sizes are made from."""
+        """The plan of the program's buffer allocations, from which the report and the sizes follow."""
         return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
-        """The report of the picture; None while it is put off, or where there is no program."""
+        """The report of the visible program; None while a thread makes it, or without a program."""
         if state.moment is None:
             return None
         of = (self.costed(state, state.moment.schedule), self.machine(state))
         return None if self.has("put off", of) and not self.has("report", of) else self.report(*of)
 
     def no_report(self, state: State) -> str:
-        """Why there is no report of the picture."""
+        """The reason why the visible program has no report."""
         if state.moment is None:
             return "There is no program"
         report = self.report_now(state)
         return report.refusal.message if isinstance(report, TilewrightError) else "The program is being simulated"
 
     def sized(self, state: State, func: PrimFunc) -> RewriteResult:
-        """A program with the notebook's numbers for its symbolic sizes, and which buffer became which."""
+        """The program with the notebook's values for its symbolic sizes, and the mapping of its buffers."""
         sizes = sizes_of(state, func)
         return self.remember(f"with {sizes}", (func,), lambda: with_sizes(func, sizes))
 
     def costed(self, state: State, schedule: Schedule) -> PrimFunc:
-        """What is simulated of a schedule of the notebook."""
+        """The program that is simulated for a schedule of the notebook."""
         return self.sized(state, schedule.described).func
 
     def verdict(self, state: State, schedule: Schedule) -> Verdict | None:
-        """Whether the program computes what it did at first; None until `verified` was told."""
+        """Whether the program is equivalent to the original; None until `verified` stores a verdict."""
         func = schedule.func
         return self.known(f"verdict {sizes_of(state, func)}", (func,))
 
     def verified(self, func: PrimFunc, sizes: Mapping[str, int], verdict: Verdict) -> None:
-        """Keep a verdict that was found elsewhere."""
+        """Cache a verdict from elsewhere."""
         self._keep((f"verdict {sizes}", id(func)), (func,), verdict)
 
     def index(self, func: PrimFunc) -> ProgramIndex:
-        """Who writes, reads and contains what."""
+        """The index of writers, readers and containment in the program."""
         return self.remember("index", (func,), lambda: ProgramIndex(func))
 
     def script(self, schedule: Schedule) -> str:
@@ -161,11 +162,11 @@ class Store:
         return self.printed(schedule).text
 
     def printed(self, schedule: Schedule) -> Printed:
-        """That text with the places of loops and blocks in it."""
+        """The TVMScript text with the positions of loops and blocks."""
         return self.remember("script", (schedule.func,), lambda: print_program(schedule.mod))
 
     def exported(self, moment: Moment) -> str | TilewrightError:
-        """The schedule as Python for TVM, with the notebook's variables."""
+        """The schedule as Python for TVM, with the notebook's variable names."""
         schedule = moment.schedule
         return self.remember(
             "python",
@@ -175,14 +176,14 @@ class Store:
 
 
 def sizes_of(state: State, func: PrimFunc) -> dict[str, int]:
-    """The notebook's numbers for the symbolic sizes of `func`."""
+    """The notebook's values for the symbolic sizes of `func`."""
     return {} if state.shown is None else sizes_for(func, state.shown.sizes)
 
 
 def report_of(
     func: PrimFunc, machine: Machine | TilewrightError, plan: Plan | TilewrightError | None = None
 ) -> Report | TilewrightError:
-    """The report, or why there is none, as a value."""
+    """The report, or the error that prevents it, as a value."""
     if isinstance(machine, TilewrightError):
         return machine
     if isinstance(plan, TilewrightError):
@@ -197,7 +198,7 @@ def report_of(
 
 
 def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:
-    """`work()` or its error as a value. A fault of ours is shown as one too: the page stays up."""
+    """The result of `work()`, or its error as a value. An internal error becomes a value too, so that the page stays up."""
     try:
         return work()
     except TilewrightError as error:

@@ -1,4 +1,4 @@
-"""The root of all intents: what a person can want on the page."""
+"""The base class of all intents, the actions that a user can request on the page."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import msgspec
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """Something a person wants."""
+    """An action that a user requests."""

@@ -1,4 +1,4 @@
-"""What is shown, as one frozen value. Everything on the page is a function of it; `actions.act` makes the next one."""
+"""The state of a page as one frozen value. The page is a function of it; `actions.table.act` makes the next state."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ DEFAULT_MACHINE = "dual-bank-npu"
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What the last action could not do, for the person who did it. `fix` are calls that would make it legal.
+    """The refusal of the last action, for the user. `fix` are calls that would make the action legal.
 
-    `where` it belongs: beside the tree that a call came from, or above the page.
+    `where` is its place: beside the tree that the call came from, or above the page.
     """
 
     code: str
@@ -42,9 +42,9 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What of the chosen buffer is looked at: `across` elements (0: as many as suit it) from `row` and `column` on, in one of its slots;
-    the access to it that is followed, by its number; an index map as far as it is typed; and the candidate (its key) that is looked at as
-    if it were applied."""
+    """The visible part of the chosen buffer: `across` elements (0: a suitable number) from `row` and `column` in one of its slots; the
+    number of the access that is followed (`use`); an index map as far as it is typed (`draft`); and the key of the candidate that is
+    previewed as if it were applied."""
 
     row: Annotated[int, Meta(ge=0)] = 0
     column: Annotated[int, Meta(ge=0)] = 0
@@ -56,8 +56,8 @@ class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Blamed(msgspec.Struct, frozen=True):
-    """What an engine waits for, as a report's `Wait` names it: the cause, a buffer that a block has, or (as `block`) a port, a queue,
-    another engine of its unit."""
+    """The stall that is selected, in the terms of a report's `Wait`: its cause, and the buffer that a block holds, or (as `block`) a port,
+    a queue, another engine of its unit."""
 
     engine: str
     cause: str
@@ -66,8 +66,8 @@ class Blamed(msgspec.Struct, frozen=True):
 
 
 class FileStatus(msgspec.Struct, frozen=True):
-    """The file that the notebook is in, and how it stands. `apart`: where this page's text clashes with what other pages made of it.
-    A draft is a file that the server keeps until the notebook is saved somewhere."""
+    """The file of the notebook and its status. `apart` are the conflicts of this page's text with the text of other pages. A draft is a
+    file that the server keeps until the user saves the notebook elsewhere."""
 
     name: str
     standing: FileStanding
@@ -76,7 +76,7 @@ class FileStatus(msgspec.Struct, frozen=True):
 
 
 class LookedBack(msgspec.Struct, frozen=True, eq=False):
-    """The versions of the file, the newest first, what each changed, and the number of the one that is looked at."""
+    """The versions of the file, the newest first, the change of each, and the number of the chosen one."""
 
     versions: tuple[Version, ...]
     changes: tuple[str, ...]
@@ -84,14 +84,14 @@ class LookedBack(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def version(self) -> Version | None:
-        """The one that is looked at."""
+        """The chosen version."""
         return next((version for version in self.versions if version.number == self.chosen), None)
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
-    """One of two programs that are compared: `notebook` after `count` of its schedule lines, after all of them for None.
+    """An operand of a comparison: `notebook` after `count` of its schedule lines, None for all.
 
-    Without a notebook it is the one that is open, as it is at the time. `key` says in the browser which one is meant, `label` to people.
+    Without a notebook it is the open one, in its current version. `key` identifies the side in the browser, `label` to users.
     """
 
     key: str
@@ -101,7 +101,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 
 
 class Comparison(msgspec.Struct, frozen=True, eq=False):
-    """Two sides beside each other. `span` is what their timelines show, in cycles; None is all."""
+    """Two sides of a comparison. `span` is the range of their timelines in cycles; None is all."""
 
     a: Side
     b: Side
@@ -109,8 +109,8 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
 
 
 class SearchRequest(msgspec.Struct, frozen=True, eq=False):
-    """What is searched: the notebook as it was then, on which branch, its holes as a space, on which machine, and what is asked for.
-    `serial` tells searches of one page apart."""
+    """A search request: the notebook at that time, its branch, its holes as a space, the machine, and the settings. `serial` distinguishes
+    the searches of a page."""
 
     serial: int
     notebook: Notebook
@@ -121,13 +121,13 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def planned(self) -> int:
-        """How many candidates are tried."""
+        """The number of candidates to try."""
         size, settings = self.space.size, self.settings
         return size if size <= settings.exhaustive else min(settings.trials, size)
 
 
 class Exploration(msgspec.Struct, frozen=True, eq=False):
-    """A search that is going on, or was stopped; `trial` is the candidate that is looked at, by its number, None is the best."""
+    """A search that runs or was stopped; `trial` is the number of the chosen candidate, None for the best."""
 
     sought: SearchRequest
     going: bool = True
@@ -135,20 +135,19 @@ class Exploration(msgspec.Struct, frozen=True, eq=False):
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
-    """A moment of the page.
+    """The state of a page at one time.
 
-    `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are those that undo and redo go to (the
-    evaluated ones, so that going back costs nothing and handles stay). `chosen_step` is the number of schedule lines that are looked at,
-    None for all of them. `shown` is the last notebook with a program: the picture that stays while the text is broken.
-    `named` is what a notebook without a heading is called.
-    `selected` is a row id of the tree, `buffer` the id of a buffer whose layout is looked at. `saved` is the text that is kept elsewhere:
-    as it was opened, saved or downloaded last.
-    `notes` are about the text that the notebook was made of when it was opened. `draft_of` is the notebook that `notebook` is typed into,
-    None when nothing is being typed. `comparison` stands in the place of tree and timeline. `blamed` is
-    the wait that was chosen on the timeline, until something else is chosen. `file` is where edits go by themselves, None for a notebook
-    without one; `folder` is where new ones can be made, "" for nowhere; `looked_back` are its earlier versions, while they are shown.
-    `exploration` is what was searched last, whatever the notebook is by now. `address` is the page's; None leaves the browser's address
-    as it is: a link, which carries the notebook itself.
+    `notebook` is the evaluated document, None while the gallery is shown; `past` and `future` are the stacks of undo and redo (evaluated,
+    so that undo costs nothing and handles stay valid). `chosen_step` is the number of visible schedule lines, None for all of them. `shown`
+    is the last notebook with a program: it stays visible while the text is broken. `named` is the name of a notebook without a heading.
+    `selected` is a row id of the tree, `buffer` the id of the buffer whose layout is shown. `saved` is the text that was last opened, saved
+    or downloaded.
+
+    `notes` are about the source text that the notebook was converted from. `draft_of` is the notebook before the unfinished typing in
+    `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the wait that is selected on the timeline, until
+    another selection. `file` is the file that edits are saved to, None for a notebook without one; `looked_back` are the file's earlier
+    versions, while they are shown; `folder` is the folder for new files, "" for none. `exploration` is the last search, independent of
+    later edits. `address` is the page's; None leaves the browser's address unchanged: it is a link that carries the notebook itself.
     """
 
     notebook: Notebook | None = None
@@ -176,14 +175,14 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def title(self) -> str:
-        """What the notebook is called, as its text is now."""
+        """The title of the notebook, from its current text."""
         if self.notebook is None:
             return ""
         return title_of(self.notebook.document, self.named, in_file=not self.is_draft)
 
     @property
     def is_draft(self) -> bool:
-        """Whether the notebook is in a file of the server's until it is saved somewhere."""
+        """Whether the server keeps the notebook in a draft file until the user saves it elsewhere."""
         return self.file is not None and self.file.is_draft
 
     @property
@@ -196,14 +195,14 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def unsaved(self) -> bool:
-        """Whether there are edits that are nowhere but on this page, or not in the file though they should be."""
+        """Whether edits exist on this page only, or are missing from the file that they belong to."""
         if self.file is not None:
             return bool(self.file.apart) or self.file.standing.status in ("failed", "asking")
         return self.notebook is not None and self.notebook.document.text != self.saved
 
     @property
     def loses_work(self) -> bool:
-        """Whether leaving the notebook would lose something that a person did here."""
+        """Whether leaving the notebook would lose the user's work."""
         if self.file is not None:
             standing = self.file.standing
             return bool(self.file.apart) or not (standing.durable or standing.status in ("saving", "new"))
@@ -211,24 +210,24 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def durable(self) -> bool:
-        """Whether the disk has what is shown: the text in its file or in its history, and what is being typed."""
+        """Whether the text and unfinished typing are on the disk, in the file or in its history."""
         return self.file is not None and self.file.standing.durable
 
     @property
     def revision(self) -> int:
-        """A number that is another one for each text; 0 where no notebook is open."""
+        """A number that differs for each text; 0 without a notebook."""
         return 0 if self.notebook is None else revision_of(self.notebook)
 
     @property
     def moment(self) -> Moment | None:
-        """The schedule and names that the picture is of."""
+        """The schedule and variable names of the visible step."""
         if self.shown is None:
             return None
         return self.shown.states[self.step_count]
 
     @property
     def step_count(self) -> int:
-        """How many schedule lines the picture has applied."""
+        """The number of schedule lines that the visible program has applied."""
         if self.shown is None:
             return 0
         last = len(self.shown.states) - 1
@@ -236,7 +235,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def before(self) -> Moment | None:
-        """The last moment with another program than the picture's: what a change is measured against."""
+        """The last step with a program other than the visible one: the baseline for a change."""
         if self.shown is None or self.moment is None:
             return None
         func = self.moment.schedule.func
@@ -247,5 +246,5 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def looks_back(self) -> bool:
-        """Whether the picture is of an earlier step than the last."""
+        """Whether the visible step is earlier than the last one."""
         return self.shown is not None and self.step_count < len(self.shown.states) - 1

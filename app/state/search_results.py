@@ -1,4 +1,4 @@
-"""What is known of a search, as a value in the store."""
+"""The results of a search, as a value in the store."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Standing = Literal["waiting", "running", "stopped", "ended", "failed"]
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
-    """What is known of a search: `trials` in the order in which they ended, and when, in seconds of searching. `offers` are the verdicts on
-    the front, by number, once all was tried; while the checks go on `checking` says how many of how many were made. `error` is why it
-    could not be done. `seconds` it took until now."""
+    """The results of a search. `trials` are in the order of completion; `at` is the time of each, in seconds of searching. `offers` are the
+    verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
+    `error` is the reason of a failure. `seconds` is the search time until now."""
 
     standing: Standing
     trials: tuple[Trial, ...] = ()
@@ -33,5 +33,5 @@ class Found(msgspec.Struct, frozen=True, eq=False):
 
 
 def found_now(exploration: Exploration, store: Store) -> Found | None:
-    """What is known of a search; None before it began."""
+    """The results of a search; None before its start."""
     return store.known("found", (exploration.sought,))

@@ -1,1 +1,1 @@
-"""The files that a server has open: shared text, history writer, file on disk, and the registry of open files."""
+"""The open files of a server: shared text, history writer, file on disk, and the registry of open files."""

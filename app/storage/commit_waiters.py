@@ -1,4 +1,4 @@
-"""Callers that wait until a text is durable, or until an attempt to make it so has failed."""
+"""Callbacks that wait until a text is durable, or until an attempt to make it durable fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ Condition = Callable[[], bool]
 
 
 class CommitWaiters:
-    """The attempts to bring one file to the disk, one after the other. Callbacks run in the thread that makes them, with no lock held."""
+    """Counts the consecutive attempts to save one file and keeps the callbacks that wait for them.
+
+    Callbacks run without a lock, in the thread that makes the attempts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +20,7 @@ class CommitWaiters:
         self._waiting: list[tuple[int, Condition, Callable[[], None]]] = []
 
     def wait(self, is_done: Condition, call: Callable[[], None]) -> bool:
-        """Call back once `is_done()` holds, or an attempt that begins after this has ended. Whether there is something to wait for."""
+        """Run `call` once `is_done()` holds, or once an attempt that begins after this call ends. Returns False if it holds now."""
         if is_done():
             call()
             return False
@@ -27,12 +29,12 @@ class CommitWaiters:
         return True
 
     def begin(self) -> None:
-        """An attempt begins: it takes in all that was done before."""
+        """Begin an attempt, which covers all earlier edits."""
         with self._lock:
             self._begun += 1
 
     def check(self, *, ended: bool = False) -> None:
-        """Call those back whose condition holds; where the attempt has `ended`, all who waited when it began."""
+        """Run the callbacks whose condition holds; if the attempt has `ended`, also those registered before it began."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         done = [(ended and self._begun > since) or is_done() for since, is_done, _ in waiting]
@@ -40,7 +42,7 @@ class CommitWaiters:
             self._waiting += [one for one, is_over in zip(waiting, done, strict=True) if not is_over]
         for (_, _, call), is_over in zip(waiting, done, strict=True):
             if is_over:
-                with suppress(RuntimeError):  # its loop has ended
+                with suppress(RuntimeError):  # the callback's event loop has ended
                     call()
 
 

@@ -1,4 +1,4 @@
-"""What a person is told of the disk outside of the page: lines on standard error, and texts that are rescued when a server ends."""
+"""Reports about the disk outside of the page: lines on standard error, and texts that are rescued when a server ends."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ RESCUED = "rescued"
 
 
 class Rescued(msgspec.Struct, frozen=True):
-    """A text that was neither in file `name` nor in its history when the server ended, and `place`, the file that it was written to; None
-    where that could not be done either."""
+    """A text that was neither in file `name` nor in its history when the server ended. `place` is the file that holds it now; None if that
+    write failed too."""
 
     name: str
     place: Path | None
 
 
 def print_error(line: str) -> None:
-    """One line on standard error; characters of a file's name that would break or reorder the line are escaped."""
+    """Print one line on standard error; escape characters of a file's name that would break or reorder the line."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in line)
     print(f"tilewright: {shown}", file=sys.stderr, flush=True)
 
 
 class DiskReports:
-    """Says once when a file cannot be saved or has no history, and once when it can be again."""
+    """Reports once when a file cannot be saved or has no history, and once when it recovers."""
 
     def __init__(self, say: Callable[[str], None] = print_error) -> None:
         self._say = say
         self._told: dict[Path, tuple[str, str]] = {}
 
     def update(self, real: Path, standing: FileStanding) -> None:
-        """The file at `real` stands like this now."""
+        """Report the change of the status of the file at `real`, if there is one."""
         why, no_history = standing.why, standing.no_history
         now = ("" if why is None else why.code, "" if no_history is None else no_history.code)
         before = self._told.get(real, ("", ""))
         if now == before or (standing.status == "saving" and why is None and before[0]):
-            return  # the second: it is being tried again
+            return  # second condition: a retry is under way
         self._told[real] = now
         if why is not None:
             kept = "its edits are in memory only" if no_history is not None else "its edits are in its history"
@@ -61,7 +61,7 @@ class DiskReports:
 
 
 def rescue(name: str, text: str) -> Rescued:
-    """Write a text that is nowhere else into the user's state folder, else into a private folder for temporary files."""
+    """Write an unsaved text into the user's state folder, else into a private folder for temporary files."""
     for folder in (_rescue_folder, _temporary_folder):
         try:
             return Rescued(name, _write_new(folder(), name, text))
@@ -71,7 +71,7 @@ def rescue(name: str, text: str) -> Rescued:
 
 
 def report_rescued(rescued: Sequence[Rescued], say: Callable[[str], None] = print_error) -> int:
-    """Say which texts were not in their files when the server ended. Returns the exit code: 0 for none, else 1."""
+    """Report the texts that were not in their files when the server ended. Returns the exit code: 0 for none, else 1."""
     for one in rescued:
         if one.place is None:
             say(f"the last edits of {one.name} are LOST: no disk took them")
@@ -91,7 +91,7 @@ def _temporary_folder() -> Path:
 
 
 def _write_new(folder: Path, name: str, text: str) -> Path:
-    """The text in a new file of the folder, durable. Raises OSError; no part of the text is left then."""
+    """Write the text durably to a new file in the folder and return its path. On OSError, no part of the text remains."""
     stem = re.sub(r"[^A-Za-z0-9_-]", "_", name.removesuffix(".py"))[:60]
     when = time.strftime("%Y%m%d-%H%M%S")
     for number in range(1_000):

@@ -1,5 +1,5 @@
-"""Drafts: notebooks that were edited, pasted or uploaded and are in no file of the user's. The server keeps each in a file of its own in
-the user's state folder, until the notebook is saved elsewhere or discarded."""
+"""Drafts: notebooks that were edited, pasted or uploaded and are in no file of the user's. The server keeps each draft in a separate file
+in the user's state folder until the notebook is saved elsewhere or discarded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[0-9a-f]{12}")
 
 
 def drafts_folder() -> Path | None:
-    """The folder of this user's drafts; None if the state folder cannot be used, so that edits stay on their page."""
+    """The folder of this user's drafts; None if the state folder cannot be used. Edits then stay on their page."""
     try:
         folder = state_folder() / FOLDER
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -27,7 +27,7 @@ def drafts_folder() -> Path | None:
 
 
 def new_draft(folder: Path) -> Path:
-    """The file of a draft that does not exist yet."""
+    """A path for a new draft."""
     return folder / f"{secrets.token_hex(6)}.py"
 
 
@@ -39,7 +39,7 @@ def draft_file(folder: Path | None, name: str) -> Path:
 
 
 def no_such_draft(name: str) -> DocumentError:
-    """The refusal of an address that names no draft."""
+    """The error for an address without a draft."""
     return DocumentError(Refusal("no-such-draft", f"there is no draft {name[:40]!r} on this server"))
 
 

@@ -1,7 +1,7 @@
-"""What the disk has of a file: written only while it is as it was seen last, and looked at for what other programs do to it.
+"""A file on the disk: it is written only if it is unchanged since the last read, and polled for changes by other programs.
 
-The file's real path is found once, when it is opened. From then on no link is followed: neither one that takes the file's place, nor one
-that takes the place of a folder above it.
+The real path is resolved once, when the file is opened. Later no link is followed, neither one that replaces the file nor one that
+replaces a folder above it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..folders.state import sync_folder
 
 
 class FileOnDisk:
-    """`text` is what the file at the real path holds, None where there is no file. `trouble` is why nothing can be done to it: it is gone,
-    or no text. Messages call the file `shown`.
+    """`text` is the content of the file at the real path; None if there is no file. `trouble` is the reason why the file is unusable: it
+    was deleted, or it is not text. Messages name the file `shown`.
 
-    One thread changes it; pages see each of its fields as it is.
+    One thread changes the fields; pages read them.
     """
 
     def __init__(self, real: Path, shown: Path) -> None:
@@ -31,7 +31,7 @@ class FileOnDisk:
         self._unsynced = False
 
     def read(self) -> None:
-        """For the first time. Raises DocumentError where it is there and cannot be read."""
+        """Read the file for the first time. Raises DocumentError if it exists and cannot be read."""
         try:
             self.text, self._stamp = self._found()
         except DocumentError as error:
@@ -39,17 +39,17 @@ class FileOnDisk:
                 raise
 
     def clear_leftovers(self, names: tuple[str, ...]) -> None:
-        """Remove temporary files of an earlier server that was killed while it wrote."""
+        """Remove temporary files of an earlier server that was killed during a write."""
         clear_leftovers(self._path.parent, names)
 
     def write(self, text: str, temporary: str) -> bool:
-        """Write by way of the file `temporary`. Whether it holds `text` now: not where another program changed it. Raises DocumentError
-        where it cannot be written."""
+        """Write `text` through the file `temporary`. Returns whether the file holds `text` now: False if another program changed the file.
+        Raises DocumentError if the file cannot be written."""
         self._require_place()
         try:
             self._stamp = replace_text(self._path, text, self._stamp, temporary, shown=self._shown)
         except DocumentError as error:
-            self._unsynced = True  # the file may have been renamed, and that not synced
+            self._unsynced = True  # the rename may have happened without a sync
             if error.code != "changed-on-disk":
                 raise
             return False
@@ -57,7 +57,7 @@ class FileOnDisk:
         return True
 
     def look(self) -> bool:
-        """Whether another program put another text there."""
+        """Poll the file. Returns whether another program changed its text."""
         try:
             self._require_place()
             stamp = stamp_of(self._path, follow=False)
@@ -81,7 +81,7 @@ class FileOnDisk:
         return text, stamp
 
     def _sync(self) -> None:
-        """Make durable what a write that failed may have left."""
+        """Make the result of a failed write durable."""
         try:
             with self._path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -91,7 +91,7 @@ class FileOnDisk:
         self._unsynced = False
 
     def _require_place(self) -> None:
-        """Raises DocumentError "no-folder" where a link stands in the place of a folder above the file."""
+        """Raise DocumentError "no-folder" if a link replaces a folder above the file."""
         folder = str(self._path.parent)
         if os.path.realpath(folder) != folder:
             raise DocumentError(
@@ -99,7 +99,7 @@ class FileOnDisk:
             )
 
     def _is_gone(self) -> None:
-        """Seen twice: editors take a file away for a moment when they write it."""
+        """Count a poll without the file; two in a row mean that it is deleted, since editors remove a file for a moment when they save."""
         self._missing += 1
         if self._missing > 1:
             self._stamp = self.text = None
@@ -107,7 +107,7 @@ class FileOnDisk:
             self.trouble = Refusal("gone", f"{self._path.name} was deleted or moved", expected=expected)
 
     def make_again(self) -> None:
-        """Where it is gone a person wants it there again."""
+        """Allow the next write to create a deleted file again, at the user's request."""
         if self.trouble is not None and self.trouble.code == "gone":
             self.trouble, self._missing = None, 0
 

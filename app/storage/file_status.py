@@ -1,4 +1,4 @@
-"""How an open file stands, as pages and programs see it."""
+"""The status of an open file, as pages and programs see it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOGETHER = "Another program changed the file too; both changes are in it now, un
 
 
 class Line(msgspec.Struct, frozen=True, eq=False):
-    """A notebook, and those that undo and redo lead to."""
+    """A notebook with its undo and redo stacks."""
 
     notebook: Notebook
     past: tuple[Notebook, ...] = ()
@@ -31,11 +31,11 @@ class Line(msgspec.Struct, frozen=True, eq=False):
 
 
 class FileStanding(msgspec.Struct, frozen=True):
-    """How a file stands. "new": there is none yet, the first edit makes it; "failed": the disk does not have the text, and `why`; "asking":
-    another program changed the same lines (`clashes`).
+    """The status of a file. "new": the file does not exist, and the first edit creates it; "failed": the text could not be saved, for the
+    reason `why`; "asking": another program changed the same lines (`clashes`).
 
-    `durable`: the text and what is being typed are on the disk, in the file or in its history. `no_history` is why the history cannot be
-    written. `told` is what was done unasked: recovered, merged, reloaded.
+    `durable`: the text and unfinished input are on the disk, in the file or in its history. `no_history` is the reason why the history
+    cannot be written. `told` is a message about an automatic action: recovery, merge or reload.
     """
 
     status: Literal["saved", "saving", "new", "failed", "asking"]
@@ -47,25 +47,25 @@ class FileStanding(msgspec.Struct, frozen=True):
 
     @property
     def obstacle(self) -> Refusal | None:
-        """Why the text is not durable; None where it is, or is on its way."""
+        """The reason why the text is not durable; None if it is durable, or a write is under way."""
         return None if self.durable else self.why or self.no_history
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the text is on its way to the disk."""
+        """Whether the text waits for a write to the disk."""
         return not self.durable and self.obstacle is None and self.status != "new"
 
 
 class Follower(Protocol):
-    """A page."""
+    """A page that has the file open."""
 
     def told(self) -> None:
-        """The file is another one, or stands otherwise. Called from any thread, nothing being held."""
+        """Handle a change of the file's text or status. Called from any thread, without a lock."""
         ...
 
 
 class Followers:
-    """The pages on one file."""
+    """The pages that have one file open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -83,12 +83,12 @@ class Followers:
             self._all = tuple(one for one in self._all if one is not follower)
 
     def tell(self, but: Follower | None = None) -> None:
-        """Let them look again, all `but` one."""
+        """Notify all pages except `but`."""
         for follower in self._all:
             if follower is not but:
                 try:
                     follower.told()
-                except Exception:  # its loop has ended, or the page has a fault: the file is written all the same
+                except Exception:  # an ended event loop or a bug in the page must not stop the save
                     logging.getLogger(__name__).debug("a page could not be told", exc_info=True)
 
 

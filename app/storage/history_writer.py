@@ -1,6 +1,6 @@
-"""What was done to a file and is not in its history yet. Pages note it, the thread of the open files commits it.
+"""Edits of a file that wait for a commit to its history. Pages add them; the thread of the open files commits them.
 
-Where the history cannot be written to all goes on without it: `trouble` says why, and the newest edits wait until it can.
+If the history cannot be written, editing continues without it: `trouble` is the reason, and the newest edits stay queued.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..limits import LIMITS
 
 
 class HistoryWriter:
-    """The edits and drafts of the file `name` that wait for a commit. `text` is the text that the history ends at, if known."""
+    """The queued edits and drafts of the file `name`. `text` is the last text in the history, if known."""
 
     def __init__(self, history: History, name: str) -> None:
         self.history, self._name = history, name
@@ -28,7 +28,7 @@ class HistoryWriter:
         self.text: str | None = None
 
     def known(self, folder: Path) -> Kept | None:
-        """What the history knows of the file; by a connection of its own, so that another thread may ask."""
+        """Load the file's history through a separate connection, so that any thread may call this."""
         reading = History(folder)
         try:
             kept = reading.load(self._name)
@@ -40,19 +40,19 @@ class HistoryWriter:
         self.text = None if kept is None else kept.text
         return kept
 
-    # Pages.
+    # Called by pages.
 
     def edit(self, edit: Edit) -> None:
         with self._lock:
             self._edits.append(edit)
 
     def draft(self, draft: Draft) -> None:
-        """The last draft of each page counts."""
+        """Queue a draft; it replaces the page's previous one."""
         with self._lock:
             self._drafts[draft.page] = draft
 
     def comes_from(self, source: str, text: str) -> None:
-        """The notebook was made of another file."""
+        """Record the file that the notebook was converted from, and its text."""
         with self._lock:
             self._source = (source, text)
 
@@ -62,21 +62,21 @@ class HistoryWriter:
 
     @property
     def drafts(self) -> tuple[Draft, ...]:
-        """Drafts that are not committed and hold a text of their own."""
+        """Uncommitted drafts whose text differs from their base."""
         with self._lock:
             return tuple(draft for draft in self._drafts.values() if draft.text != draft.base)
 
-    # The thread.
+    # Called by the registry's thread.
 
     def entry(self, base: str | None, text: str) -> Entry | None:
-        """What waits, for a commit; None where nothing does. `base` is what the file held before, `text` what it is to hold."""
+        """The queued changes as an entry to commit; None if the queue is empty. `base` is the file's old text, `text` its new one."""
         with self._lock:
             if not self.waits:
                 return None
             return Entry(self._name, tuple(self._edits), base, text, tuple(self._drafts.values()), self._source)
 
     def committed(self, entry: Entry, trouble: Refusal | None) -> None:
-        """The entry is in the history; or it is not, and why."""
+        """Remove a committed entry from the queue; if the commit failed, record `trouble` and keep the last LIMITS.undo edits."""
         with self._lock:
             self.trouble = trouble
             if trouble is not None:
@@ -88,11 +88,11 @@ class HistoryWriter:
             self._source = None if self._source == entry.source else self._source
 
     def writing(self, text: str, temporary: str) -> None:
-        """The file is about to be written: who finds the text there knows that it is ours."""
+        """Record a write before it happens, so that the text is recognised as our own when it is found in the file."""
         self._try(lambda: self.history.writing(self._name, text, temporary))
 
     def written(self, text: str, temporary: str) -> None:
-        """The file holds the text."""
+        """Record a finished write."""
         self._try(lambda: self.history.written(self._name, text, temporary))
         self._try(self.history.checkpoint)
 

@@ -1,7 +1,7 @@
-"""One open file: the text that its pages share, brought to the disk.
+"""An open file: the text that its pages share, and the steps that save it.
 
-The thread of the open files commits what `begin_attempt` returns to the history, says so by `committed`, and calls `work`, which writes the
-file and looks whether another program did.
+The registry's thread commits the entry that `begin_attempt` returns to the history, calls `committed` with the result, and then `work`,
+which writes the file and polls it for changes by other programs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .shared_file import SharedFile
 
 
 class OpenFile(SharedFile):
-    """Made by the cabinet, whose thread calls what is here."""
+    """A shared file with the methods that the registry's thread calls."""
 
     def __init__(self, path: Path, real: Path, history: History, call: Callable[[], None], times: Times) -> None:
         super().__init__(path, real, history, call, times)
@@ -29,7 +29,7 @@ class OpenFile(SharedFile):
 
     @property
     def due(self) -> float:
-        """When there is something to do."""
+        """The time of the next task, on the monotonic clock."""
         with self._lock:
             if self._history_writer.waits and self._history_writer.trouble is None:
                 return 0.0
@@ -38,7 +38,7 @@ class OpenFile(SharedFile):
 
     @property
     def done(self) -> bool:
-        """Whether nobody looks at it and the disk has it all."""
+        """Whether no page has the file open and the disk has all edits."""
         with self._lock:
             standing = self.standing
             is_kept = standing.status == "new" or (standing.status == "saved" and standing.durable)
@@ -48,7 +48,7 @@ class OpenFile(SharedFile):
         return self._unsaved() and not self._clashes and self._disk.trouble is None
 
     def begin_attempt(self) -> Entry | None:
-        """Begin to bring to the disk all that was done until now. Returns what is to be committed to the history, None for nothing."""
+        """Begin an attempt to save all edits so far. Returns the entry to commit to the history, None if there is nothing to commit."""
         with self._lock:
             self._attempts.begin()
             self._seen = self._visible()
@@ -56,7 +56,7 @@ class OpenFile(SharedFile):
             return self._history_writer.entry(self._base, self._committed)
 
     def committed(self, entry: Entry, trouble: Refusal | None) -> None:
-        """The entry is in the history; or it is not, and why: then the file is written at once."""
+        """Handle the result of a commit. When commits begin to fail (`trouble`), the file is written at once."""
         with self._lock:
             if trouble is not None and self._history_writer.trouble is None:
                 self._debounce.hurry()
@@ -65,13 +65,13 @@ class OpenFile(SharedFile):
         self._attempts.check()
 
     def work(self, *, final: bool = False) -> bool:
-        """Write and look, where that is due; whether it was written. Ends an attempt. Never raises."""
+        """Write and poll the file if due, and end the attempt. Returns whether a write was attempted without an error. Never raises."""
         is_written = False
         try:
             with self._lock:
                 text = self._committed
                 is_due = self._may_write() and (final or time.monotonic() >= self._debounce.next_write)
-                if is_due:  # from here on no other text is saved, also not the one that the file still holds
+                if is_due:  # during the write no other text counts as saved, not even the file's current one
                     self._writing = text
             if is_due and text is not None:
                 self._write(text)
@@ -87,11 +87,11 @@ class OpenFile(SharedFile):
         return is_written
 
     def _visible(self) -> tuple[int, FileStanding]:
-        """What pages can see of it."""
+        """The notebook's identity and the status: the parts that pages show."""
         return id(self._now().notebook), self.standing
 
     def _tell_news(self) -> None:
-        """Tell pages where the thread changed what they can see."""
+        """Notify pages if the thread changed the notebook or the status."""
         with self._lock:
             before, self._seen = self._seen, self._visible()
         if self._seen != before:
@@ -104,7 +104,7 @@ class OpenFile(SharedFile):
                 self._not_written = refusal
 
     def _write(self, text: str) -> None:
-        """`text` is in the history, so that a file that holds it is known to be ours."""
+        """Write `text`, which the history already has, so that it is recognised as our own."""
         self._debounce.writing()
         temporary = temporary_name(self.real)
         try:
@@ -122,7 +122,7 @@ class OpenFile(SharedFile):
         self._history_writer.written(text, temporary)
 
     def _look(self) -> None:
-        """Whether another program changed the file."""
+        """Poll the file and handle a change by another program."""
         self._debounce.looked()
         before = self._disk.text
         if self._disk.look() and self._disk.text is not None:
@@ -130,7 +130,7 @@ class OpenFile(SharedFile):
                 self._found(self._disk.text, before)
 
     def _found(self, text: str, before: str | None) -> None:
-        """The file holds `text`, and it is not we who wrote it."""
+        """Merge or reload `text`, which another program wrote; `before` is the file's previous text."""
         now = self._now()
         self._clashes = ()
         if now.text not in (text, before, self._untouched):

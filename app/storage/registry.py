@@ -1,7 +1,7 @@
-"""The files that a server has open. Each is one `OpenFile`, however many pages look at it: they share its text, its undo and its fate.
+"""The registry of a server's open files. All pages on one file share one `OpenFile`: its text, its undo stack and its status.
 
-An edit is committed to the history at once, those of several files together, and the file is written when a burst of edits is over; both in
-a thread of the cabinet's, which also looks once a second whether another program changed a file.
+The registry's thread commits an edit to the history at once, with the pending edits of other files, and writes the file at the end of a
+burst of edits. It also polls the files once a second for changes by other programs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .short_lock_waits import urgent
 
 
 class OpenFileRegistry:
-    """`folder` is where new notebooks go, `drafts` where those without a file are kept; None where none may be made.
+    """`folder` holds new notebooks, `drafts` those without a file; None forbids new ones.
 
-    Files outside of the folder are refused, but for `named`, the file that the person who started the server named. `times` are shorter
-    in tests; `say` prints a line on standard error.
+    Files outside of the folder are refused, except `named`, the file given when the server was started. `times` are shorter in tests;
+    `say` prints a line on standard error.
     """
 
     def __init__(
@@ -50,7 +50,8 @@ class OpenFileRegistry:
         self._thread: threading.Thread | None = None
 
     def place_of(self, path: Path) -> Path:
-        """The real path of the file at `path`. Raises DocumentError "outside" where a link leads out of the served folder."""
+        """The real path of the file at `path`. Raises DocumentError: "outside" if a link leads out of the served folder, "not-a-file" if it
+        is broken."""
         real = real_path(path)
         if real is None or real.is_symlink():
             raise DocumentError(Refusal("not-a-file", f"{path.name} is a link that leads nowhere"))
@@ -63,7 +64,7 @@ class OpenFileRegistry:
         )
 
     def begun(self, path: Path, line: Line, *, anew: bool = False) -> OpenFile | None:
-        """What `open` needs, for a thread: to read what the history knows may take long. None where the file is open already."""
+        """A new file for `open`. Reading its history can be slow, so a thread may prepare it. None if the file is open already."""
         real = self.place_of(path)
         with self._wake:
             if real in self._files:
@@ -76,9 +77,9 @@ class OpenFileRegistry:
     def open(
         self, path: Path, line: Line, follower: Follower, *, anew: bool = False, begun: OpenFile | None = None
     ) -> OpenFile:
-        """The file at `path`, as it is there; `line` is what was read of it. The page `follower` has it until it leaves it.
+        """Open the file at `path` for the page `follower`, until the page leaves it. `line` is the notebook that was read from it.
 
-        `anew`: `line` goes there, and what was there is one undo away. Raises DocumentError where the file cannot be read.
+        `anew` replaces the content by `line`; undo restores the old content. Raises DocumentError if the file cannot be read.
         """
         real = self.place_of(path)
         with self._wake:
@@ -97,7 +98,7 @@ class OpenFileRegistry:
         return found
 
     def discard(self, draft: Path) -> None:
-        """Delete a draft. A page that still has it open says that the file is gone, and can save it again."""
+        """Delete a draft. A page that still has it open reports the deletion, and can save it again."""
         with self._wake:
             found = self._files.get(draft.resolve())
             if found is not None and found.discard():
@@ -105,7 +106,7 @@ class OpenFileRegistry:
             draft.unlink(missing_ok=True)
 
     def close(self) -> tuple[Rescued, ...]:
-        """Write what is not written, and end. Returns the texts that no file and no history took, and where they are now."""
+        """Write unsaved texts and end the thread. Returns the texts that neither file nor history has, with their rescue files."""
         with self._wake:
             self._closing = True
             thread = self._thread
@@ -130,32 +131,32 @@ class OpenFileRegistry:
         self._close_histories()
 
     def _work(self, *, final: bool) -> None:
-        """Write what is due. A method of its own, so that the waiting thread holds no file that its pages have left."""
+        """Write the files that are due. A separate method, so that the waiting thread keeps no reference to a file without pages."""
         with self._wake:
             files = dict(self._files)
         _commit(files.values())
         for real, file in files.items():
             if file.work(final=final):
-                _commit(files.values())  # edits do not wait until all files are written
+                _commit(files.values())  # commit new edits between the writes of files
             self._reports.update(real, file.standing)
             with self._wake:
                 if file.done:
                     self._files.pop(real, None)
         if not self._files:
-            self._close_histories()  # the next edit opens its own again; a connection remembers its last 200 cursors
+            self._close_histories()  # the next edit opens a new connection; a connection keeps its last 200 cursors
 
     def _close_histories(self) -> None:
         for history in list(self._histories.values()):
             history.close()
 
     def _pause(self) -> float | None:
-        """Seconds until something is to be done; None where nothing is open."""
+        """Seconds until the next task; None if no file is open."""
         now = time.monotonic()
         return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
 
 
 def _commit(files: Iterable[OpenFile]) -> None:
-    """Begin an attempt for each file: what waits goes into the histories, one transaction for each. Never raises."""
+    """Begin an attempt for each file and commit the queued edits, with one transaction per history. Never raises."""
     waiting: dict[History, list[tuple[OpenFile, Entry]]] = {}
     for file in files:
         entry = file.begin_attempt()
@@ -175,7 +176,7 @@ def _commit(files: Iterable[OpenFile]) -> None:
 
 
 def cabinet_of(path: str | Path | None) -> OpenFileRegistry:
-    """The files of a server: of a served folder, of a file (new ones go beside it), or drafts alone."""
+    """The registry for a served folder, for a file (new notebooks go into its folder), or for drafts only (None)."""
     if path is None:
         return OpenFileRegistry(drafts=drafts_folder())
     place = Path(path)

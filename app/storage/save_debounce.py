@@ -1,4 +1,4 @@
-"""When a file is written, and when the disk is looked at: a burst of edits is written once, and not too late."""
+"""The debounce of writes and the interval of polls: a burst of edits is written once, after a bounded delay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import msgspec
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Seconds: how long a burst of edits is waited for and at most, how often the disk is looked at, when a failed write is tried again."""
+    """Delays in seconds: idle time before a write (`quiet`), its upper bound (`longest`), interval of polls (`look`), delay of a retry
+    after a failed write (`again`)."""
 
     quiet: float = 0.15
     longest: float = 1.0
@@ -17,7 +18,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class SaveDebounce:
-    """That of one file. Answers are moments of the monotonic clock."""
+    """The debounce state of one file. Times are of the monotonic clock."""
 
     def __init__(self, times: Times) -> None:
         self._times = times
@@ -29,11 +30,11 @@ class SaveDebounce:
         self._first_edit = self._last_edit if self._first_edit is None else self._first_edit
 
     def hurry(self) -> None:
-        """Nothing more is waited for."""
+        """Make the next write due now."""
         self._first_edit, self._failed = 0.0, 0.0
 
     def writing(self) -> None:
-        """What comes from here on is another burst."""
+        """End the burst: later edits begin a new one."""
         self._first_edit, self._failed = None, 0.0
 
     def failed(self) -> None:
@@ -48,7 +49,7 @@ class SaveDebounce:
 
     @property
     def next_write(self) -> float:
-        """A while after the last edit, not too long after the first, and not at once again where it failed."""
+        """The time of the next write: `quiet` after the last edit, at most `longest` after the first, and `again` after a failure."""
         wait = min(self._last_edit + self._times.quiet, (self._first_edit or 0.0) + self._times.longest)
         return max(wait, self._failed + self._times.again) if self._failed else wait
 

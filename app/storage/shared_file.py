@@ -1,9 +1,9 @@
-"""The text of one file that pages are open on: what it is, where undo and redo lead, and whether the disk has it.
+"""The text that all pages on one file share, with its undo and redo stacks and its save status.
 
-Nothing that is not known to be ours is ever written over: what another page or another program changed meanwhile is merged, and where both
-changed the same lines the person is asked.
+Only our own text is ever overwritten: changes by other pages or programs are merged (three-way), and the user is asked if both sides
+changed the same lines.
 
-Texts are brought together here, not read: a notebook that comes of it waits for the page that shows it to read it, in a thread of its own.
+This module merges texts and does not parse them: the page that shows a merged notebook parses it, in a separate thread.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .save_debounce import SaveDebounce, Times
 
 
 class SharedFile:
-    """What pages call. `path` is as it was asked for, `real` where the file lies: a link is written through, so that it stays one. `call`
-    wakes the thread that brings the text to the disk."""
+    """The interface of an open file for pages. `path` is the requested path, `real` the resolved one: writes go to a link's target, so that
+    the link remains. `call` wakes the thread that saves the text."""
 
     def __init__(self, path: Path, real: Path, history: History, call: Callable[[], None], times: Times) -> None:
         self.path, self.real, self.history = path, real, history
@@ -47,10 +47,10 @@ class SharedFile:
         self._told = ""
         self._debounce = SaveDebounce(times)
 
-    # Beginning.
+    # Start.
 
     def begin(self, line: Line, *, anew: bool) -> None:
-        """Take what the disk has, and what the history knows of it. Raises DocumentError where the file cannot be read."""
+        """Load the text from the disk and the history. Raises DocumentError if the file cannot be read."""
         self._disk.read()
         self._debounce.looked()
         self._line, self._base = line, self._disk.text
@@ -72,7 +72,7 @@ class SharedFile:
             self._untouched = line.text
 
     def _restore(self, kept: Kept, current: Notebook) -> None:
-        """The disk has `current`; the history may know more."""
+        """Restore the undo stack and newer edits from the history (`kept`); the disk has `current`."""
         past, future = tuple(map(self._unread, kept.past)), tuple(map(self._unread, kept.future))
         disk = current.document.text
         if kept.text == disk:
@@ -89,7 +89,7 @@ class SharedFile:
         self._take_back(kept.drafts)
 
     def _take_back(self, drafts: Sequence[Draft]) -> None:
-        """What was being typed when the server ended, or clashed with the file then."""
+        """Restore drafts: unfinished input of the last server run, or input that clashed with the file."""
         for draft in drafts:
             now = self._now()
             text = merged(merge(draft.base, draft.text, now.text))
@@ -103,7 +103,7 @@ class SharedFile:
     def _unread(self, text: str) -> Notebook:
         return Notebook(read_document(text, str(self.path)))
 
-    # Pages.
+    # Called by pages.
 
     @property
     def line(self) -> Line:
@@ -130,10 +130,10 @@ class SharedFile:
             return FileStanding(status, why, self._is_durable(), self._clashes, told, self._history_writer.trouble)
 
     def _is_durable(self) -> bool:
-        """Whether the disk has the text, and all that is being typed."""
+        """Whether the disk has the text and all unfinished input."""
         if self._history_writer.trouble is not None:
             return self._is_in_file() and not self._history_writer.drafts
-        # A file that has the text is not enough: after an undo and a redo the history may still be at the undo.
+        # The file's text alone is not enough: after an undo and a redo, the history may still end at the undo.
         return not self._history_writer.waits and (self._is_in_file() or self._history_writer.text == self._now().text)
 
     def _is_in_file(self) -> bool:
@@ -141,7 +141,7 @@ class SharedFile:
         return self._disk.text == text and self._writing in (None, text)
 
     def unkept(self) -> tuple[str, ...]:
-        """The texts that a person made and that would be lost if the server ended now: the notebook's, and those being typed."""
+        """The user's texts that would be lost if the server ended now: the notebook's, and unfinished input."""
         with self._lock:
             if self._is_durable():
                 return ()
@@ -152,12 +152,12 @@ class SharedFile:
             return (*own, *(draft.text for draft in self._history_writer.drafts))
 
     def when_durable(self, call: Callable[[], None]) -> None:
-        """Call back once the text is durable, or an attempt to make it so has failed; from any thread."""
+        """Run `call` once the text is durable, or an attempt to make it durable fails; in any thread."""
         if self._attempts.wait(lambda: self.standing.durable, call):
             self._call()
 
     def when_saved(self, call: Callable[[], None]) -> None:
-        """Call back once the file holds the text, or an attempt to write it has failed; from any thread."""
+        """Run `call` once the file holds the text, or an attempt to write it fails; in any thread."""
         if self._attempts.wait(lambda: self.standing.status == "saved", call):
             self._call()
 
@@ -169,24 +169,25 @@ class SharedFile:
         self._followers.join(follower)
 
     def comes_from(self, source: str, text: str) -> None:
-        """The notebook was made of another file, which is opened again as this one."""
+        """Record that the notebook was converted from the file `source` with the content `text`; opening `source` then opens this file."""
         self._history_writer.comes_from(source, text)
 
     def leave(self, follower: Follower) -> None:
-        """The page is gone. What it left is written now."""
+        """Remove a closed page and write its last edits now."""
         self._followers.leave(follower)
         with self._lock:
             self._debounce.hurry()
         self._call()
 
     def discard(self) -> bool:
-        """The file is about to be deleted: edits that are not written yet are forgotten. Returns whether no page has it open."""
+        """Drop unsaved edits before the file is deleted. Returns whether no page has the file open."""
         with self._lock:
             self._untouched = self._now().text
             return not self._followers
 
     def publish(self, follower: Follower, base: str, line: Line, way: str = "edit") -> tuple[Part, ...]:
-        """A page made `line` of the text `base`. Returns clashes with what others made of it meanwhile: then nothing was done."""
+        """Accept a page's edit from the text `base` to `line`, merged with newer edits. Returns the parts with clashes, without any change,
+        if they cannot be merged."""
         with self._lock:
             now = self._now()
             if base == now.text:
@@ -204,8 +205,8 @@ class SharedFile:
     def settle(
         self, follower: Follower, mine: Notebook, parts: Sequence[Part], choices: Sequence[str]
     ) -> tuple[Part, ...]:
-        """A page's answer where its text `mine` and that of others clashed; undo leads to each. Returns clashes with what others made
-        of theirs since: then nothing was done."""
+        """Apply a page's answer to a clash between its text `mine` and that of others; undo leads to each. Returns the parts with new
+        clashes, without any change, if the others' newer edits cannot be merged."""
         theirs = resolved(parts, ["theirs"] * len(parts))
         with self._lock:
             clashes = merge(theirs, resolved(parts, choices), self._now().text)
@@ -217,14 +218,14 @@ class SharedFile:
         return ()
 
     def put_aside(self, mine: Notebook) -> None:
-        """A page is gone without an answer: undo leads to what it had."""
+        """Keep the text of a page that closed without an answer to a clash: undo leads to it."""
         with self._lock:
-            self._move(mine, replace(self._now().notebook))  # another object: pages follow what is another one
+            self._move(mine, replace(self._now().notebook))  # a new object: pages detect changes by identity
         self._tell()
 
     def answer(self, clashes: tuple[Part, ...], choices: Sequence[str]) -> None:
-        """What a person wants of the `clashes` with another program's text; undo leads to each side. Where they are others by now,
-        the person is asked again."""
+        """Apply the user's choices for the `clashes` with another program's text; undo leads to each side. If the clashes have changed, the
+        user is asked again."""
         with self._lock:
             if not clashes or self._clashes != clashes or self._disk.text is None:
                 return
@@ -233,7 +234,7 @@ class SharedFile:
         self._tell()
 
     def replace(self, line: Line) -> None:
-        """Another notebook goes into the file: with its own past where there was no file, else one undo after what was there."""
+        """Replace the notebook. A new file takes over its undo stack; otherwise undo leads to the old content."""
         with self._lock:
             self._untouched, self._edited = None, True
             self._debounce.hurry()
@@ -244,12 +245,12 @@ class SharedFile:
         self._tell()
 
     def draft(self, page: str, base: str, text: str) -> None:
-        """What is being typed on a page; nothing is where it is `base` again."""
+        """Record unfinished input of a page; a `text` equal to `base` clears it."""
         self._history_writer.draft(Draft(page, base, text))
         self._call()
 
     def save(self) -> None:
-        """Write it now; a file that is gone too."""
+        """Write the file now, even if it was deleted."""
         with self._lock:
             self._debounce.hurry()
             self._told, self._untouched = "", None
@@ -257,13 +258,13 @@ class SharedFile:
         self._tell()
 
     def heard(self) -> None:
-        """What was told is known."""
+        """Clear the message about an automatic action."""
         with self._lock:
             self._told = ""
         self._tell()
 
     def _move(self, *notebooks: Notebook) -> None:
-        """Edits, one after the other."""
+        """Apply notebooks as consecutive edits."""
         for notebook in notebooks:
             now = self._now()
             line = Line(notebook, (*now.past, now.notebook)[-LIMITS.undo :])
@@ -280,7 +281,7 @@ class SharedFile:
             self._bring_together(self._base or "", self._disk.text)
 
     def _bring_together(self, base: str, theirs: str) -> None:
-        """Our text, which is not written, and that on the disk."""
+        """Merge our unsaved text with the text on the disk (`theirs`); `base` is their common ancestor."""
         parts = merge(base, self._now().text, theirs)
         text = merged(parts)
         self._base = base if text is None else theirs
@@ -293,7 +294,7 @@ class SharedFile:
         self._told = TOGETHER
 
     def _tell(self, but: Follower | None = None) -> None:
-        """Pages look again, and the thread."""
+        """Notify all pages except `but`, and wake the thread."""
         self._followers.tell(but)
         self._call()
 

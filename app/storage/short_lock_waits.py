@@ -1,4 +1,4 @@
-"""Short waits for Python's interpreter lock, in a thread that somebody waits for."""
+"""Short waits for Python's interpreter lock (GIL), for threads on the critical path of a response."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ URGENT_S = 0.0001
 
 @contextmanager
 def urgent() -> Iterator[None]:
-    """Let this thread go on soon each time that it waited for the disk or the database, though other threads compute.
+    """Shorten the switch interval, so that this thread gets the lock back soon after a disk or database call while other threads compute.
 
-    A commit gives the lock away ten times; with the usual interval each time costs as much as the whole commit.
+    A commit releases the lock ten times; with the default interval each release costs as much as the whole commit.
     """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(URGENT_S)

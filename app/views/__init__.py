@@ -1,0 +1,1 @@
+"""What each part of the page shows: functions from the state to plain values, without a browser."""

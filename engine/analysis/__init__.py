@@ -1,4 +1,4 @@
-"""Facts about programs: where blocks and loops stand, who produces for whom, what a statement touches, what depends on what."""
+"""Program analysis: positions of blocks and loops, producers and consumers, accessed regions, dependences."""
 
 from .cover import is_covered, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
 from .dependence import (

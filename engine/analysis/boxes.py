@@ -1,4 +1,4 @@
-"""Boxes as sums: whether one holds another is asked of the distances of their ends."""
+"""Boxes as sums: containment is decided from the distances between the boxes' ends."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..ir import BufferRegion, Expr, Range, Var
 
 
 class Ends(msgspec.Struct, frozen=True, eq=False):
-    """Along one axis, the first element of a box and the one after its last."""
+    """The first element of a box along one axis, and the element after its last."""
 
     first: Sum
     end: Sum
 
 
 def hull_of(region: BufferRegion, relaxed: Mapping[Var, Range], known: Analyzer) -> tuple[Ends, ...]:
-    """The smallest box known to hold the region as the `relaxed` variables run; an axis that cannot be bounded is whole."""
+    """The smallest box known to contain the region as the `relaxed` variables run; an axis without known bounds is whole."""
     relaxer = Relaxer(relaxed, known)
     ends = map(relaxer.ends, region.region)
     sizes = (known.form(extent) for extent in region.buffer.shape)
@@ -26,13 +26,13 @@ def hull_of(region: BufferRegion, relaxed: Mapping[Var, Range], known: Analyzer)
 
 
 def holds(outer: Sequence[Ends], inner: Sequence[Ends], known: Analyzer, limits: Sequence[Expr] | None = None) -> bool:
-    """Whether `inner`, with `limits` cut to what lies from 0 to below them, is within `outer`."""
+    """Whether `outer` contains `inner`. With `limits`, only the part of `inner` from 0 to below the limits counts."""
     cut = limits or [None] * len(outer)
     return all(_holds(m, n, known, limit) for m, n, limit in zip(outer, inner, cut, strict=True))
 
 
 def holds_all(outer: Sequence[Ends], limits: Sequence[Expr], known: Analyzer) -> bool:
-    """Whether all from 0 to below the `limits` is within `outer`."""
+    """Whether `outer` contains all elements from 0 to below the `limits`."""
     return all(_begins(m, known) and _reaches(m, known, limit) for m, limit in zip(outer, limits, strict=True))
 
 
@@ -46,16 +46,16 @@ def _holds(outer: Ends, inner: Ends, known: Analyzer, limit: Expr | None) -> boo
 
 
 def _begins(outer: Ends, known: Analyzer) -> bool:
-    """Whether 0 is not before it."""
+    """Whether the box starts at or before 0."""
     return _is_up(outer.first.scaled(-1), known)
 
 
 def _reaches(outer: Ends, known: Analyzer, limit: Expr) -> bool:
-    """Whether it does not end before the limit."""
+    """Whether the box ends at or after the limit."""
     return _is_up(outer.end.plus(known.form(limit), -1), known)
 
 
 def _is_up(distance: Sum, known: Analyzer) -> bool:
-    """Whether the distance is surely not negative."""
+    """Whether the distance is provably non-negative."""
     low = known.sum_bounds(distance).low
     return low is not None and low >= 0

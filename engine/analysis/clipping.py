@@ -1,4 +1,4 @@
-"""Loops cut to the iterations that a guard lets run: a loop over 10 with `1 <= i and i < 9` runs from 1 to 8."""
+"""Clipping of guarded loops to their active iterations: a loop over 10 with `1 <= i and i < 9` becomes 1 to 8."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ranges = Mapping[Var, Range]
 
 
 def clipped(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
-    """The block over shorter loops without the terms of its predicate that each cut one loop, of a single iterator, by a constant."""
+    """The block over clipped loops. Removes predicate terms that bound one loop, used by a single iterator, by a constant."""
     if build.is_true(realize.predicate):
         return realize, loops
     for var, loop in loops.items():
@@ -33,7 +33,7 @@ def clipped(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]
 
 
 def _limits(var: Var, span: tuple[int, int], terms: Sequence[Expr]) -> tuple[int, int, list[Expr]]:
-    """(first value, end, what is left of the terms): `span` cut by all terms that bound the variable alone."""
+    """(first value, end, remaining terms): `span` cut by all terms that bound only the variable."""
     (low, end), kept = span, list[Expr]()
     for term in terms:
         least, limit = _bounds_of(var, term)
@@ -44,7 +44,8 @@ def _limits(var: Var, span: tuple[int, int], terms: Sequence[Expr]) -> tuple[int
 
 
 def _bounds_of(var: Var, term: Expr) -> tuple[int | None, int | None]:
-    """(least value, end) that the term leaves to the variable; None where it bounds it on no side, or not it alone."""
+    """(least value, end) that the term allows for the variable; None on a side that the term leaves open or if it involves other
+    variables."""
     match term:
         case LT() | LE():
             gap = linear(build.sub(term.a, term.b))

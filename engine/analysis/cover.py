@@ -1,6 +1,6 @@
-"""Cover: whether a block finds in each iteration all that it reads, written by another in the same iteration.
+"""Region cover: whether another block writes all elements that a block reads, in the same iteration.
 
-All answers are safe: "yes, covered" is given only when it surely holds, for affine accesses.
+All answers are conservative: "covered" requires a proof, for affine accesses.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def is_covered(
     buffer: Buffer,
     element: Sequence[Expr] | None = None,
 ) -> bool:
-    """Whether, in each iteration of the loops around both, `consumer` reads only elements of `buffer` that `producer` wrote in it.
+    """Whether `consumer` reads only elements of `buffer` that `producer` writes, in each iteration of the loops around both.
 
-    TVM calls it region cover. Reads past the ends of the buffer do not count: a condition keeps them from being done. With `element`,
-    indices in the consumer's iterators, the question is whether `producer` wrote that element for every iteration, done or not.
+    TVM calls this region cover. Reads past the ends of the buffer are ignored: a condition prevents them. With `element` (indices in the
+    consumer's iterators), the result says whether `producer` writes that element in every iteration, whether or not the consumer reads it.
     """
     write = _sure_write(producer.block, buffer)
     regions = [r for r in consumer.block.reads if r.buffer is buffer]
@@ -68,7 +68,7 @@ def is_covered(
     if write is None or not regions or not surely_runs(index, producer, set(index.path(consumer))):
         return False
     read = _Access(tuple(regions), {})
-    # What is seen axis by axis comes first, what takes thought last.
+    # The cheap axis-by-axis test runs first, the expensive tests last.
     if _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense_by_axis):
         return True
     pulled = pull_back(producer.block, consumer.block, buffer)
@@ -80,13 +80,13 @@ def is_covered(
 
 
 def surely_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
-    """Whether the block runs wherever the statements `around` it do: under no other branch, in loops that have iterations."""
+    """Whether the block provably runs whenever the statements `around` it do: no other branch, and all other loops have iterations."""
     parent = index.parent(realize)
     return parent is None or runs_at(index, parent, around)
 
 
 def runs_at(index: ProgramIndex, stmt: Stmt, around: Container[Stmt]) -> bool:
-    """Whether what stands in `stmt` runs wherever the statements `around` it do."""
+    """Whether the body of `stmt` provably runs whenever the statements `around` it do."""
     loops = {f.loop_var: Range(f.min, f.extent) for f in (*index.loops_above(stmt), stmt) if isinstance(f, For)}
     for outer in (stmt, *index.path(stmt)):
         if isinstance(outer, Block):
@@ -99,7 +99,7 @@ def runs_at(index: ProgramIndex, stmt: Stmt, around: Container[Stmt]) -> bool:
 
 
 def has_iterations(extent: Expr, loops: Ranges) -> bool:
-    """Whether a loop runs at all; sizes that the caller gives are taken to be positive."""
+    """Whether a loop has at least one iteration; sizes from the caller are assumed positive."""
     value = build.int_value(extent)
     if value is not None:
         return value > 0
@@ -107,7 +107,7 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
 
 
 def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> bool:
-    """Whether in each iteration of the loops `around` it the block surely writes all of the box, which is over their variables."""
+    """Whether the block provably writes all of `box` in each iteration of the loops `around` it. The box uses their variables."""
     write, condition = _guarded_write(realize.block, box.buffer)
     if write is None or not surely_runs(index, realize, around):
         return False
@@ -126,7 +126,7 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
 
 
 def _guarded_write(block: Block, buffer: Buffer) -> tuple[_Access | None, Expr]:
-    """What each run of the block writes for certain where a condition holds, and that condition: that of the one block inside."""
+    """The guaranteed write of the block under a condition, and that condition. The condition comes from a single nested block."""
     write, inner = _sure_write(block, buffer), block.body
     if write is not None or not isinstance(inner, BlockRealize):
         return write, build.TRUE
@@ -139,17 +139,17 @@ def _guarded_write(block: Block, buffer: Buffer) -> tuple[_Access | None, Expr]:
 
 
 class _Access(msgspec.Struct, frozen=True, eq=False):
-    """Regions in a block's own terms, and the loops of its body that they are still to be run over."""
+    """Regions in terms of a block's iterators, and the loops of its body that the regions still depend on."""
 
     regions: tuple[BufferRegion, ...]
     loops: Ranges
 
 
 def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
-    """What each run of the block writes of `buffer` for certain; None when it may write nothing, or in several places.
+    """The guaranteed write of each run of the block to `buffer`; None if it may write nothing, or several regions.
 
-    A block says what it may write. A single element that it stores under no branch is written; of a larger region, what a plain store
-    in loops goes over. What blocks inside, matched buffers or intrinsics do is taken at its word.
+    T.writes is an upper bound. A single element counts as written if a store under no branch exists; for a larger region, the elements of a
+    plain store in loops count. Declared writes of inner blocks, matched buffers and intrinsics are trusted.
     """
     regions = [w for w in block.writes if w.buffer is buffer]
     if len(regions) != 1:
@@ -163,7 +163,7 @@ def _sure_write(block: Block, buffer: Buffer) -> _Access | None:
 
 
 def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
-    """The first store to `buffer` under no branch, or block that writes it."""
+    """The first unconditional store to `buffer`, or the first unconditional block that writes it."""
     match stmt:
         case BufferStore() if stmt.buffer is buffer and not _has_gaps(stmt):
             return _Access((BufferRegion(buffer, tuple(build.point(i) for i in stmt.indices)),), loops)
@@ -187,7 +187,7 @@ def _find_store(stmt: Stmt, buffer: Buffer, loops: Ranges) -> _Access | None:
 
 
 def _has_gaps(store: BufferStore) -> bool:
-    """Whether a vector is stored with elements between its lanes."""
+    """Whether the store writes a vector with a stride other than 1."""
     last = store.indices[-1] if store.indices else None
     return isinstance(last, Ramp) and not build.is_const(last.stride, 1)
 
@@ -202,7 +202,8 @@ def _covers(
     whole: bool,
     dense: Callable[[BufferRegion, Ranges, Ranges], bool],
 ) -> bool:
-    """Whether the box that is written holds what is read (also outside of the buffer, when `whole`), and has no gaps as `dense` sees it."""
+    """Whether the written box contains the read box (including parts outside of the buffer, if `whole`) and has no gaps according to
+    `dense`."""
     common = common_loops(index, producer, consumer)
     producer, own = joined_splits(producer, inner_loops(index, producer, common))
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
@@ -224,10 +225,10 @@ def _covers(
 def _leaves_no_gaps(
     realize: BlockRealize, write: _Access, ranges: Ranges, known: Sequence[Expr] = (), *, whole: bool = False
 ) -> bool:
-    """Whether every element of the buffer that the loops of the block go over is written: what the predicate leaves out lies outside,
-    and nothing is left out when `whole`.
+    """Whether every element in the range of the block's loops is written: iterations excluded by the predicate lie outside of the buffer.
+    With `whole`, the predicate must exclude nothing.
 
-    `known` are conditions that hold wherever the element is asked for.
+    `known` are conditions that hold wherever the element is read.
     """
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     for term in build.conjuncts(realize.predicate):
@@ -240,7 +241,7 @@ def _leaves_no_gaps(
 
 
 def _ends_with(term: Expr, iter_var: IterVar, write: _Access, pairs: Sequence[tuple[IterVar, Expr]]) -> bool:
-    """Whether an iterator beyond the end of its domain that the term guards would be written outside of the buffer."""
+    """Whether all iterator values beyond the end of the domain that the term guards would index outside of the buffer."""
     region, var, dom = write.regions[0], iter_var.var, iter_var.dom
     beyond = Var("beyond", var.dtype)
     ranges = {iv.var: iv.dom for iv, _ in pairs} | {**write.loops, beyond: build.make_range(0, _FAR)}
@@ -253,17 +254,17 @@ def _ends_with(term: Expr, iter_var: IterVar, write: _Access, pairs: Sequence[tu
 
 
 _FAR = 1 << 20
-"""How far beyond its domain an iterator may be asked about: farther than loops go."""
+"""The tested distance beyond an iterator's domain: larger than any loop extent."""
 
 
 def only_guards_domain(realize: BlockRealize) -> bool:
-    """Whether the predicate only cuts iterations whose iterators would leave their domain, as uneven splits make it."""
+    """Whether the predicate only excludes iterations with iterators outside of their domain, as uneven splits do."""
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     return all(any(_is_guard(term, iv, value) for iv, value in pairs) for term in build.conjuncts(realize.predicate))
 
 
 def _is_guard(term: Expr, iter_var: IterVar, value: Expr) -> bool:
-    """Whether the term keeps the iterator in its domain."""
+    """Whether the term bounds the iterator to its domain."""
     low, end = iter_var.dom.min, build.add(iter_var.dom.min, iter_var.dom.extent)
     term = simplify(term)
     bounds = (build.lt(value, end), build.ge(value, low), build.le(low, value))
@@ -282,7 +283,7 @@ def inner_loops(index: ProgramIndex, realize: BlockRealize, common: Sequence[For
 def touched_box(
     index: ProgramIndex, realize: BlockRealize, buffer: Buffer, common: Sequence[For], *, writes: bool
 ) -> BufferRegion | None:
-    """The hull of what the block touches of `buffer` in one iteration of the `common` loops."""
+    """The hull of the block's accesses to `buffer` in one iteration of the `common` loops."""
     regions = [r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer]
     if not regions:
         return None
@@ -291,7 +292,7 @@ def touched_box(
 
 
 def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
-    """Whether every element of the box is written as the `inner` loops run."""
+    """Whether the `inner` loops write every element of the box."""
     if _is_dense_by_axis(region, inner, outer) or _is_dense_by_digits(region, inner):
         return True
     box = hull([region], inner, outer)
@@ -309,7 +310,7 @@ def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:
 
 
 def _is_dense_by_axis(region: BufferRegion, inner: Ranges, _outer: Ranges) -> bool:
-    """Each axis runs over its own loops in steps that leave no gap (mixed radix)."""
+    """Whether each axis uses separate loops, in steps that leave no gap (mixed radix)."""
     used: set[Var] = set()
     for axis in region.region:
         form, width = linear(axis.min), build.int_value(axis.extent)
@@ -332,12 +333,12 @@ def _is_dense_by_axis(region: BufferRegion, inner: Ranges, _outer: Ranges) -> bo
 
 
 def _is_own_range(loop: Range, inner: Ranges) -> bool:
-    """Whether the loop runs over the same values in each iteration of the others."""
+    """Whether the loop's range is independent of the other loops."""
     return not (free_vars(loop.min) | free_vars(loop.extent)) & inner.keys()
 
 
 def _is_dense_by_digits(region: BufferRegion, inner: Ranges) -> bool:
-    """Each axis runs over whole digits of the inner loops (`i // 4 % 8`) that no other axis uses: what fused loops leave."""
+    """Whether each axis uses complete digits of the inner loops (`i // 4 % 8`) that no other axis uses, as fused loops do."""
     values = [without_outer(axis.min, inner) for axis in region.region if build.is_const(axis.extent, 1)]
     if len(values) < len(region.region):
         return False

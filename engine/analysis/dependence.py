@@ -1,6 +1,6 @@
-"""Which iterations depend on which: the questions that reordering, parallel loops and moved blocks ask.
+"""Dependences between iterations, for reordering, parallel loops and block motion.
 
-All answers are safe: "yes, independent" and "yes, covered" are given only when they surely hold, for affine accesses.
+All answers are conservative: "independent" and "covered" require a proof, for affine accesses.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_conflict(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Conflict | None:
-    """The first of `find_conflicts`; None when there is surely none."""
+    """The first result of `find_conflicts`; None if there is provably none."""
     return next(find_conflicts(index, top, moving), None)
 
 
 def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iterator[Conflict]:
-    """The pairs of blocks below `top` that could see each other's values across iterations of the `moving` loops.
+    """The pairs of blocks below `top` that may exchange values across iterations of the `moving` loops.
 
-    Values that a block takes from one before it within the same iteration (see `is_covered`) do not count.
+    Values that a block reads from an earlier block in the same iteration (see `is_covered`) are no conflict.
     """
     below = index.child_blocks(top)
     for position, first in enumerate(below):
@@ -63,20 +63,20 @@ def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iter
 def find_carried(
     index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var]
 ) -> Buffer | None:
-    """A buffer, written by one, whose elements both may use in different iterations of `moving` loops; None when surely none."""
+    """A buffer, written by one block, whose elements both may access in different iterations of `moving` loops; None if provably none."""
     shared = shared_buffers(first.block, second.block)
     return next((b for b in shared if _is_carried(index, first, second, b, moving)), None)
 
 
 def shared_buffers(first: Block, second: Block) -> list[Buffer]:
-    """Buffers that both touch and at least one writes."""
+    """Buffers that both blocks access and at least one writes."""
     written = {w.buffer for w in (*first.writes, *second.writes)}
     mine = {r.buffer for r in (*first.reads, *first.writes)}
     return [b for b in dict.fromkeys(r.buffer for r in (*second.reads, *second.writes)) if b in mine and b in written]
 
 
 def _is_private(index: ProgramIndex, first: BlockRealize, second: BlockRealize, buffer: Buffer) -> bool:
-    """Whether `second` only reads `buffer`, and only what `first`, its one writer, wrote in the same iteration."""
+    """Whether `second` only reads `buffer`, and only elements that `first`, its single writer, wrote in the same iteration."""
     return (
         all(w.buffer is not buffer for w in second.block.writes)
         and any(w.buffer is buffer for w in first.block.writes)
@@ -104,9 +104,9 @@ def _is_carried(
 
 
 def updates_only_own_element(block: Block) -> bool:
-    """Whether the block reads, of the buffers it writes, only elements of the boxes that it writes in the same iteration.
+    """Whether the block's reads of its written buffers stay within the boxes that it writes in the same iteration.
 
-    Of an address, the block's regions say what is done with it.
+    Accesses through an address count as the block's declared regions.
     """
     written = {w.buffer: w for w in block.writes}
     nodes = list(walk(block))
@@ -135,13 +135,13 @@ def _touches(expr: Node, buffer: Buffer) -> bool:
 
 
 def _summed_inside(block: Block, buffer: Buffer) -> bool:
-    """Whether only sums inside of the block, each from its own init on, load the buffer, and of it their own elements."""
+    """Whether only reductions with an init inside of the block load the buffer, and each loads only its own elements."""
     users = [n for n in walk(block.body) if isinstance(n, Block) and _touches(n.body, buffer)]
     return all(n.init is not None and updates_only_own_element(n) for n in users)
 
 
 def _is_within(inner: BufferRegion, outer: BufferRegion, ranges: Ranges) -> bool:
-    """Whether the box `outer`, of more than one element, surely holds `inner`."""
+    """Whether the box `outer`, of more than one element, provably contains `inner`."""
     if all(build.is_const(r.extent, 1) for r in outer.region):
         return False
     return all(

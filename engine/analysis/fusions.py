@@ -1,6 +1,6 @@
-"""Fused loops of symbolic extents taken apart again: `f // n` and `f % n` of a loop over `m * n` are two loops, over m and over n.
+"""Unfusing of loops with symbolic extents: `f // n` and `f % n` of a loop over `m * n` become two loops, over m and over n.
 
-With constant extents the iterator maps of `arith` read such digits themselves; a symbolic digit has no place in them.
+With constant extents, the iterator maps of `arith` handle such digits directly; they cannot represent symbolic digits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Ranges = Mapping[Var, Range]
 
 
 def unfused(values: Sequence[Expr], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges]:
-    """The values over loops that were fused to the given ones; loops that are used in another way stay as they are."""
+    """The values over the original loops before fusion; loops with other uses stay unchanged."""
     result, values = dict(loops), tuple(values)
     pending = [v for v, r in loops.items() if build.int_value(r.extent) is None and build.is_const(r.min, 0)]
     while pending:
@@ -28,7 +28,7 @@ def unfused(values: Sequence[Expr], loops: Ranges) -> tuple[tuple[Expr, ...], Ra
 
 
 def _replaced(loops: Ranges, var: Var, new: Ranges) -> dict[Var, Range]:
-    """`loops` with `new` ones where `var` stood."""
+    """`loops` with `var` replaced by the `new` ones, in place."""
     return {v: r for old, known in loops.items() for v, r in (new.items() if old is var else ((old, known),))}
 
 
@@ -48,7 +48,7 @@ def _taken_apart(var: Var, loops: Ranges, values: tuple[Expr, ...]) -> tuple[tup
 
 
 class _Digits:
-    """Digits of `var` written with `high`, `var // divisor`, and `low`, `var % divisor`."""
+    """A rewriter for digits of `var`, with `high` for `var // divisor` and `low` for `var % divisor`."""
 
     def __init__(self, var: Var, divisor: Expr, high: Var, low: Var, loops: Ranges) -> None:
         self.var, self.divisor, self.high, self.low, self.loops = var, divisor, high, low, loops
@@ -65,7 +65,7 @@ class _Digits:
 
 
 def _quotient(product: Expr, divisor: Expr, loops: Ranges) -> Expr | None:
-    """What the factors of `divisor` leave of the product, for factors that are sizes or positive constants; else None."""
+    """`product / divisor`, if all factors are sizes or positive constants and the division is exact; else None."""
     left, parts = _factors(product), _factors(divisor)
     if not all(_is_size(f, loops) for f in (*left, *parts)):
         return None

@@ -1,6 +1,6 @@
-"""Where everything stands in one function: parents, loops above a block, who produces for whom.
+"""Index of one function: parents, loops above a block, producers and consumers.
 
-An index is made once for a PrimFunc and answers by lookups; programs are values, so it never goes stale.
+An index is built once for a PrimFunc and answers by lookups. Programs are immutable, so it never becomes stale.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ProgramIndex:
     """
 
     def __init__(self, func: PrimFunc, before: ProgramIndex | None = None) -> None:
-        """`before` is the index of a program that shares statements with this one: what is known of these is taken over."""
+        """`before`: the index of a program that shares statements with this one; cached facts of shared statements are reused."""
         self.func = func
         known = before._facts if before is not None else {}
         self._facts: dict[Stmt, dict[Callable[..., object], object]] = {}
@@ -76,13 +76,13 @@ class ProgramIndex:
             stack += below
 
     def fact(self, find: Callable[[S], T], stmt: S) -> T:
-        """`find(stmt)`, found once: for what a statement is by itself, whatever stands around it."""
+        """`find(stmt)`, cached: for properties that depend only on the statement itself, not on its context."""
         facts = self._facts.setdefault(stmt, {})
         if find not in facts:
             facts[find] = find(stmt)
         return cast("T", facts[find])
 
-    # Where things stand.
+    # Positions.
 
     @property
     def root(self) -> BlockRealize:
@@ -127,11 +127,11 @@ class ProgramIndex:
             parent = self._parent.get(parent)
 
     def is_inside(self, stmt: Stmt, outer: Stmt) -> bool:
-        """Whether `outer` is `stmt` or stands around it."""
+        """Whether `outer` is `stmt` or contains it."""
         return stmt is outer or any(s is outer for s in self.path(stmt))
 
     def scope_of(self, stmt: Stmt) -> Block:
-        """The block whose body `stmt` stands in. KeyError for the root, which has no scope around it."""
+        """The block whose body contains `stmt`. KeyError for the root, which has no scope around it."""
         return self._scope[stmt]
 
     def loops_above(self, stmt: Stmt) -> tuple[For, ...]:
@@ -144,7 +144,7 @@ class ProgramIndex:
         return found
 
     def position(self, name: str) -> int:
-        """How many blocks stand before `name` in the text."""
+        """The number of blocks before `name` in the text."""
         return self._positions[name]
 
     def loops_of(self, name: str) -> tuple[For, ...]:
@@ -152,19 +152,19 @@ class ProgramIndex:
         return self.loops_above(self._realizes[name])
 
     def child_blocks(self, stmt: Stmt) -> tuple[BlockRealize, ...]:
-        """The blocks below `stmt` in text order, not those inside of other blocks; of a block, those in its init and its body."""
+        """The blocks below `stmt` in text order, without nested blocks; for a block, those in its init and its body."""
         top = stmt.block if isinstance(stmt, BlockRealize) else stmt
         return self.fact(_blocks_below, top)
 
     def siblings(self, name: str) -> tuple[BlockRealize, ...]:
-        """The blocks of the scope that `name` stands in, itself too, in text order."""
+        """The blocks in the scope of block `name`, including itself, in text order."""
         return self.child_blocks(self.scope_of(self._realizes[name]))
 
-    # Who writes what for whom.
+    # Producers and consumers.
 
     @cached_property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Parameters first, then what the blocks allocate, in text order."""
+        """All buffers: parameters first, then the blocks' allocations in text order."""
         owned = [b for r in self._realizes.values() for b in r.block.alloc_buffers]
         return (*self.func.buffers, *owned)
 
@@ -172,7 +172,7 @@ class ProgramIndex:
         return any(b is buffer for b in self.func.buffers)
 
     def producers(self, name: str) -> tuple[str, ...]:
-        """Blocks of the same scope, before `name` in the text, that write what it reads or updates."""
+        """Blocks of the same scope, before `name` in the text, that write buffers which block `name` reads or updates."""
         if name not in self._producers:
             block, position = self.block(name), self._positions[name]
             makers = {n for r in (*block.reads, *block.writes) for n in self.writers(r.buffer)}
@@ -181,7 +181,7 @@ class ProgramIndex:
         return self._producers[name]
 
     def consumers(self, name: str) -> tuple[str, ...]:
-        """Blocks of the same scope, after `name` in the text, that read or update what it writes."""
+        """Blocks of the same scope, after `name` in the text, that read or update buffers which block `name` writes."""
         if name not in self._consumers:
             written, position = {w.buffer for w in self.block(name).writes}, self._positions[name]
             users = {n for b in written for n in (*self.readers(b), *self.writers(b))}
@@ -190,11 +190,11 @@ class ProgramIndex:
         return self._consumers[name]
 
     def writers(self, buffer: Buffer) -> tuple[str, ...]:
-        """All blocks but the root that write `buffer`, in text order."""
+        """All blocks except the root that write `buffer`, in text order."""
         return tuple(self._users[1].get(buffer, ()))
 
     def readers(self, buffer: Buffer) -> tuple[str, ...]:
-        """All blocks but the root that read `buffer`, in text order."""
+        """All blocks except the root that read `buffer`, in text order."""
         return tuple(self._users[0].get(buffer, ()))
 
     @cached_property
@@ -211,13 +211,13 @@ class ProgramIndex:
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        """Where each block stands in the text, the first at 0."""
+        """The position of each block in the text, from 0."""
         return {name: position for position, name in enumerate(self._realizes)}
 
     def _in_scope_of(self, name: str, others: Iterable[str]) -> Iterator[str]:
-        """Those of the `others` that stand directly in the scope of block `name`, in text order."""
+        """The `others` directly in the scope of block `name`, in text order."""
         if self._realizes[name] is self.root:
-            return  # it stands in no scope
+            return  # it has no scope
         scope = self.scope_of(self._realizes[name])
         for other in sorted(others, key=self._positions.__getitem__):
             if self.scope_of(self._realizes[other]) is scope:
@@ -225,14 +225,14 @@ class ProgramIndex:
 
     @cached_property
     def addressed(self) -> set[Buffer]:
-        """The buffers whose address is taken somewhere."""
+        """The buffers whose address the program uses."""
         return {b for stmt in (self.func.body, *self._parent) for b in self.fact(_addressed_here, stmt)}
 
     def touched_loosely(self, scope: Block, apart: Container[Node] = ()) -> set[Buffer]:
-        """The buffers that the scope touches otherwise than its blocks say: in conditions, bounds of loops, bindings, bare stores, and
-        those that some blocks use by name and others through a view around them.
+        """The buffers that the scope accesses outside of the blocks' declared regions: in conditions, loop bounds, bindings and bare
+        stores. Also buffers that some blocks access by name and others through an outer view.
 
-        What stands in the nodes `apart` does not count.
+        Accesses in the nodes `apart` do not count.
         """
         if apart:
             return self._touched_loosely(scope, apart)
@@ -252,7 +252,7 @@ class ProgramIndex:
 
     @cached_property
     def _viewed(self) -> dict[Buffer, Buffer]:
-        """What each view is a view of."""
+        """The source buffer of each view."""
         found = {m.buffer: m.source.buffer for r in self._realizes.values() for m in r.block.match_buffers}
         return {view: self._source_of(view, found) for view in found}
 
@@ -263,7 +263,7 @@ class ProgramIndex:
         return view
 
     def _aliased(self, scope: Block) -> set[Buffer]:
-        """The buffers that the blocks of a scope touch under more than one name."""
+        """The buffers that the blocks of a scope access under more than one name."""
         if not self._viewed:
             return set()
         stack: list[Node] = [scope.body] if scope.init is None else [scope.init, scope.body]
@@ -278,7 +278,7 @@ class ProgramIndex:
         return {b for group in names.values() if len(group) > 1 for b in group}
 
     def is_bare(self, stmt: Stmt) -> bool:
-        """Whether below `stmt` something is stored or called outside of blocks, or there are no blocks at all."""
+        """Whether a store or call below `stmt` is outside of blocks, or `stmt` contains no blocks."""
         stack: list[Node] = [stmt]
         while stack:
             node = stack.pop()
@@ -288,19 +288,19 @@ class ProgramIndex:
         return not self.child_blocks(stmt)
 
     def is_output(self, name: str) -> bool:
-        """Whether block `name` writes a buffer that lives outside of its scope (a parameter, for the root's blocks)."""
+        """Whether block `name` writes a buffer allocated outside of its scope (a parameter, for the root's blocks)."""
         local = self.scope_of(self._realizes[name]).alloc_buffers
         return any(all(w.buffer is not b for b in local) for w in self.block(name).writes)
 
-    # What kind of block it is, by TVM's definitions.
+    # Block kinds by TVM's definitions.
 
     def is_dominant(self, name: str) -> bool:
-        """Whether it is the only block of its scope that writes its buffers."""
+        """Whether the block is the only writer of its buffers in its scope."""
         writers = {n for w in self.block(name).writes for n in self.writers(w.buffer)}
         return all(n == name for n in self._in_scope_of(name, writers))
 
     def is_complete(self, name: str) -> bool:
-        """TVM's complete block: dominant, all iterators spatial, and it does not read what it writes."""
+        """TVM's complete block: dominant, with spatial iterators only, and no reads of its written buffers."""
         block = self.block(name)
         spatial = all(iv.iter_type == "spatial" for iv in block.iter_vars)
         return self.is_dominant(name) and spatial and not self.updates_in_place(name)
@@ -308,8 +308,8 @@ class ProgramIndex:
     def is_reduction(self, name: str) -> bool:
         """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter.
 
-        Here the init must also start afresh, all that the body builds upon: one that reads what the block writes, or leaves out a part,
-        is a part of the computation.
+        The init must also set everything that the body accumulates into. An init that reads the block's output, or omits a part of it,
+        belongs to the computation.
         """
         block = self.block(name)
         if block.init is None or not self.is_dominant(name) or not self.fact(init_starts_afresh, block):
@@ -339,7 +339,7 @@ def _blocks_below(stmt: Stmt) -> tuple[BlockRealize, ...]:
 
 
 def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
-    """The buffers that the statement itself touches, not those in it; what stands in the nodes `apart` does not count."""
+    """The buffers that the statement itself accesses, without nested statements and the nodes `apart`."""
     found: set[Buffer] = {stmt.buffer} if isinstance(stmt, BufferStore) else set()
     stack: list[Node] = _own_parts(stmt)
     while stack:
@@ -354,17 +354,17 @@ def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
 
 
 def _addressed_here(stmt: Stmt) -> set[Buffer]:
-    """The buffers whose address the statement itself takes."""
+    """The buffers whose address the statement itself uses."""
     return {b for part in _own_parts(stmt) for b in addressed_buffers(part)}
 
 
 def _own_parts(stmt: Stmt) -> list[Node]:
-    """What stands directly in the statement, but for statements."""
+    """The children of the statement that are neither statements nor buffers."""
     return [part for part in children(stmt) if not isinstance(part, Stmt | Buffer)]
 
 
 def init_starts_afresh(block: Block) -> bool:
-    """Whether the block's init sets all that the body builds upon, and needs nothing of what was there before."""
+    """Whether the block's init sets every value that the body accumulates into, independent of earlier contents."""
     return not _init_reads_output(block) and _init_is_whole(block)
 
 
@@ -377,7 +377,7 @@ def _init_reads_output(block: Block) -> bool:
 
 
 def _init_is_whole(block: Block) -> bool:
-    """Whether the init stores each element that the body loads of what the block writes."""
+    """Whether the init stores each element of the block's output that the body loads."""
     if block.init is None:
         return False
     written = {w.buffer for w in block.writes}
@@ -395,7 +395,7 @@ def _init_is_whole(block: Block) -> bool:
 
 
 def unique_block_names(func: PrimFunc) -> PrimFunc:
-    """`func` with block names made unique: the second "X_local" becomes "X_local_1". A block without a name is called "block"."""
+    """`func` with unique block names: the second "X_local" becomes "X_local_1". A block without a name is called "block"."""
     taken: set[str] = set()
 
     def visit(node: Node) -> Node:
@@ -410,7 +410,7 @@ def unique_block_names(func: PrimFunc) -> PrimFunc:
 
 
 def fresh_name(base: str, taken: Container[str]) -> str:
-    """`base`, or `base_1`, `base_2`… when it is taken."""
+    """`base`, or the first unused name of `base_1`, `base_2`…"""
     name, n = base, 0
     while name in taken:
         n += 1

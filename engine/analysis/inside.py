@@ -1,4 +1,4 @@
-"""Whether a block stays inside of its buffers wherever its iterators' domains may take it, and its iterators in their domains."""
+"""Bounds checks: whether a block stays inside of its buffers over its iterators' domains, and its iterators in these domains."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Ranges = Mapping[Var, Range]
 
 
 def stays_inside(block: Block) -> bool:
-    """Whether each access is within its buffer for all values of the iterators that the conditions around it leave."""
+    """Whether each access is within its buffer for all iterator values that satisfy the surrounding conditions."""
     return _stays(block, Analyzer(), ())
 
 
 def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
-    """Whether each iterator surely stays in its domain as the loops run, where the predicate lets the block run."""
+    """Whether each iterator provably stays in its domain in all iterations that satisfy the predicate."""
     realize, loops = joined_splits(realize, loops)
     terms = [simplify(term) for term in build.conjuncts(realize.predicate)]
 
@@ -69,7 +69,7 @@ def _stays(node: Node, known: Analyzer, conditions: Sequence[Expr]) -> bool:
         case LaunchThread():
             known = Analyzer({**known.ranges, node.var: build.make_range(0, node.extent)})
         case BlockRealize():
-            # Inner iterators are taken to be anywhere in their domains, whatever the predicate says.
+            # The analysis assumes that inner iterators cover their whole domains, independent of the predicate.
             return all(_stays(v, known, conditions) for v in node.iter_values) and _stays(node.block, known, conditions)
         case Block():
             known = Analyzer({**known.ranges, **{iv.var: iv.dom for iv in node.iter_vars}})
@@ -83,14 +83,14 @@ def _stays(node: Node, known: Analyzer, conditions: Sequence[Expr]) -> bool:
 
 
 def _is_within(buffer: Buffer, indices: Sequence[Expr], known: Analyzer, conditions: Sequence[Expr]) -> bool:
-    """Whether the element exists. Bounds alone often tell; with conditions, the hull of what they leave does."""
+    """Whether the indices are within the buffer. Bounds alone often suffice; otherwise the hull under the conditions decides."""
     ends = list(zip(indices, buffer.shape, strict=True))
     if all(known.proves(build.ge(i, 0)) and known.proves(build.lt(i, extent)) for i, extent in ends):
         return True
     if not conditions:
         return False
     if any(interval(i, known.ranges) is None for i in indices):
-        return False  # the hull would be the whole axis for want of something better
+        return False  # the hull would fall back to the whole axis
     box = hull([BufferRegion(buffer, tuple(map(build.point, indices)))], known.ranges, {}, conditions)
     return all(
         prove(build.ge(r.min, 0)) and prove(build.le(build.add(r.min, r.extent), extent))

@@ -1,4 +1,4 @@
-"""Uneven splits undone: what loops under a guard run through, as one loop without it."""
+"""Joining of uneven splits: guarded loops become one loop without a guard."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Ranges = Mapping[Var, Range]
 
 
 def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -> tuple[BlockRealize, Ranges]:
-    """The block with uneven splits of `loops` undone: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
+    """The block with uneven splits of `loops` joined: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
-    Only where the sum takes all values below its guard, and the iterators take it as a whole; the rest stays as it is. A window takes a
-    value more than once (`i * 6 + j` with seven `j`): with `once` it is not joined, for those who count iterations. Loops that were
-    fused over symbolic extents are several again, and those that a guard cuts are shorter.
+    This requires that the sum covers all values below its guard, and that iterators use the sum as a whole; other splits stay unchanged. A
+    window covers a value more than once (`i * 6 + j` with seven `j`): with `once`, for counting iterations, windows are not joined. Loops
+    fused over symbolic extents are unfused, and guarded loops are clipped.
     """
     whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
     if whole != (*realize.iter_values, realize.predicate):
@@ -39,7 +39,7 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
 
 
 def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> tuple[tuple[Expr, ...], Ranges] | None:
-    """The values over one loop up to the limit of the guard, when the term guards a sum of loops that enter the values by that sum only."""
+    """The values over one loop up to the guard's limit, if the term guards a sum of loops that the values use only through that sum."""
     form, limit = (
         linear(term.a) if isinstance(term, LT) else None,
         build.int_value(term.b) if isinstance(term, LT) else None,
@@ -63,9 +63,9 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> 
 
 
 def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int | None = 0) -> Expr:
-    """The expression with `joined` for the sum of `steps`, when that or a multiple of it is a part of it, up to multiples of `modulus`.
+    """The expression with `joined` in place of the sum of `steps` or a multiple of it, up to multiples of `modulus`.
 
-    Else itself.
+    Otherwise the expression itself.
     """
     whole = linear(expr)
     factors = {} if whole is None else dict(whole.terms)
@@ -82,7 +82,7 @@ def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int
 
 
 def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int, once: bool) -> bool:
-    """Whether the sum of multiples of loops takes every value from 0 to below the limit; each `once`, where that is asked."""
+    """Whether the sum of multiples of loops covers every value from 0 to below the limit; exactly once, if `once` is set."""
     reach = 1
     for var, factor in sorted(steps.items(), key=lambda item: item[1]):
         trips = build.int_value(loops[var].extent)

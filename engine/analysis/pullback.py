@@ -1,7 +1,7 @@
-"""Accesses seen in the space of the producer's iterators: what a layout has mixed up among the axes of a buffer comes apart again.
+"""Accesses in the iteration space of the producer, where accesses that a layout scatters over the buffer's axes are boxes again.
 
-A block writes `B[k // 64 % 2, m, k % 64]`; another reads the same with its own `k` and `m`. Axis by axis of B nothing can be said
-of what one has of the other, but in the space of (m, k) each is a box.
+Example: a block writes `B[k // 64 % 2, m, k % 64]`; another reads the same with its own `k` and `m`. The axes of B do not reveal how the
+two accesses relate, but in the space of (m, k) each is a box.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from ..ir import (
 
 
 class PulledBack(msgspec.Struct, frozen=True, eq=False):
-    """Regions of an imaginary buffer with an axis for each iterator of the producer. `loops` run inside of the consumer's body.
+    """Regions of an imaginary buffer with one axis for each iterator of the producer. `loops` run inside of the consumer's body.
 
-    `fills`: the producer's iterators reach every element of the true buffer, so that reads past the ends of the imaginary one lie
-    outside of the true one too.
+    `fills`: the producer's iterators reach every element of the true buffer, so reads past the ends of the imaginary buffer are also
+    outside of the true one.
     """
 
     written: BufferRegion
@@ -46,9 +46,9 @@ class PulledBack(msgspec.Struct, frozen=True, eq=False):
 
 
 def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | None:
-    """What the producer writes and the consumer reads of `buffer`, as points in the space of the producer's iterators.
+    """The producer's writes and the consumer's reads of `buffer`, as points in the space of the producer's iterators.
 
-    None when the producer does not write one element an iteration, or when some read cannot be traced back.
+    None if the producer does not write exactly one element per iteration, or if a read has no known origin.
     """
     writes = [w for w in producer.writes if w.buffer is buffer]
     if len(writes) != 1 or not all(build.is_const(r.extent, 1) for r in writes[0].region):
@@ -76,7 +76,7 @@ def pull_back(producer: Block, consumer: Block, buffer: Buffer) -> PulledBack | 
 
 
 class _Loads:
-    """The indices of all loads of a buffer in a block, and the loops of its body. `is_nested`: there may be more, by other names."""
+    """The indices of all loads of a buffer in a block, and the loops of its body. `is_nested`: other names may hide more loads."""
 
     def __init__(self, buffer: Buffer) -> None:
         self.buffer = buffer
@@ -109,7 +109,7 @@ class _Loads:
 
 
 class _Trace:
-    """From indices of the buffer to the producer's iteration that writes there."""
+    """A map from indices of the buffer to the producer's iteration that writes the element."""
 
     def __init__(
         self, buffer: Buffer, written: Sequence[Expr], iters: Mapping[Var, Range], ranges: Mapping[Var, Range]
@@ -121,7 +121,7 @@ class _Trace:
         self.fills = self.back is not None and all(map(self._reaches_all, written, buffer.shape))
 
     def origin(self, indices: Sequence[Expr]) -> tuple[Expr, ...] | None:
-        """The iterators' values, or None."""
+        """The values of the iterators, or None."""
         found: dict[Var, Expr] = {}
         for pattern, index in zip(self.written, indices, strict=True):
             self._match(pattern, index, found)
@@ -142,14 +142,14 @@ class _Trace:
         return reached.low == 0 and reached.high is not None and build.is_const(extent, reached.high + 1)
 
     def _is_met(self, pattern: Expr, index: Expr) -> bool:
-        """Whether the index is one that the pattern takes; the map back says nothing of others."""
+        """Whether the pattern's range contains the index; the inverse map is valid only there."""
         reached, read = bounds(pattern, self.iters), bounds(index, self.ranges)
         if reached.low is None or reached.high is None or read.low is None or read.high is None:
             return structural_equal(pattern, index)
         return reached.low <= read.low and read.high <= reached.high
 
     def _match(self, pattern: Expr, index: Expr, found: dict[Var, Expr]) -> None:
-        """Guesses values by walking both expressions in step; `origin` checks them."""
+        """Guess values by walking both expressions in step; `origin` checks them."""
         if isinstance(pattern, Var):
             if pattern in self.iters:
                 found.setdefault(pattern, index)

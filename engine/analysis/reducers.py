@@ -1,8 +1,8 @@
-"""Which combiner a block updates its elements with, and what that says of the order of its terms.
+"""Detection of a block's combiner, and of the permitted orders of its terms.
 
-`x = op(x, term)` with a sum, product, minimum, maximum, logical or bitwise operator; several buffers at once when each is updated by
-one of them, or when two keep the best value and where it was found (argmax, argmin). Integers are combined exactly in any order (they
-wrap), minima, maxima and logic too; sums and products of floats are rounded in the order they are made in. NaN is no term.
+Supported: `x = op(x, term)` with a sum, product, minimum, maximum, logical or bitwise operator; several buffers at once if each is
+updated by one of these, or if two keep the best value and its position (argmax, argmin). Integers combine exactly in any order (they
+wrap), as do minima, maxima and logic; sums and products of floats are rounded in evaluation order. Terms are assumed not to be NaN.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ Combine = Callable[[Values, Values], Values]
 class Update(msgspec.Struct, frozen=True, eq=False):
     """`targets[n] = combine(targets, terms)[n]`, all at the same indices.
 
-    `keeps_order`: of equal terms the first one wins, so that terms may be grouped but must stay in their order; else any order will do.
-    `identity`: what each target may start from, once for each group of terms, without counting; None when any constant will do.
+    `keeps_order`: the first of equal terms wins, so terms may be grouped but must stay in order; otherwise any order is valid.
+    `identity`: the neutral start value of each target, for each group of terms; None if any constant is valid.
     """
 
     targets: tuple[BufferLoad, ...]
@@ -64,7 +64,7 @@ class Update(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_update(block: Block) -> Update | str:
-    """The update that the body does, or why it is none."""
+    """The update that the body performs, or the reason why it is none."""
     stores = _stores(block.body)
     if isinstance(stores, str):
         return stores
@@ -82,14 +82,14 @@ def find_update(block: Block) -> Update | str:
 
 
 def is_associative_update(block: Block) -> bool:
-    """Whether the block does `x = op(x, …)` for one element x and an op whose order does not matter, or so for several at once.
-    A block around loops around one such block, as blockize makes it, does so for each element of a tile."""
+    """Whether the block performs `x = op(x, …)` for one element x, or several, with an op whose order is irrelevant. A block around loops
+    around one such block, as blockize creates it, does so for each element of a tile."""
     found = find_update(_worker(block))
     return isinstance(found, Update) and not found.keeps_order
 
 
 def _worker(block: Block) -> Block:
-    """The block inside that does all the work of a block of blocks; else the block."""
+    """The nested block that does all the work of a block of blocks; otherwise the block itself."""
     body, asked = block.body, list[Expr]()
     while isinstance(body, For):
         asked += [body.min, body.extent]
@@ -97,14 +97,14 @@ def _worker(block: Block) -> Block:
     if not isinstance(body, BlockRealize) or body.block.init is not None:
         return block
     asked += [*body.iter_values, body.predicate]
-    # Views may show the element under another name, and a condition may ask for it.
+    # A view may rename the element, and a condition may read it.
     plain = not block.match_buffers and not body.block.match_buffers
     plain = plain and not any(isinstance(n, BufferLoad) for e in asked for n in walk(e))
     return _worker(body.block) if plain else block
 
 
 def find_identities(block: Block, update: Update) -> Values | str:
-    """The constants that the init sets the targets to, in their order, from which groups of terms may start; or why they may not."""
+    """The init's constants for the targets, in order, as start values for groups of terms; or the reason why they are unsuitable."""
     parts = block.init.seq if isinstance(block.init, SeqStmt) else (block.init,)
     stores = [s for s in parts if isinstance(s, BufferStore)]
     if len(stores) < len(parts) or len(stores) != len(update.targets):
@@ -125,7 +125,8 @@ _PAIR = 2
 
 
 def _stores(body: Stmt) -> Sequence[BufferStore] | str:
-    """The stores of `x = value` or of `v: let = value; …; x = v; …`, with the values in place of their names, in the order of the lets."""
+    """The stores of `x = value` or of `v: let = value; …; x = v; …`, with the values substituted for their names, in the order of the
+    lets."""
     names: dict[Var, Expr] = {}
     while isinstance(body, LetStmt):
         if any(uses_var(body.value, v) for v in names):
@@ -164,13 +165,13 @@ def _same_shape(a: Buffer, b: Buffer) -> bool:
 # One operator for each buffer.
 
 _OPERATORS: dict[type[Expr], int | None] = {Add: 0, Mul: 1, Min: None, Max: None, And: None, Or: None}
-"""Each with the constant that does not count; None where a constant may be combined any number of times."""
+"""The neutral constant of each operator; None if a constant may be combined any number of times."""
 
 _BITWISE: dict[str, int | None] = {"bitwise_and": None, "bitwise_or": None, "bitwise_xor": 0}
 
 
 def _several(targets: Sequence[BufferLoad], values: Values) -> Update | None:
-    """Each buffer updated by an operator of its own."""
+    """An update with a separate operator for each buffer."""
     parts: list[_Operator] = []
     for target, value in zip(targets, values, strict=True):
         part = _operator(value, target)
@@ -186,7 +187,7 @@ def _several(targets: Sequence[BufferLoad], values: Values) -> Update | None:
 
 
 class _Operator(msgspec.Struct, frozen=True, eq=False):
-    """`make(target, term)`, with the constant that does not count."""
+    """`make(target, term)` with its neutral constant."""
 
     term: Expr
     identity: int | None
@@ -215,7 +216,7 @@ def _calling(op: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
     return make
 
 
-# Two buffers: the best value, and where it was found.
+# Two buffers: the best value and its position.
 
 _BEST: tuple[tuple[type[Predicate], type[Predicate] | None], ...] = (
     (GE, None),
@@ -225,11 +226,11 @@ _BEST: tuple[tuple[type[Predicate], type[Predicate] | None], ...] = (
     (GT, GT),
     (LT, GT),
 )
-"""How values are compared, and of equal values their places; without the latter the first one wins."""
+"""The comparison of values and, for equal values, of positions; without the latter, the first one wins."""
 
 
 def _best(targets: Sequence[BufferLoad], values: Values) -> Update | None:
-    """argmax or argmin: `(place, value)`, of two the better one."""
+    """The update of argmax or argmin: `(position, value)` of the better of two."""
     if not all(isinstance(v, Select) for v in values):
         return None
     terms = tuple(v.false_value for v in values if isinstance(v, Select))

@@ -1,4 +1,4 @@
-"""What a statement touches: the hull, per buffer, of all accesses as the loops inside of the statement run."""
+"""Accessed regions of a statement: the hull, per buffer, of all accesses as the loops inside of the statement run."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ Regions = tuple[BufferRegion, ...]
 
 
 def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
-    """The (reads, writes) of `stmt`, one region a buffer in order of first access; for blocks whose T.reads or T.writes were left out.
+    """The (reads, writes) of `stmt`, one region per buffer in order of first access; for blocks without T.reads or T.writes.
 
-    As TVM's GetBlockAccessRegion: loops inside are run over, blocks inside count by their own reads and writes, what is written is not
-    listed as read when the block has an init, buffers that live only inside are left out, and a matched buffer counts as its source. An
-    index that no hull is known for gives the whole axis. Conditions do not narrow a region. A buffer whose address is taken counts as
-    read and written all over (TVM refuses to find regions for it), or as what `T.tvm_access_ptr` says is done with it.
+    Same rules as TVM's GetBlockAccessRegion: regions span the loops inside, nested blocks count by their declared reads and writes, a block
+    with an init does not list its writes as reads, buffers allocated inside are omitted, and a matched buffer counts as its source. An
+    index without a known hull gives the whole axis. Conditions do not narrow a region. A buffer with its address in use counts as read and
+    written as a whole (TVM refuses to find regions for it), or as `T.tvm_access_ptr` declares.
     """
     inner, found = _Accesses(), _Accesses()
     inner.visit(stmt, _Context())
@@ -69,13 +69,13 @@ def hull(
 ) -> BufferRegion:
     """The smallest box known to contain all `regions` (of one buffer) as the `relaxed` variables run.
 
-    Only iterations in which the `conditions` hold count. An axis that cannot be bounded is whole.
+    Only iterations in which the `conditions` hold count. An axis without known bounds is whole.
     """
     return hull_over(Relaxer(relaxed, Analyzer(ranges)), regions, conditions)
 
 
 def hull_over(known: Relaxer, regions: Sequence[BufferRegion], conditions: Sequence[Expr] = ()) -> BufferRegion:
-    """As `hull`, where more is asked of the same variables."""
+    """Same as `hull`, with a relaxer that several calls share."""
     buffer = regions[0].buffer
     limits = [limit for c in conditions for limit in _at_most_zero(c)]
     axes: list[Range] = []
@@ -87,7 +87,7 @@ def hull_over(known: Relaxer, regions: Sequence[BufferRegion], conditions: Seque
 
 
 def realized(region: BufferRegion, realize: BlockRealize) -> BufferRegion:
-    """A region of a block with the iterators replaced by what the realize binds them to."""
+    """A region of a block with the iterators replaced by their bindings."""
     values = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
     return BufferRegion(region.buffer, tuple(substitute(r, values) for r in region.region))
 
@@ -109,7 +109,7 @@ def _relax(axis: Range, known: Relaxer, limits: Sequence[Expr]) -> Range | None:
 
 
 def _without(expr: Expr, known: Relaxer) -> Expr | None:
-    """`expr` simplified, when the relaxed variables cancel out."""
+    """`expr` simplified, if the relaxed variables cancel out; otherwise None."""
     expr = known.all.simplify(expr)
     return None if any(node in known.relaxed for node in walk(expr)) else expr
 
@@ -117,7 +117,7 @@ def _without(expr: Expr, known: Relaxer) -> Expr | None:
 def _tighter(
     start: Expr | None, end: Expr | None, other: Expr | None, known: Relaxer, *, lower: bool = False
 ) -> Expr | None:
-    """`other` for `end` (or `start`, when `lower`) where the distance is then surely smaller; else the old one."""
+    """`other` in place of `end` (or `start`, if `lower`) if the distance is then provably smaller; otherwise the old one."""
     old = start if lower else end
     if other is None or start is None or end is None:
         return other if old is None else old
@@ -127,7 +127,7 @@ def _tighter(
 
 
 def _at_most_zero(condition: Expr) -> list[Expr]:
-    """Expressions that are at most 0 where the comparison `condition` holds; none for other conditions."""
+    """Expressions that are at most 0 if the comparison `condition` holds; none for other conditions."""
     negated = isinstance(condition, Not)
     inner = condition.a if isinstance(condition, Not) else condition
     if not isinstance(inner, LT | LE | GT | GE | EQ | NE) or not dt.is_int(inner.a.dtype):
@@ -158,7 +158,7 @@ def _union(parts: Sequence[Range], known: Analyzer) -> Range:
 
 
 def _farthest(ends: Sequence[Expr], known: Analyzer, choose: Callable[[Expr, Expr], Expr]) -> Expr:
-    """The least (or the largest) of the ends; at once, of those that are a constant apart."""
+    """The least (or largest) of the ends, decided directly for ends with a constant distance."""
     found = ends[0]
     for end in ends[1:]:
         gap = known.form(found).plus(known.form(end), -1)
@@ -170,7 +170,7 @@ def _farthest(ends: Sequence[Expr], known: Analyzer, choose: Callable[[Expr, Exp
 
 
 class _Context(msgspec.Struct, frozen=True):
-    """What stands around an access: the loops that it runs under, and the names bound to values. `known` finds hulls over the loops."""
+    """The context of an access: the loops around it and the names bound to values. `known` finds hulls over the loops."""
 
     loops: Mapping[Var, Range] = {}
     lets: Mapping[Var, Expr] = {}
@@ -188,7 +188,7 @@ class _Context(msgspec.Struct, frozen=True):
 
 
 class _Accesses:
-    """Collects the boxes that are accessed, loops inside run over."""
+    """A collector of the accessed boxes, as the loops inside run."""
 
     def __init__(self) -> None:
         self.reads: list[BufferRegion] = []
@@ -250,7 +250,7 @@ class _Accesses:
         self.take(inner, set(block.alloc_buffers))
 
     def take(self, inner: _Accesses, local: Collection[Buffer]) -> None:
-        """All accesses of a statement but those of its own buffers; what is in a buffer that it writes is not known outside of it."""
+        """Add all accesses of a statement except those to its local buffers. Contents of buffers that it writes are unknown outside."""
         changing = {*local, *(w.buffer for w in inner.writes)}
         self.reads.extend(_known_outside(r, changing) for r in inner.reads if r.buffer not in local)
         self.writes.extend(_known_outside(w, changing) for w in inner.writes if w.buffer not in local)
@@ -268,7 +268,7 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 
 def _known_outside(region: BufferRegion, changing: Collection[Buffer]) -> BufferRegion:
-    """The region with whole axes for those whose place is looked up in a buffer that changes."""
+    """The region with whole axes for those whose position depends on a buffer that changes."""
     axes = [
         build.make_range(0, size)
         if any(
@@ -281,7 +281,7 @@ def _known_outside(region: BufferRegion, changing: Collection[Buffer]) -> Buffer
 
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
-    """The region as the loops of `context` run; axes that do not depend on them stay as they are written."""
+    """The region as the loops of `context` run; axes that do not depend on them stay unchanged."""
     if context.known is None:
         return BufferRegion(region.buffer, tuple(map(context.bound, region.region)))
     axes: list[Range] = []
@@ -307,7 +307,7 @@ def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
 
 
 def _in_source(region: BufferRegion, sources: Mapping[Buffer, BufferRegion]) -> BufferRegion:
-    """A region of a matched buffer as the region of its source: the last axes are shifted, those before them taken whole."""
+    """A region of a matched buffer as a region of its source: the last axes are shifted, the axes before them kept."""
     source = sources.get(region.buffer)
     if source is None:
         return region

@@ -1,4 +1,4 @@
-"""How often and in which order the iterations of a block come: whether each comes once, and a sum begins with its init."""
+"""Multiplicity and order of a block's iterations: whether each occurs once, and whether a sum begins with its init."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Ranges = Mapping[Var, Range]
 
 
 def is_update(block: Block) -> bool:
-    """Whether the block's result depends on what its output held before, or was set to by its init."""
+    """Whether the block's result depends on the earlier contents of its output, or on its init."""
     written = {w.buffer for w in block.writes}
     views = {m.buffer for m in block.match_buffers if m.source.buffer in written}
     loaded = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
@@ -46,7 +46,7 @@ def is_update(block: Block) -> bool:
 
 
 def stores_once(block: Block) -> bool:
-    """Whether one run of the block stores at most one value in an element: no value of it is there for a while only."""
+    """Whether one run of the block stores at most one value in an element, so that no intermediate value is visible."""
     return _stores_once(block.body, {})
 
 
@@ -70,7 +70,7 @@ def is_once(realize: BlockRealize, loops: Ranges) -> bool:
 
 
 def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
-    """Loops that the predicate ends early (`i < 3`) as loops of so many trips, without that part of it; loops of one trip are gone."""
+    """The block with loops shortened to the trips that the predicate allows (`i < 3`), without these terms or loops of one trip."""
     realize, loops = _without_single_trips(realize, loops)
     kept: list[Expr] = []
     shorter: dict[Var, Range] = {}
@@ -86,7 +86,7 @@ def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges
 
 
 def _without_single_trips(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
-    """A loop of one trip is a name for its start."""
+    """The block without loops of one trip: each is replaced by its start."""
     single: dict[Var, Expr] = {v: r.min for v, r in loops.items() if build.is_const(r.extent, 1)}
     if not single:
         return realize, loops
@@ -104,7 +104,8 @@ def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
 
 
 def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var]) -> bool:
-    """Whether the predicate is one from outside of the loops, the same for all terms, or surely lets the first term of each sum run."""
+    """Whether the predicate is the same for all terms of a sum (independent of the loops), or provably true for the first term of each
+    sum."""
     terms = [t for t in build.conjuncts(realize.predicate) if any(uses_var(t, v) for v in loops)]
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     if terms and any(iv.iter_type == "spatial" and uses_var(value, v) for iv, value in pairs for v in reducing):
@@ -115,9 +116,10 @@ def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var
 
 
 def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> bool:
-    """Whether, for each element, the first iteration of the loops (outermost first) that meets it runs the init, and there is one.
+    """Whether, for each element, the first iteration of the loops (outermost first) that reaches it runs the init, and such an iteration
+    exists.
 
-    `partly`: sums that loops further out take part in need only start as low as these loops can make them.
+    `partly`: a sum that loops further out also drive needs to start only at the lowest value that these loops reach.
     """
     rising = _digits_rise(realize, loops)
     realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
@@ -134,7 +136,7 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
     spatial = [v for iv, v in pairs if iv.iter_type != "reduce"]
     if not any(uses_var(value, v) for value in spatial for v in reducing):
         return True
-    # The sum's digits and the elements' are digits of the same loops: each combination of them comes, the least first.
+    # The digits of the sum and of the elements belong to the same loops: every combination occurs, the least first.
     if not rising:
         return False
     values = [without_outer(v, loops) for v in realize.iter_values]
@@ -144,7 +146,8 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
 
 
 def _digits_rise(realize: BlockRealize, loops: Ranges) -> bool:
-    """Whether what the iterators take digits of (`(i * 4 + j) // 3`) grows while the loops run: an outer loop counts more than an inner."""
+    """Whether the sums behind the iterators' digits (`(i * 4 + j) // 3`) increase in loop order: no outer loop has a smaller factor than
+    an inner one."""
     places = {v: n for n, v in enumerate(loops)}
     for node in (n for value in realize.iter_values for n in walk(value) if isinstance(n, FloorDiv | FloorMod)):
         form = linear(node.a)

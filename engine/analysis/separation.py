@@ -1,4 +1,4 @@
-"""Which loops tell accesses apart: the steps of affine indices, and injectivity."""
+"""Loops that separate accesses: the steps of affine indices, and injectivity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ranges = Mapping[Var, Range]
 
 
 def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> set[Var]:
-    """Loops that must be in the same iteration wherever box `a` of one iteration meets box `b` of another."""
+    """Loops that must be in the same iteration wherever box `a` of one iteration overlaps box `b` of another."""
     known: set[Var] = {v for v, r in loops.items() if build.is_const(r.extent, 1)}
     found = _separated_by_axes([_steps(x, y, loops) for x, y in zip(a, b, strict=True)], known)
     if len(found) < len(loops) and _is_bijective([x.min for x in a], loops):
@@ -33,14 +33,14 @@ def separated_loops(a: Sequence[Range], b: Sequence[Range], loops: Ranges) -> se
 
 
 class _Steps(msgspec.Struct, frozen=True):
-    """An axis along which loops step: (loop, step, trips) by growing step, and what the boxes' widths can bridge."""
+    """The loop steps along an axis: (loop, step, trips) by increasing step, and the distance that the boxes' widths bridge."""
 
     steps: tuple[tuple[Var, int, int | None], ...] = ()
     reach: int = 0
 
 
 def _separated_by_axes(axes: Sequence[_Steps], known: set[Var]) -> set[Var]:
-    """`known` and the loops that the axes tell apart, one with the help of the others."""
+    """`known` and the loops that the axes separate, where one loop may depend on others."""
     while True:
         before = len(known)
         for axis in axes:
@@ -50,7 +50,7 @@ def _separated_by_axes(axes: Sequence[_Steps], known: set[Var]) -> set[Var]:
 
 
 def _steps(a: Range, b: Range, loops: Ranges) -> _Steps:
-    """The steps of an axis; none where the loops move the boxes in another way."""
+    """The steps of an axis; empty if the loops move the boxes in another way."""
     left = linear(a.min)
     right = left if a.min is b.min else linear(b.min)
     width_a, width_b = build.int_value(a.extent), build.int_value(b.extent)
@@ -63,7 +63,7 @@ def _steps(a: Range, b: Range, loops: Ranges) -> _Steps:
 
 
 def _stepping(left: Linear | None, loops: Ranges, reach: int) -> _Steps:
-    """The steps of an axis along which the boxes start as given."""
+    """The steps of an axis along which the boxes start at `left`."""
     if left is None or any(not isinstance(atom, Var) and free_vars(atom) & loops.keys() for atom, _ in left.terms):
         return _Steps()
     steps = [(atom, abs(factor)) for atom, factor in left.terms if isinstance(atom, Var) and atom in loops]
@@ -72,20 +72,20 @@ def _stepping(left: Linear | None, loops: Ranges, reach: int) -> _Steps:
 
 
 def _separated_by_axis(axis: _Steps, known: set[Var]) -> set[Var]:
-    """Loops whose step on this axis is larger than all that smaller steps and the boxes' widths can bridge."""
+    """Loops whose step on this axis exceeds the distance that all smaller steps and the boxes' widths bridge."""
     reach: int | None = axis.reach
     found: set[Var] = set()
     for loop, step, trips in axis.steps:
         if loop in known:
             continue
-        # A step that smaller ones can bridge leaves them open too: they may differ where it differs.
+        # If smaller steps can bridge a step, their loops are not separated either: they may differ where this loop differs.
         found = found | {loop} if reach is not None and step > reach else set()
         reach = None if reach is None or trips is None else reach + step * (trips - 1)
     return found
 
 
 def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
-    """Whether different values of the variables (of more than one trip) always give different indices."""
+    """Whether different values of the variables (with more than one trip) always give different indices."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
     if len(_separated_by_axes([_stepping(linear(i), loops, 0) for i in indices], set())) == len(loops):
         return True
@@ -93,7 +93,7 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
 
 
 def _is_bijective(indices: Sequence[Expr], ranges: Ranges) -> bool:
-    """Whether the indices are digits of the variables (of more than one trip), all of them."""
+    """Whether the indices are digits of the variables (with more than one trip) and use all of them."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
     if not all(any(uses_var(index, v) for index in indices) for v in loops):
         return False
@@ -103,7 +103,7 @@ def _is_bijective(indices: Sequence[Expr], ranges: Ranges) -> bool:
 
 
 def without_outer(value: Expr, inner: Ranges) -> Expr | None:
-    """The part of a sum that runs with the inner loops; None when a term mixes them with outer ones."""
+    """The part of a sum that depends on the inner loops; None if a term mixes them with outer ones."""
     form = linear(value)
     if form is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether blocks say truly what they touch. All later questions rest on T.reads and T.writes: what they leave out nobody would see."""
+"""Completion of block signatures. All later analyses rely on T.reads and T.writes and would miss undeclared accesses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .regions import accessed_regions
 
 
 def honest_signatures(func: PrimFunc) -> PrimFunc:
-    """`func` with the buffers added to T.reads and T.writes that a block touches and does not name; the same object when there is none.
+    """`func` with undeclared buffers of each block added to its T.reads and T.writes; the same object if none is missing.
 
-    The root block says nothing of itself. What is done with an address only the block knows.
+    The root block has no signature. For accesses through an address, the declaration is trusted.
     """
     root = func.body.block if isinstance(func.body, BlockRealize) else None
     if not any(_is_silent(b) for b in walk_stmts(func.body) if isinstance(b, Block) and b is not root):
@@ -43,7 +43,7 @@ def _is_silent(block: Block) -> bool:
 
 
 def _named(block: Block) -> Block:
-    """The block with what it left out, as far as it reaches."""
+    """The block with its undeclared regions added, at the extent of their accesses."""
     if not _is_silent(block):
         return block
     reads, writes = _touched(block)
@@ -61,7 +61,7 @@ def _missing(
 
 
 def _touched(block: Block) -> tuple[set[Buffer], set[Buffer]]:
-    """The buffers of outside that the block loads from and stores to, blocks inside by what they say."""
+    """The outer buffers that the block loads from and stores to; nested blocks count by their declarations."""
     reads: set[Buffer] = set()
     writes: set[Buffer] = set()
     local = set(block.alloc_buffers)

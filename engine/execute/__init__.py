@@ -1,4 +1,4 @@
-"""Running programs on NumPy arrays: what they mean, and the check that a schedule kept it."""
+"""Execution of programs on NumPy arrays: reference semantics, and verification of schedules."""
 
 from .errors import ExecuteError
 from .lanes import element, lane_of, lanes_of

@@ -1,10 +1,10 @@
-"""Which loops run all iterations in lockstep, as an axis of NumPy arrays, and which run in order.
+"""Classification of loops: loops that run all iterations in lockstep, as an axis of NumPy arrays, and loops that run in order.
 
-A loop is an "axis" when for every buffer written below it (and living beyond an iteration) each access tells the iteration: accesses
-from different iterations never meet in one element. Then any interleaving that keeps the order within each iteration computes the
-same, bit for bit. A loop is a "reduce" axis when all that its iterations share, besides, are elements updated by one store
-`X[i] = X[i] op e` whose e does not read X: the values of e are computed at once and folded in the order of the iterations. A store to X
-that can only happen in the first iteration (the init of a reduction) may stand before that update.
+A loop is an "axis" if, for every buffer that is written below it and outlives an iteration, accesses from different iterations never touch
+the same element. Any interleaving that keeps the order within each iteration then computes the same result, bit for bit. A loop is a
+"reduce" axis if its iterations otherwise share only elements updated by one store `X[i] = X[i] op e` whose e does not read X: the values
+of e are computed at once and folded in iteration order. A store to X that can only occur in the first iteration (the init of a reduction)
+may precede that update.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LARGE_BODY = (
 
 
 class Update(msgspec.Struct, frozen=True, eq=False):
-    """`store` as `X[i] = X[i] op value`; `flipped` when the element is the right operand."""
+    """The form `X[i] = X[i] op value` of a store; `flipped` if the element is the right operand."""
 
     op: type[BinaryOp]
     value: Expr
@@ -62,7 +62,7 @@ class Update(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_update(store: BufferStore) -> Update | None:
-    """How a store updates the element it writes, if it does so by a fold."""
+    """The update of the written element if the store is a fold, otherwise None."""
     value = store.value
     if not isinstance(value, Add | Sub | Mul | Max | Min):
         return None
@@ -81,7 +81,7 @@ def find_update(store: BufferStore) -> Update | None:
 
 
 class _Access(msgspec.Struct, eq=False):
-    """One load or store. `update` is the store that folds at this element; `conditions` hold whenever the access happens."""
+    """One load or store. `update` is the store that folds at this element; `conditions` hold at every occurrence of the access."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -89,21 +89,21 @@ class _Access(msgspec.Struct, eq=False):
     is_write: bool
     update: BufferStore | None
     conditions: tuple[Expr, ...]
-    in_order: bool = False  # stands below a loop that runs in order
+    in_order: bool = False  # below a loop that runs in order
 
 
 class _Facts(msgspec.Struct, eq=False):
-    """What stands below a statement: accesses in text order, variables defined, variables that loop bounds use."""
+    """Facts about a statement's subtree: accesses in text order, variables defined, and variables in loop bounds."""
 
     accesses: list[_Access] = []
     defined: set[Var] = set()
     bounding: set[Var] = set()
     volume: int = 1  # iterations of the axes below
-    must_order: bool = False  # loops around have to run in order
+    must_order: bool = False  # the loops around must run in order
 
 
 class Axes:
-    """Finds the kinds of all loops below a plain statement; a loop that is not in `kinds` runs in order."""
+    """An analysis of the kinds of all loops below a plain statement; loops that are not in `kinds` run in order."""
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
@@ -131,7 +131,7 @@ class Axes:
             case LetStmt(var, value, body) | Let(var, value, body):
                 facts = self.join([self.visit(value), self.visit(body, conditions)])
                 facts.defined.add(var)
-                facts.must_order = True  # a let that is left reads memory: it has one value at a time
+                facts.must_order = True  # a remaining let reads memory, so it has one value at a time
                 return facts
             case Buffer():
                 return _Facts()
@@ -196,7 +196,7 @@ class Axes:
         return kind
 
     def gathers(self, var: Var, facts: _Facts) -> bool:
-        """Whether the variable stands in a division within an index while much runs below."""
+        """Whether the variable occurs in a division within an index, with a large volume of iterations below."""
         return facts.volume >= LARGE_BODY and any(
             form is None or any(not isinstance(atom, Var) and uses_var(atom, var) for atom, _ in form.terms)
             for access in facts.accesses
@@ -214,7 +214,7 @@ class Axes:
         return by_step or self.tells_by_value(var, accesses, inner)
 
     def tells_by_step(self, var: Var, accesses: Sequence[_Access], axis: int, inner: set[Var]) -> bool:
-        """Whether the index is `step * var + outside + rest`, step and outside the same for all, the rest within one step."""
+        """Whether the index is `step * var + outside + rest`, with common step and outside, and the range of rest smaller than one step."""
         first: tuple[int, Expr] | None = None
         low = high = 0
         for number, access in enumerate(accesses):
@@ -234,7 +234,7 @@ class Axes:
         return first is not None and high - low < abs(first[0])
 
     def _split(self, form: Linear, var: Var, inner: set[Var], dtype: str) -> tuple[int, Expr, Expr] | None:
-        """(step of `var`, what is fixed outside, what moves inside and the constant)."""
+        """(step of `var`, terms fixed outside, terms that change inside and the constant)."""
         step = 0
         outside: list[tuple[Expr, int]] = []
         rest: list[tuple[Expr, int]] = [(build.const(1, dtype), form.constant)]
@@ -249,14 +249,14 @@ class Axes:
         return step, _sum(outside, dtype), _sum(rest, dtype)
 
     def tells_by_value(self, var: Var, accesses: Sequence[_Access], inner: set[Var]) -> bool:
-        """Whether the axes that all accesses index alike take other values in each iteration: `A[f // 16, f % 16]`."""
+        """Whether the axes that all accesses index identically have different values in each iteration: `A[f // 16, f % 16]`."""
         values: list[Expr] = []
         for axis, index in enumerate(accesses[0].indices):
             form = accesses[0].forms[axis]
             if form is None or reads_memory(index) or not all(_same(a.indices[axis], index) for a in accesses[1:]):
                 continue
             own = [(atom, factor) for atom, factor in form.terms if uses_var(atom, var)]
-            # What else the index adds is the same in all iterations, unless loops inside change it.
+            # The index's other terms are the same in all iterations, unless loops inside change them.
             if own and not free_vars(index) & inner and all(free_vars(atom) == {var} for atom, _ in own):
                 values.append(_sum(own, index.dtype))
         found = detect_iter_map(values, {var: self.ranges[var]}) if values else None
@@ -265,7 +265,7 @@ class Axes:
     # -- a reduction
 
     def folds(self, var: Var, accesses: Sequence[_Access]) -> bool:
-        """Whether iterations meet only in elements that one store updates."""
+        """Whether iterations share only elements that one store updates."""
         store = next((a.update for a in reversed(accesses) if a.update is not None), None)
         if store is None or any(uses_var(index, var) for a in accesses for index in a.indices):
             return False
@@ -280,7 +280,7 @@ class Axes:
         return True
 
     def only_first(self, var: Var, conditions: Sequence[Expr]) -> bool:
-        """Whether some condition `a == b` fails in every iteration but the first."""
+        """Whether some condition `a == b` fails in every iteration except the first."""
         domain = self.ranges[var]
         rest = Range(build.add(domain.min, 1), build.sub(domain.extent, 1))
         for condition in conditions:
@@ -299,7 +299,7 @@ def _sum(terms: Sequence[tuple[Expr, int]], dtype: str) -> Expr:
 
 
 def _same(a: Expr, b: Expr) -> bool:
-    """Whether two indices are surely equal."""
+    """Whether two indices are provably equal."""
     if structural_equal(a, b):
         return True
     gap = linear(build.sub(a, b))

@@ -1,4 +1,4 @@
-"""What can go wrong when a program runs, as refusals that name the buffer, the index, the block and the loop values."""
+"""Runtime errors of a program, as refusals that name the buffer, the index, the block and the loop values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..ir import Node, Refusal, TilewrightError
 
 
 class ExecuteError(TilewrightError):
-    """The program did something that has no meaning, or that this executor does not know.
+    """An invalid operation in the program, or a construct that this executor does not support.
 
-    Codes: "out-of-bounds", "uninitialized-read", "division-by-zero", "assertion" are the program's fault; "bad-argument" the caller's;
+    Codes: "out-of-bounds", "uninitialized-read", "division-by-zero", "assertion" are faults of the program; "bad-argument" of the caller;
     "unsupported", "too-costly" and "too-deep" are limits of the executor.
     """
 
 
 class Where(msgspec.Struct, frozen=True):
-    """A place in the run: the block and what its loops were at."""
+    """A place in the run: the block and the values of its loops."""
 
     block: str
     loops: Mapping[str, int]

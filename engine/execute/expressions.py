@@ -1,7 +1,7 @@
-"""Expressions to closures over a frame, compiled once.
+"""Compilation of expressions to closures over a frame.
 
-Only the chosen side of `if_then_else`, and the right side of `and`/`or` where the left leaves it open, may fail: sides are computed for
-the boxes of iterations that chose them, or, when these are many, for all at once as long as that fails nowhere.
+Only the chosen side of `if_then_else`, and the right side of `and`/`or` if the left leaves the result open, may fail. Each side is computed
+for the boxes of iterations that chose it, or, if there are many boxes, for all iterations at once unless that fails.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ from .values import (
     scalar,
 )
 
-MOST_BOXES = 16  # beyond that, both sides of a choice are computed for all
+MOST_BOXES = 16  # with more boxes, both sides of a choice are computed for all iterations
 
 
 class Expressions:
-    """Compiles expressions upon the given memories and the ranges of the loop variables."""
+    """A compiler of expressions for the given memories and ranges of loop variables."""
 
     def __init__(self, memories: Mapping[Buffer, Memory], ranges: Ranges, meter: Meter) -> None:
         self.memories = memories
@@ -71,7 +71,7 @@ class Expressions:
         self.analyzer = Analyzer(ranges)
 
     def compile(self, expr: Expr, context: Context) -> Fn:
-        """The value at every place of a frame."""
+        """A closure that computes the value at every place of a frame."""
         kind = type(expr)
         if isinstance(expr, And | Or):
             return self._logic(expr, context)
@@ -140,7 +140,7 @@ class Expressions:
         return select
 
     def choice(self, condition: Expr, yes: Expr, no: Expr, context: Context) -> Fn:
-        """`yes` where the condition holds, else `no`, each for its own iterations only."""
+        """`yes` if the condition holds, otherwise `no`; each side is computed only for the iterations that choose it."""
         test, sides = self.compile(condition, context), (self.compile(yes, context), self.compile(no, context))
         kind = numpy_dtype(yes.dtype)
 
@@ -156,7 +156,7 @@ class Expressions:
                 try:
                     return choose(chosen, sides[0](frame), sides[1](frame))
                 except errors.ExecuteError:
-                    # Some iteration must not compute the side that it did not choose.
+                    # Some iterations must not compute the side that they did not choose.
                     found = [boxes(mask) for mask in masks]
             result = np.empty(frame.sizes, kind)
             for side, parts in zip(sides, found, strict=True):
@@ -223,7 +223,7 @@ class Expressions:
         return self.reach(expr, context).load
 
     def reach(self, access: BufferLoad | BufferStore, context: Context) -> Reach:
-        """How to get at the elements of a load or a store."""
+        """The accessor for the elements of a load or a store."""
         memory = self.memories.get(access.buffer)
         if memory is None:
             raise errors.unsupported(f"buffer {access.buffer.name}, which nothing allocates", nodes=(access.buffer,))
@@ -241,7 +241,7 @@ class Expressions:
         return Strided(memory, access, indices, bounds, context, total)
 
     def form(self, index: Expr, context: Context) -> Form | None:
-        """The index as a linear form over the axes, where it is one."""
+        """The index as a linear form over the axes, or None."""
         found = linear(index)
         if found is None:
             return None
@@ -261,14 +261,14 @@ class Expressions:
 
 
 def is_index(expr: Expr) -> bool:
-    """Whether exact integers may stand for the value: no data is in it, whose arithmetic may wrap."""
+    """Whether exact integers can represent the value: it contains no data, whose arithmetic may wrap."""
     return expr.dtype in ("int32", "int64") and not any(
         isinstance(n, BufferLoad | Cast | Call | Let) for n in walk(expr)
     )
 
 
 def can_fail(expr: Expr) -> bool:
-    """Whether computing it in an iteration that did not ask for it could raise."""
+    """Whether evaluation could raise in an iteration that does not need the value."""
     return any(
         isinstance(node, BufferLoad)
         or (isinstance(node, DIVISIONS) and not (isinstance(node.b, IntImm) and node.b.value))
@@ -301,7 +301,7 @@ def _opposite(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
 
 
-# What a comparison of `a` and `b` is everywhere when `low <= a - b <= high`.
+# The constant result of a comparison of `a` and `b` for `low <= a - b <= high`; None if the result varies.
 _SIGNS: Mapping[type[Expr], Callable[[int, int], bool | None]] = MappingProxyType(
     {
         EQ: _decide_equal,

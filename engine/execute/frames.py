@@ -1,7 +1,7 @@
-"""The state of a run: numbers for the loops that run in order, axes for those that run in lockstep.
+"""The state of a run: numbers for loops that run in order, axes for loops that run in lockstep.
 
-A value at a place with n axes is a NumPy scalar, or an array of rank n, of length 1 along the axes it does not depend on. The axes of
-reductions come first, in the order of their loops, so that folding along them goes in the order of the program.
+A value at a place with n axes is a NumPy scalar, or an array of rank n with length 1 along the axes that it does not depend on. The axes
+of reductions come first, in the order of their loops, so that folds along them follow program order.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from .errors import Where, too_costly
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-STEP_COST = 3000  # one closure call costs about as much as this many element operations
+STEP_COST = 3000  # a closure call costs about as much as this number of element operations
 
 
 class Frame:
-    """`env` has the loop variables in order and the values of lets; `starts` and `sizes` the part of each axis that runs now."""
+    """The current iterations. `env` maps in-order loop variables and lets to values; `starts` and `sizes` give the active part of each
+    axis."""
 
     __slots__ = ("env", "sizes", "starts")
 
@@ -34,14 +35,14 @@ class Frame:
         self.sizes = sizes
 
     def part(self, box: tuple[slice, ...]) -> Frame:
-        """The part at `box`, which counts from this frame's starts."""
+        """The part at `box`, relative to this frame's starts."""
         starts = tuple(start + (b.start or 0) for start, b in zip(self.starts, box, strict=True))
         sizes = tuple(n if b.stop is None else b.stop - b.start for n, b in zip(self.sizes, box, strict=True))
         return Frame(self.env, starts, sizes)
 
 
 class Meter:
-    """Counts what a run costs, in element operations of about a nanosecond, and stops it beyond `limit`."""
+    """A cost counter, in element operations of about a nanosecond, that stops a run beyond `limit`."""
 
     __slots__ = ("limit", "spent")
 
@@ -50,7 +51,7 @@ class Meter:
         self.spent = 0
 
     def spend(self, elements: int) -> None:
-        """One call of a closure upon so many elements."""
+        """Count one closure call on this number of elements."""
         self.spent += STEP_COST + elements
         self.require_within(self.spent)
 
@@ -64,7 +65,7 @@ Run = Callable[[Frame], None]
 
 
 class Context(msgspec.Struct, frozen=True, eq=False):
-    """What the compiler knows at a place: the variable of each axis, how many of them fold, the loops in order, the block."""
+    """The compiler's context at a place: the variable of each axis, the number of folding axes, the in-order loops, the lets, the block."""
 
     axes: tuple[Var, ...] = ()
     folding: int = 0
@@ -73,26 +74,26 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     block: str = ""
 
     def with_axis(self, var: Var, kind: Kind) -> tuple[Context, int]:
-        """With one axis more, and where it was put."""
+        """The context with one more axis, and the position of that axis."""
         position = self.folding if kind == "reduce" else len(self.axes)
         axes = (*self.axes[:position], var, *self.axes[position:])
         return replace(self, axes=axes, folding=self.folding + (kind == "reduce")), position
 
     def where(self, frame: Frame, place: tuple[int, ...]) -> Where:
-        """The iteration at `place`, which counts from the frame's starts."""
+        """The iteration at `place`, relative to the frame's starts."""
         values = {v.name: int(frame.env[v]) for v in self.loops}
         values |= {v.name: start + n for v, start, n in zip(self.axes, frame.starts, place, strict=True)}
         return Where(self.block, values)
 
 
 def first_place(mask: Any, frame: Frame) -> tuple[int, ...]:
-    """Where in the frame a mask, which may be a scalar, first holds."""
+    """The first place in the frame at which a mask (possibly a scalar) holds."""
     array = np.broadcast_to(mask, frame.sizes)
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(array)), array.shape)) if array.ndim else ()
 
 
 def boxes(mask: Array) -> Iterator[tuple[slice, ...]]:
-    """Disjoint boxes that cover where `mask` holds, in order. Axes of length 1 count as whole."""
+    """Disjoint boxes that cover the true elements of `mask`, in order. Axes of length 1 count as whole."""
     if mask.ndim == 0:
         if mask:
             yield ()

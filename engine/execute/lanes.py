@@ -1,4 +1,4 @@
-"""Vectors spelled out: what one lane of a vector is, so that a store of a vector becomes a loop over its lanes."""
+"""Expansion of vectors into lanes, so that a vector store becomes a loop over its lanes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .values import BINARY, UNARY
 
 
 def lanes_of(dtype: str) -> int:
-    """How many lanes; 1 of a scalar. Raises ExecuteError("unsupported") where only the machine knows."""
+    """The number of lanes; 1 for a scalar. Raises ExecuteError("unsupported") if the number depends on the machine."""
     if "vscale" in dtype:
         raise unsupported(f"values of dtype {dtype}", "vectors of a known length")
     return dt.lanes(dtype)
 
 
 def lane_of(expr: Expr, lane: Expr, loaded: Callable[[BufferLoad, BufferLoad], None]) -> Expr:
-    """The value of `expr` in one lane. `loaded` is told which load of a vector each new load stands for.
+    """The value of `expr` in one lane. Calls `loaded(old, new)` for each vector load and its one-lane load.
 
-    Raises ExecuteError("unsupported") for what does not work lane by lane.
+    Raises ExecuteError("unsupported") for operations that are not lane-wise.
     """
 
     def one(node: Node) -> Node:

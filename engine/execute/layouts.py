@@ -1,4 +1,4 @@
-"""Parameters that a schedule laid out anew: how the caller's arrays come to lie, so that a program and its origin can be compared."""
+"""Layout changes of parameters: rearrangement of the caller's arrays, so that a program and its original can be compared."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ MOST_PLACES = 1 << 22
 
 
 class ParameterLayout(msgspec.Struct, frozen=True, eq=False):
-    """Element `i` of the parameter `name`, of shape `before`, stands at `index_map(i)` of shape `after`.
+    """The layout of parameter `name`: element `i`, of shape `before`, is at `index_map(i)` of shape `after`.
 
-    Places without an element hold `pad_value` of their indices; where it is None the caller may leave there what it likes, and finds
-    there what it finds.
+    Places without an element hold `pad_value` of their indices. If it is None, their contents are unspecified, before and after the run.
     """
 
     name: str
@@ -31,14 +30,14 @@ class ParameterLayout(msgspec.Struct, frozen=True, eq=False):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """Where a map puts the elements of a box: the lowest and highest index of each axis, and whether each has a place of its own."""
+    """The image of a box under a map: the lowest and highest index of each axis, and whether the map is one to one."""
 
     ends: tuple[tuple[int, ...], tuple[int, ...]]
     is_one_to_one: bool
 
 
 def image(index_map: IndexMap, shape: Sequence[Expr]) -> Image | None:
-    """The image of all elements, one by one; None for symbolic sizes and for more than `MOST_PLACES` of them.
+    """The image of all elements, one by one; None for symbolic sizes and for more than `MOST_PLACES` elements.
 
     Raises ExecuteError for a map that the executor cannot evaluate, and for one that divides by zero.
     """
@@ -58,10 +57,9 @@ def image(index_map: IndexMap, shape: Sequence[Expr]) -> Image | None:
 
 
 def laid_out(name: str, outcome: Outcome, layouts: Sequence[ParameterLayout]) -> tuple[Outcome, Array]:
-    """The array of the parameter `name` after all its layouts, in order, and which of its places mean anything.
+    """The array of parameter `name` after all its layouts, in order, and a mask of its places with specified contents.
 
-    Places that mean nothing hold what a program could hardly use unnoticed (NaN, the largest integer). Raises ExecuteError for a layout
-    of unknown size.
+    Unspecified places hold conspicuous values (NaN, the largest integer). Raises ExecuteError for a layout of unknown size.
     """
     values, written = outcome.values, outcome.written
     known = np.ones(values.shape, bool)
@@ -81,7 +79,7 @@ def _moved(array: Array, places: Array, padding: Array) -> Array:
 
 
 def _places(layout: ParameterLayout) -> Array:
-    """For each element the position of its place in row-major order."""
+    """The row-major position of each element's place."""
 
     def position(indices: Sequence[Var]) -> Expr:
         flat: Expr = build.const(0, "int64")
@@ -93,7 +91,7 @@ def _places(layout: ParameterLayout) -> Array:
 
 
 def _padding(layout: ParameterLayout, dtype: np.dtype[np.generic]) -> Array:
-    """An array of the new shape as if every place were padding."""
+    """An array of the new shape filled with padding values."""
     pad_value = layout.pad_value
     if pad_value is not None:
         kinds = [p.dtype for p in pad_value.params]
@@ -104,14 +102,14 @@ def _padding(layout: ParameterLayout, dtype: np.dtype[np.generic]) -> Array:
 
 
 def _table(dtype: str, shape: Sequence[Expr], kinds: Sequence[str], entry: Callable[[Sequence[Var]], Expr]) -> Array:
-    """`entry` of every index, by running the program that stores it."""
+    """`entry` of every index, computed by a program that stores it."""
     sizes = _numbers(shape)
     buffer = Buffer("table", tuple(build.const(size, "int64") for size in sizes), dtype)
     indices = [Var(f"i{axis}", kind) for axis, kind in enumerate(kinds)]
     value = entry(indices)
     if free_vars(value) - set(indices):
         raise unsupported("a layout that depends on a size that is not known", "numbers for all sizes", (value,))
-    # Loops that are the indices themselves run all at once; a cast of them would be looked at one by one.
+    # Loops used directly as indices run in lockstep; loops behind a cast would run one by one.
     loops = [Var(i.name, "int64") for i in indices]
     value = substitute(value, {i: build.cast(loop, i.dtype) for i, loop in zip(indices, loops, strict=True)})
     body: Stmt = BufferStore(buffer, value, tuple(loops))

@@ -1,6 +1,6 @@
-"""Where buffers live while a program runs, and how an access reaches its elements: a view where the index is linear, else a gather.
+"""Memory of buffers during a run, and access to their elements: a view for linear indices, otherwise a gather.
 
-A buffer allocated within lockstep axes has elements of its own for every lane: the axes become leading axes of its memory.
+A buffer allocated within lockstep axes has separate elements for every lane: the axes become leading axes of its memory.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .values import numpy_dtype
 Access = BufferLoad | BufferStore
 
 MAX_ELEMENTS = 2**27
-"""Larger buffers are not made: a float32 one of this size takes half a gigabyte, and a comparison holds several."""
+"""The limit of elements in a buffer: a float32 buffer of this size uses half a gigabyte, and a comparison holds several."""
 
 
 class Memory:
-    """The elements of one buffer, row-major, and which of them hold a value. `lanes`: the axes around its allocation."""
+    """The elements of one buffer, row-major, and a mask of initialized elements. `lanes`: the axes around its allocation."""
 
     __slots__ = (
         "dtype",
@@ -56,13 +56,13 @@ class Memory:
         self.looks = 0
 
     def give(self, values: Array) -> None:
-        """Every element holds a value of `values`, which are copied."""
+        """Initialize every element with a copy of `values`."""
         self.flat = np.array(values, self.dtype, order="C").reshape(-1)
         self.written = np.ones(self.size, np.bool_)
         self.full = True
 
     def clear(self, frame: Frame) -> None:
-        """As freshly allocated for the lanes of `frame`: no element holds a value."""
+        """Reset to a fresh allocation for the lanes of `frame`: no element is initialized."""
         count = self.size * prod(frame.sizes)
         if count > MAX_ELEMENTS:
             raise errors.too_large(self.name, self.shape, MAX_ELEMENTS)
@@ -76,7 +76,7 @@ class Memory:
         self.full, self.looks = False, 0
 
     def is_full(self) -> bool:
-        """Whether every element is known to hold a value. Looks at all of them ever more rarely, so that the looking stays cheap."""
+        """Whether every element is known to be initialized. Full scans become exponentially rarer to bound their cost."""
         if not self.full:
             self.looks += 1
             if self.looks & (self.looks - 1) == 0:
@@ -84,12 +84,12 @@ class Memory:
         return self.full
 
     def index_of(self, position: int) -> tuple[int, ...]:
-        """The index within the buffer of a position in `flat`."""
+        """The index within the buffer for a position in `flat`."""
         return tuple(int(i) for i in np.unravel_index(position % self.size, self.shape)) if self.shape else ()
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Steps in elements."""
+    """Row-major steps in elements."""
     steps: list[int] = []
     step = 1
     for extent in reversed(shape):
@@ -99,7 +99,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class Form(msgspec.Struct, frozen=True, eq=False):
-    """A linear index over the axes: `constant`, loops in order and other scalars by factor, and a step for each axis."""
+    """A linear index over the axes: `constant`, in-order loops and other scalars with their factors, and a step for each axis."""
 
     constant: int
     loops: tuple[tuple[Var, int], ...]
@@ -108,7 +108,7 @@ class Form(msgspec.Struct, frozen=True, eq=False):
 
     @staticmethod
     def total(forms: Sequence[Form], factors: Sequence[int], axes: int) -> Form:
-        """The sum of the forms by factor."""
+        """The weighted sum of the forms."""
         pairs = list(zip(forms, factors, strict=True))
         loops: dict[Var, int] = {}
         for form, factor in pairs:
@@ -155,14 +155,14 @@ class Form(msgspec.Struct, frozen=True, eq=False):
 
 
 class Bound(msgspec.Struct, frozen=True, eq=False):
-    """One axis of a buffer where an access may be outside as far as the compiler can tell."""
+    """An axis of a buffer for which the compiler cannot prove an access to be in bounds."""
 
     axis: int
-    form: Form | None  # None: look at the values
+    form: Form | None  # None: check the values
 
 
 class Reach:
-    """How one access reaches its elements. Raises ExecuteError for what is outside of the buffer or holds no value."""
+    """The element access of one load or store. Raises ExecuteError for out-of-bounds and uninitialized elements."""
 
     def __init__(
         self, memory: Memory, access: Access, indices: Sequence[Fn], bounds: Sequence[Bound], context: Context
@@ -203,7 +203,7 @@ class Reach:
 
 
 class Strided(Reach):
-    """A linear index: the elements are a view upon the memory."""
+    """An access with a linear index: the elements are a view of the memory."""
 
     def __init__(
         self,
@@ -268,7 +268,7 @@ class Strided(Reach):
 
 
 class Gathered(Reach):
-    """An index of any kind: positions are computed one by one."""
+    """An access with an arbitrary index: positions are computed one by one."""
 
     def positions(self, frame: Frame) -> Any:
         self.require_inside(frame)

@@ -1,9 +1,9 @@
-"""A program as plain loops: what blocks mean, spelled out, so that the executor has one kind of program to run.
+"""Expansion of a program to plain loops: blocks are replaced by their semantics, so the executor runs only one kind of program.
 
-A block realize becomes its predicate as a condition, its buffers as `Allocate`, its init under the condition that every reduction
-iterator is at its start, and its iterators the expressions they are bound to. Matched buffers become the buffer behind them (whose
-bounds are the ones that are watched), loops of one iteration their only value, stores of vectors loops over their lanes. What is left:
-For, SeqStmt, IfThenElse, BufferStore, Allocate, LetStmt, AssertStmt, Evaluate, `Within`.
+A block realize becomes its predicate as a condition, its buffers an `Allocate`, its init a branch for the start of all reduction
+iterators, and its iterators their bindings. Matched buffers become their source buffers (with the source's bounds checks), loops of one
+iteration their only value, and vector stores loops over lanes. The result contains only For, SeqStmt, IfThenElse, BufferStore, Allocate,
+LetStmt, AssertStmt, Evaluate, `Within`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Within(Stmt, frozen=True, eq=False):
 
 
 class Plain:
-    """Spells out statements. On the way it learns `ranges`, the constant bounds of loop variables, the `shapes` of buffers, and for each
-    new load and store the one of the program that it stands for, in `origins`.
+    """A rewriter to plain statements. It also collects `ranges`, the constant bounds of loop variables, the `shapes` of buffers, and
+    `origins`, which maps each new load and store to the original one.
     """
 
     def __init__(self, sizes: Mapping[Var, Expr]) -> None:
@@ -138,25 +138,25 @@ class Plain:
         return self.branch(predicate, Within(block.name, body), None)
 
     def branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
-        """A condition without the terms that always hold."""
+        """A branch without the terms of its condition that always hold."""
         doubtful = [term for term in build.conjuncts(condition) if not self.always_holds(term)]
         if not doubtful:
             return then
         return IfThenElse(build.logical_and(*doubtful), then, otherwise)
 
     def always_holds(self, term: Expr) -> bool:
-        # Arithmetic on data may wrap, which the analyzer does not know of.
+        # Arithmetic on data may wrap, which the analyzer ignores.
         return not reads_memory(term) and self.analyzer.decided(term) is True
 
     # -- expressions
 
     def expr(self, expr: Expr) -> Expr:
-        """`expr` upon loop variables and memory that is really there."""
+        """`expr` in terms of loop variables and allocated memory."""
         return rewrite(expr, lambda node: node, enter=self._enter)
 
     def _enter(self, node: Node) -> Node | None:
         if isinstance(node, Buffer):
-            return node  # a buffer is known by identity
+            return node  # buffers are compared by identity
         if isinstance(node, Var):
             return self.values.get(node, node)
         if isinstance(node, Let) and not reads_memory(node.value):
@@ -190,7 +190,7 @@ class Plain:
     # -- vectors
 
     def by_lane(self, store: BufferStore) -> Stmt:
-        """A store of a vector as a loop over its lanes; all of the vector is computed before any of it is stored."""
+        """A loop over the lanes of a vector store; the whole vector is computed before any lane is stored."""
         *points, last = store.indices
         assert isinstance(last, Ramp)
         if any(
@@ -215,7 +215,7 @@ class Plain:
         self.origins[new] = self.origins.get(old, old)
 
     def kept(self, var: Var, value: Expr, body: Stmt) -> Stmt:
-        """A vector that is read once, for what follows."""
+        """`body` with a vector value that is read once, into a temporary buffer."""
         made = self.vector_buffer(value.dtype)
         load = BufferLoad(made, (self.all_lanes(value.dtype),))
         self.values[var] = load
@@ -234,7 +234,7 @@ class Plain:
         return self.of_lanes(buffer) if dt.is_vector(buffer.dtype) else buffer
 
     def of_lanes(self, buffer: Buffer) -> Buffer:
-        """A buffer of vectors as one of their elements, the lanes its last axis."""
+        """A scalar buffer for a buffer of vectors, with the lanes as its last axis."""
         found = self.scalars.get(buffer)
         if found is None:
             shape = (*buffer.shape, build.const(lanes_of(buffer.dtype), "int32"))
@@ -252,7 +252,7 @@ class Plain:
         return self.analyzer.simplify(index)
 
     def shape(self, buffer: Buffer) -> tuple[int, ...]:
-        """The extents as numbers. Raises ExecuteError when they depend on loops."""
+        """The extents as numbers. Raises ExecuteError if they depend on loops."""
         found = self.shapes.get(buffer)
         if found is None:
             extents = [build.int_value(self.analyzer.simplify(self.expr(extent))) for extent in buffer.shape]

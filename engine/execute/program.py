@@ -1,4 +1,4 @@
-"""Running a function on NumPy arrays: parameters bound, the program spelled out, its axes found, compiled, run."""
+"""Execution of a function on NumPy arrays: bind the parameters, expand the program, find its axes, compile, run."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from .values import numpy_dtype
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):
-    """A parameter buffer after a run. `written` says which elements hold a value; the others are zero."""
+    """The contents of a parameter buffer after a run. `written` marks initialized elements; the others are zero."""
 
     values: Array
     written: Array
 
 
 def run(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Run `func` and return the array of every parameter buffer, by name; the given arrays are left as they are.
+    """Run `func` and return the array of every parameter buffer, by name; the given arrays are not modified.
 
-    A parameter that is left out holds no value at the start, and zeros at the end where nothing was written. An array may have its axes
-    merged or kept apart other than in the program (a lowered program has flat parameters); it comes back in the shape it was given.
-    Raises ExecuteError; see its codes.
+    An omitted parameter is uninitialized at the start; its unwritten elements are zero at the end. The axes of an array may be merged or
+    split differently from the program's (a lowered program has flat parameters); the result has the shape of the given array. Raises
+    ExecuteError; see its codes.
     """
     return {name: outcome.values for name, outcome in execute(func, arrays).items()}
 
 
 @refusing_depth(ExecuteError)
 def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, Outcome]:
-    """`run` that also tells which elements were written. Raises ExecuteError("too-costly") beyond `limit` element operations."""
+    """`run` with masks of the written elements. Raises ExecuteError("too-costly") beyond `limit` element operations."""
     return Executable(func, arrays, limit).run()
 
 
 class Executable:
-    """A function compiled for given arrays, to be run once. Raises ExecuteError for what is unknown, does not fit or costs too much."""
+    """A function compiled for given arrays, for a single run. Raises ExecuteError for unsupported code, bad arguments and too high cost."""
 
     @refusing_depth(ExecuteError)
     def __init__(self, func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> None:
@@ -83,7 +83,7 @@ def _require_known_names(func: PrimFunc, arrays: Mapping[str, Array]) -> None:
 
 
 def _sizes(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[Var, Expr]:
-    """Scalar parameters, given by name, and the variables that stand for extents, read off the shapes of the arrays."""
+    """The values of scalar parameters, given by name, and of extent variables, taken from the shapes of the arrays."""
     held = {handle for handle, _ in func.buffer_map}
     sizes: dict[Var, Expr] = {}
     for param in func.params:
@@ -114,7 +114,7 @@ def _memory(buffer: Buffer, shape: tuple[int, ...], array: Array | None) -> Memo
 
 
 def is_merged(fine: tuple[int, ...], coarse: tuple[int, ...]) -> bool:
-    """Whether `coarse` is `fine` with neighbouring axes merged, so that both lie alike in memory."""
+    """Whether `coarse` is `fine` with adjacent axes merged, so that both have the same memory layout."""
     if prod(fine) != prod(coarse):
         return False
     position = 0

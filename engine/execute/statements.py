@@ -1,7 +1,7 @@
-"""Statements to closures over a frame: the whole program, compiled once and run on NumPy.
+"""Compilation of statements to closures over a frame; the compiled program runs on NumPy.
 
-A loop that `axes` proved independent becomes an axis of the frame and its body runs once for all its iterations, in chunks of bounded
-size; the other loops run in order. Folds go in the order of the program, so the result is that of running it step by step, bit for bit.
+A loop that `axes` proves independent becomes an axis of the frame: its body runs once for all iterations, in chunks of bounded size.
+Other loops run in order. Folds follow program order, so the result equals that of sequential execution, bit for bit.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from .memory import Memory
 from .plain import Within
 from .values import NO_OPERATION, fold
 
-LARGEST_FRAME = 1 << 17  # elements computed at once: a few temporaries of this size stay in the cache
+LARGEST_FRAME = 1 << 17  # elements computed at once: a few temporaries of this size fit in the cache
 
 
 class Code(msgspec.Struct, frozen=True, eq=False):
-    """A compiled statement. `volume`: elements of its largest frame or allocation, over the axes within it. `work`: operations on
-    elements, every loop taken in full and every branch taken."""
+    """A compiled statement. `volume`: elements of its largest frame or allocation, over the axes within it. `work`: element operations, if
+    all loops run in full and all branches run."""
 
     run: Run
     volume: int = 1
@@ -57,7 +57,7 @@ class Code(msgspec.Struct, frozen=True, eq=False):
 
 
 class Statements:
-    """Compiles plain statements. `kinds` says which loops are axes; memories of allocations are added to `memories`."""
+    """A compiler of plain statements. `kinds` gives the loops that are axes; the compiler adds memories of allocations to `memories`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Statements:
         return Code(in_order, body.volume, self._trips(stmt) * (body.work + STEP_COST))
 
     def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: Context) -> Code:
-        """All iterations at once, in chunks that keep the frames of the body small."""
+        """A closure that runs all iterations at once, in chunks that keep the frames of the body small."""
         inner, position = context.with_axis(stmt.loop_var, kind)
         body = self.compile(stmt.body, inner)
         run, chunk = body.run, max(1, LARGEST_FRAME // body.volume)
@@ -122,7 +122,7 @@ class Statements:
         return Code(lockstep, min(chunk, most) * body.volume, most * body.work)
 
     def _trips(self, stmt: For) -> int:
-        """At most so many iterations, as far as known."""
+        """The upper bound of the loop's iterations; 1 if unknown."""
         known = self.ranges.get(stmt.loop_var)
         return 1 if known is None else build.int_value(known.extent) or 1
 
@@ -159,7 +159,7 @@ class Statements:
         return Code(choose, max(then.volume, otherwise.volume), then.work + otherwise.work)
 
     def _narrowed(self, frame: Frame, tests: list[Fn], number: int) -> Iterator[Frame]:
-        """The parts of the frame where all tests hold; each term of a condition cuts off what it forbids, one after another."""
+        """The parts of the frame in which all tests hold, narrowed by one test after the other."""
         if number == len(tests):
             yield frame
             return
@@ -232,7 +232,7 @@ class Statements:
 
     def store(self, stmt: BufferStore, context: Context) -> Code:
         spend, work = self.meter.spend, operations(stmt)
-        own = self.memories[stmt.buffer].lanes  # each lane has a sum of its own
+        own = self.memories[stmt.buffer].lanes  # each lane has a separate sum
         folded = [
             n
             for n, var in enumerate(context.axes[: context.folding])
@@ -251,7 +251,7 @@ class Statements:
         return Code(store, work=work)
 
     def _fold(self, stmt: BufferStore, update: Update, folded: list[int], context: Context) -> Run:
-        """`X[i] = X[i] op e` along axes that the index does not use: all of e first, then folded in order."""
+        """`X[i] = X[i] op e` along axes that the index does not use: computes all of e first, then folds in order."""
         source, target = self.expressions.reach(update.load, context), self.expressions.reach(stmt, context)
         value = self.expressions.compile(update.value, context)
         spend, work = self.meter.spend, operations(stmt)
@@ -259,7 +259,7 @@ class Statements:
 
         def run(frame: Frame) -> None:
             spend(work * prod(frame.sizes))
-            # X depends on no folded axis: one element stands for all.
+            # X depends on no folded axis: one element represents all.
             one = frame.part(tuple(slice(0, 1) if n in folded else slice(None) for n in range(len(frame.sizes))))
             values = np.asarray(value(frame))
             shape = list(values.shape) or [1] * len(frame.sizes)
@@ -278,7 +278,7 @@ class Statements:
 
 
 def operations(stmt: BufferStore) -> int:
-    """What one iteration of a store does, in passes over its elements."""
+    """The cost of one iteration of a store, in passes over its elements."""
     return 1 + sum(1 for node in walk(stmt.value) if isinstance(node, BinaryOp | Predicate | Call | Select | Cast))
 
 

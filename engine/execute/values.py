@@ -1,7 +1,7 @@
-"""What operators and intrinsics mean, on NumPy scalars and arrays alike, so that one element and a million are computed the same.
+"""Semantics of operators and intrinsics, identical for NumPy scalars and arrays of any size.
 
-Integers wrap as in two's complement; `Div`/`Mod` on them truncate as in C, `FloorDiv`/`FloorMod` round down. `Max(a, b)` is
-`a > b ? a : b`, which also says what happens with NaN and signed zeros (TVM `src/target/llvm/codegen_llvm.cc`).
+Integers wrap as in two's complement; `Div`/`Mod` on them truncate as in C, `FloorDiv`/`FloorMod` round down. `Max(a, b)` is `a > b ? a :
+b`, which also defines the results for NaN and signed zeros (TVM `src/target/llvm/codegen_llvm.cc`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def scalar(value: float, dtype: str) -> Value:
 
 
 def convert(value: Value, dtype: str) -> Value:
-    """C's conversion: floats truncate toward zero, integers wrap, anything but zero is true."""
+    """C's conversion: floats truncate toward zero, integers wrap, all values except zero are true."""
     return value.astype(numpy_dtype(dtype), copy=False)
 
 
@@ -70,7 +70,7 @@ def _float_floor_mod(a: Value, b: Value) -> Value:
 
 
 def choose(condition: Value, yes: Value, no: Value) -> Value:
-    """`yes` where the condition holds, else `no`; a scalar of scalars."""
+    """`yes` if the condition holds, otherwise `no`; a scalar for scalars."""
     return cast("Value", np.where(condition, yes, no)[()])
 
 
@@ -119,7 +119,7 @@ def binary(kind: type[Expr], dtype: str) -> Binary:
 def _elementwise(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
     """`function` on a contiguous array of two elements or more.
 
-    NumPy takes another routine for single or strided elements, whose last bit may differ: an element's value must not depend on its
+    NumPy uses a different routine for single or strided elements, and its last bit may differ: an element's value must not depend on its
     neighbours.
     """
 
@@ -133,7 +133,7 @@ def _elementwise(function: Callable[[Value], Value]) -> Callable[[Value], Value]
 
 
 def _through_python(function: Callable[[float], float]) -> Callable[[Value], Value]:
-    """A function NumPy lacks, computed in float64 element by element and rounded once."""
+    """A function that NumPy lacks, computed in float64 element by element and rounded once."""
     each = np.frompyfunc(function, 1, 1)
 
     def apply(x: Value) -> Value:
@@ -176,7 +176,7 @@ _UNARY_FLOAT: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
         "exp10": _elementwise(lambda x: np.power(x.dtype.type(10), x)),
         "sigmoid": _elementwise(_sigmoid),
         "rsqrt": _elementwise(_rsqrt),
-        "round": _elementwise(np.rint),  # halves to even, as TVM's code does, not C's round()
+        "round": _elementwise(np.rint),  # halves to even, as in TVM's code, unlike C's round()
         "nearbyint": _elementwise(np.rint),
         "erf": _through_python(math.erf),
     }
@@ -228,7 +228,7 @@ _BINARY: Mapping[str, Binary] = MappingProxyType(
 
 UNARY: Mapping[str, Callable[[Value], Value]] = MappingProxyType({**_UNARY_FLOAT, **_UNARY_ANY})
 BINARY: Mapping[str, Binary] = _BINARY
-# Hints to the compiler and synchronisation: nothing to compute when iterations run one after another.
+# Compiler hints and synchronization: no-ops in sequential execution.
 NO_OPERATION = frozenset({"assume", "tvm_storage_sync", "storage_sync", "ptx_commit_group", "ptx_wait_group"})
 PURE_CALLS = frozenset({*UNARY, *BINARY, "if_then_else"})
 """Calls that only compute a value."""
@@ -238,26 +238,26 @@ KNOWN_INTRINSICS = tuple(sorted({*UNARY, *BINARY, *NO_OPERATION, "if_then_else"}
 _EXACT_FOLDS: Mapping[type[Expr], Any] = MappingProxyType(
     {Add: np.add, Sub: np.subtract, Mul: np.multiply, Max: np.maximum, Min: np.minimum}
 )
-WIDE = 512  # elements; from there on, one NumPy call a step costs little beside the step itself
+WIDE = 512  # elements; from this size on, a NumPy call per step costs little compared with the step itself
 
 
 def fold(op: type[Expr], dtype: str, flipped: bool, current: Value, values: Value) -> Value:
-    """`current op values[0] op values[1] …`, in this order to the last bit; `flipped`: the values are left operands.
+    """`current op values[0] op values[1] …`, exact to the last bit in this order; `flipped`: the values are left operands.
 
-    `values` has the steps in front; `current` has the other axes, or those of length 1 that it does not depend on.
+    `values` has the steps as its first axis; `current` has the other axes, with length 1 for those that it does not depend on.
     """
     step = binary(op, dtype)
     first = np.asarray(step(values[0], current) if flipped else step(current, values[0]))
     if len(values) == 1:
         return first
     picks = op in (Max, Min) and dt.is_float(dtype)
-    # NumPy's maximum and minimum differ from ours in NaN and in the sign of zero.
+    # NumPy's maximum and minimum treat NaN and the sign of zero differently.
     if first.size >= WIDE or (picks and not (np.all(np.isfinite(values)) and np.all(values) and np.all(first))):
         for value in values[1:]:
             first = step(value, first) if flipped else step(first, value)
         return first
     ufunc = _EXACT_FOLDS[op]
-    # Steps in rows, whatever the layout of `values`: NumPy's reduce() adds along rows in order, but in pairs along contiguous elements.
+    # Rows are steps, whatever the layout of `values`: NumPy's reduce() adds rows in order, but contiguous elements pairwise.
     rows = np.empty((len(values), *first.shape), first.dtype)
     rows[0], rows[1:] = first, values[1:]
     line = rows.reshape(len(values), -1)

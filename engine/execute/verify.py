@@ -1,4 +1,4 @@
-"""Whether two programs compute the same: both are run on the same random inputs, with bounds and uninitialised reads watched."""
+"""Equivalence tests of two programs: both run on the same random inputs, with checks of bounds and uninitialized reads."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ INTEGERS = (
     (-8, 8),
     (1, 3),
     (0, 1),
-)  # integer inputs, both ends included: indices and divisors may allow fewer than the first
+)  # ranges of integer inputs, inclusive: indices and divisors may allow only the smaller ones
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`tested`: the same on the inputs tried. `proved`: the same on all (`engine.prove`). `failed`: `detail` says where not.
-    `unknown`: `detail` says why it was not run.
+    """The result of a comparison. `tested`: equal on the inputs tried. `proved`: equal on all inputs (`engine.prove`). `failed`: `detail`
+    gives the difference. `unknown`: `detail` gives the reason.
 
-    `max_abs_error` is the largest difference found in a float output (0.0 when equal to the bit), None when nothing was compared.
+    `max_abs_error` is the largest difference of a float output (0.0 if bit-identical), None if nothing was compared.
     """
 
     status: Literal["proved", "tested", "failed", "unknown"]
@@ -40,11 +40,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
 @refusing_depth(ExecuteError)
 def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
-    """Small values for every parameter buffer that is not written before it is read, and for parameters that are floats, by name; the
-    same for the same seed.
+    """Small random values, by name, for every parameter buffer that is not written before it is read, and for float parameters;
+    deterministic per seed.
 
-    Floats are eighths from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are very
-    long: a difference is then a fault, not rounding. Integers are from the first of `integers` to the second, unsigned ones from 0 up.
+    Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
+    very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
+    0.
     """
     found: dict[str, Array] = {}
     generator = np.random.default_rng(seed)
@@ -64,21 +65,21 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
 def verify(
     func: PrimFunc, original: PrimFunc, seed: int = 0, limit: int = LIMIT, layouts: Sequence[ParameterLayout] = ()
 ) -> Verdict:
-    """Run both on `random_inputs(original, seed)` and compare all parameter buffers. Where integer inputs lead the original outside of
-    a buffer or to a division by zero, smaller ones are tried.
+    """Run both programs on `random_inputs(original, seed)` and compare all parameter buffers. If integer inputs cause a fault in the
+    original (an index out of bounds, a division by zero), smaller ones are tried.
 
-    `layouts` say which parameters `func` takes in another layout, in the order they were changed (`Schedule.layouts`): its inputs and
-    what is expected of it are laid out so. A place that was padded with a value must hold it at the end.
+    `layouts` are the changed parameter layouts of `func`, in the order of the changes (`Schedule.layouts`); they apply to its inputs and to
+    the expected outputs. A place padded with a value must hold that value at the end.
 
-    Integers must be equal to the bit. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
-    buffer, for sums may be reordered. "unknown" when the original cannot be run, when `func` uses what the executor does not know,
-    or when one of them would take more than `limit` element operations, each of about a nanosecond.
+    Integers must be bit-identical. Floats may differ by 256 units in the last place (32 for float16) of the largest value of the
+    buffer, because sums may be reordered. "unknown" if the original cannot run, if `func` uses code that the executor does not support,
+    or if one of them would need more than `limit` element operations, each of about a nanosecond.
     """
     return Expectation(original, seed, limit).verdict(func, layouts)
 
 
 class Expectation:
-    """What a program gives for random inputs, run once: later forms of it are held against that. As `verify` says."""
+    """The results of a program on random inputs, computed once and compared with later versions of the program. See `verify`."""
 
     def __init__(self, original: PrimFunc, seed: int = 0, limit: int = LIMIT) -> None:
         self.original = original
@@ -89,13 +90,13 @@ class Expectation:
         self._expected: dict[str, Outcome] = {}
         try:
             floats = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in original.params if dt.is_float(p.dtype)}
-            Executable(original, floats, limit)  # its cost, before inputs of that size are made
+            Executable(original, floats, limit)  # check the cost before inputs of that size are allocated
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
             self._fault = f"the original cannot be run: {error.refusal.message}"
 
     def verdict(self, func: PrimFunc, layouts: Sequence[ParameterLayout] = ()) -> Verdict:
-        """Whether `func` gives the same."""
+        """Whether `func` gives the same results."""
         if self._fault:
             return Verdict("unknown", self._fault)
         try:
@@ -122,13 +123,13 @@ class Expectation:
 
 
 def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:
-    """An input as the scheduled program takes it."""
+    """An input in the layout of the scheduled program."""
     laid, _ = laid_out(name, Outcome(array, np.ones(array.shape, bool)), layouts)
     return laid.values
 
 
 def _where_known(found: Outcome, expected: Outcome, known: Array) -> Outcome:
-    """What was found, with places that mean nothing taken as they were expected."""
+    """`found` with unspecified places replaced by the expected contents."""
     if known.all() or found.values.size != known.size:
         return found
     shape = known.shape
@@ -137,7 +138,7 @@ def _where_known(found: Outcome, expected: Outcome, known: Array) -> Outcome:
 
 
 def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, Outcome]]:
-    """Inputs on which the program runs, and what it gives. Raises the ExecuteError of the first inputs when there are none."""
+    """Inputs on which the program runs, and its results. Raises the first ExecuteError if no inputs succeed."""
     first: ExecuteError | None = None
     for integers in INTEGERS:
         inputs = random_inputs(func, seed, integers)
@@ -163,7 +164,7 @@ def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], 
 
 
 def _read_first(func: PrimFunc) -> set[Buffer]:
-    """The parameter buffers that are not stored, in text order, before they are loaded: the caller gives them with values in."""
+    """The parameter buffers that are not stored before they are loaded, in text order: the caller must initialize them."""
     known: dict[Buffer, bool] = {}
     _first_touch(func.body, known, {})
     return {buffer for buffer in func.buffers if known.get(buffer, True)}
@@ -188,7 +189,7 @@ def _first_touch(node: Node, known: dict[Buffer, bool], aliases: dict[Buffer, Bu
 
 
 def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str | None]:
-    """(largest difference, what is wrong)."""
+    """(largest difference, description of the mismatch or None)."""
     ours, theirs = found.values.reshape(-1), expected.values.reshape(-1)
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return 0.0, f"{name} is {ours.dtype}[{ours.size}], not {theirs.dtype}[{theirs.size}]"

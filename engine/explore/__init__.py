@@ -1,4 +1,4 @@
-"""Search over schedules with holes: a space, what each of its candidates costs on a machine, and the best of those that were tried."""
+"""Design space exploration: a space of schedules, the cost of its candidates on a machine, and the best of those evaluated."""
 
 from ..adopt import Hole, HoleError
 from .search.loop import ExploreError, explore, offers_of, verdict_of

@@ -1,4 +1,4 @@
-"""What a program costs on a machine, to the cycle: machines, tasks, replay, report."""
+"""Cycle-level simulator of programs on a machine: machines, tasks, replay, report."""
 
 from .access.element_addresses import (
     AccessDistribution,

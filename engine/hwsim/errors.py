@@ -1,4 +1,4 @@
-"""How hwsim refuses: a machine file that makes no sense, or a program that the machine cannot run."""
+"""Errors of hwsim: an invalid machine file, or a program that the machine cannot run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..ir import Node, Place, Refusal, TilewrightError
 
 
 class MachineError(TilewrightError):
-    """A machine file is wrong, or a machine cannot run a program. `refusal` says which figure or which operand."""
+    """A machine file is wrong, or a machine cannot run a program. `refusal` names the parameter or the operand."""
 
 
 def refuse(

@@ -1,4 +1,4 @@
-"""Which figure of the machine limits a program: each is made twice as good, one at a time, and the program is replayed."""
+"""Sensitivity of a program to machine parameters: each is improved by a factor of two, one at a time, and the program is replayed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from .simulate import simulate
 
 FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "vector_bytes", "tile_rows", "tile_columns", "tile_depth",
           "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
-"""Figures of which there is twice as much."""
+"""Parameters that are doubled."""
 
 SHORTER = ("setup_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_operation")
-"""Figures of which there is half as much."""
+"""Parameters that are halved."""
 
 
 class MachineParameter(msgspec.Struct, frozen=True):
-    """A figure of the machine by its path (`Machine.replace`), its value and the better one, and what the program takes then, in cycles."""
+    """A machine parameter by its path (`Machine.replace`), its value and the improved one, the program's cycles with the latter, and the
+    cycles saved.
+    """
 
     path: str
     value: int
@@ -34,7 +36,7 @@ class MachineParameter(msgspec.Struct, frozen=True):
 
 
 class Trial(NamedTuple):
-    """A figure to make better: its path, its value, the better one."""
+    """A parameter to improve: its path, its value and the improved one."""
 
     path: str
     value: int
@@ -42,7 +44,7 @@ class Trial(NamedTuple):
 
 
 def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = None) -> tuple[MachineParameter, ...]:
-    """What each figure of the parts that the program uses would gain, the most first. Raises MachineError as `simulate` does."""
+    """Returns the gain of each parameter of the parts that the program uses, the largest first. Raises MachineError as `simulate` does."""
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
     found = (tried(func, machine, trial, report.cycles, known_plan=plan) for trial in trials(machine, report))
@@ -50,12 +52,12 @@ def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = N
 
 
 def ranked(knobs: Iterable[MachineParameter]) -> tuple[MachineParameter, ...]:
-    """What gains the most first."""
+    """Sorts parameters by gain, the largest first."""
     return tuple(sorted(knobs, key=lambda k: (-k.saved, k.path)))
 
 
 def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:
-    """The figures of the parts that a program used, to be tried one by one."""
+    """Returns the trials for the parts that a program used."""
     used = {f"engines.{name}" for name, engine in report.engines.items() if engine.tasks}
     used |= {
         f"memories.{m.name}"
@@ -75,7 +77,7 @@ def tried(
     known_plan: Plan | None = None,
     max_tasks: int = MAX_TASKS,
 ) -> MachineParameter | None:
-    """What a figure would gain against `cycles`; None where it cannot be that, as banks that would not divide the capacity."""
+    """Returns the gain of a parameter against `cycles`; None if the improved value is invalid, as banks that do not divide the capacity."""
     try:
         better = machine.replace(trial.path, trial.better)
         report = simulate(func, better, max_tasks, known_plan=known_plan, whole=0)

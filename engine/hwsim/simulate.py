@@ -1,4 +1,4 @@
-"""From a program and a machine to a report: plan, read, place, make tasks, replay, sum up."""
+"""Simulation of a program on a machine, up to its report: plan, read, place, make tasks, replay, summarise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tasks.nest import read_nest
 from .tasks.tree import TaskProgram, make_tasks
 
 EXAMPLE_SIZE = 256
-"""What is proposed for a size that nobody gave."""
+"""Example value in the error for a size that is not set."""
 
 
 @refusing_depth(MachineError)
@@ -31,17 +31,16 @@ def simulate(
     whole: int = WHOLE,
     max_accesses: int = MAX_ACCESSES,
 ) -> Report:
-    """What `func` costs on `machine`, to the cycle: the same input gives the same report everywhere.
+    """Simulates `func` on `machine`, exact to the cycle. Deterministic: equal input gives equal reports on every computer.
 
-    What repeats is not played again, unless there are `whole` tasks at most: the figures are those of a replay of every task, the timeline
-    has repeats.
-    Raises MachineError when the machine cannot run it: an operand that no engine reaches, a scope without memory, sizes that are not
-    known (`lower.with_sizes` gives them), more than `max_tasks` tasks that are not alike. More bytes than a memory holds are a finding, not
-    an error.
+    Repeats are not replayed, unless the program has at most `whole` tasks: the metrics equal those of a replay of every task, and the
+    timeline contains repeats.
+    Raises MachineError if the machine cannot run the program: an operand that no engine reaches, a scope without memory, unknown sizes
+    (`lower.with_sizes` sets them), more than `max_tasks` different tasks. A memory that overflows is a finding, not an error.
 
-    Behind caches every access is gone through, up to `max_accesses`; with more the report is without the waiting, and says so.
+    With caches, every access is simulated, up to `max_accesses`; beyond that the report excludes cache stalls, with a finding.
 
-    `known_plan` is `lower.planned(func)` where somebody made it already.
+    `known_plan` is a precomputed `lower.planned(func)`.
     """
     return report_of(*replayed(func, machine, max_tasks, known_plan=known_plan, whole=whole, max_accesses=max_accesses))
 
@@ -55,17 +54,17 @@ def replayed(
     whole: int = WHOLE,
     max_accesses: int = MAX_ACCESSES,
 ) -> tuple[TaskProgram, Timeline]:
-    """The tasks of a program, and when they run: what a report is made of. Arguments and errors are those of `simulate`."""
+    """Returns the tasks of a program and their timeline, the input of a report. Arguments and errors are those of `simulate`."""
     program = tasks_of(func, machine, known_plan, max_accesses)
     return program, timeline_of(program, play(program, max_tasks, whole))
 
 
 def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: int = WHOLE) -> Report:
-    """The report of tasks that `tasks_of` made: `simulate` in two halves, for whoever looks at `least_of` in between."""
+    """Returns the report of tasks from `tasks_of`: the second half of `simulate`, for callers that check `lower_bound_of` in between."""
     return report_of(program, timeline_of(program, play(program, max_tasks, whole)))
 
 
-# A program takes a time when its sizes are numbers.
+# A simulation requires that all sizes are numbers.
 def require_sizes(func: PrimFunc) -> None:
     missing = missing_sizes(func)
     if missing:
@@ -80,7 +79,7 @@ def require_sizes(func: PrimFunc) -> None:
 def tasks_of(
     func: PrimFunc, machine: Machine, known_plan: Plan | None = None, max_accesses: int = MAX_ACCESSES
 ) -> TaskProgram:
-    """The tasks of a program, before any is played. What has no root block is lowered already, its allocations are where they belong."""
+    """Returns the tasks of a program, before the replay. Without a root block, `func` is already lowered: its allocations stay in place."""
     require_sizes(func)
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(Plan(func, {}) if is_planned else known_plan or planned(func))
@@ -94,9 +93,9 @@ def tasks_of(
     return replace(make_tasks(nest, places, found.waits), cached=found)
 
 
-# Stages of a pipeline break no dependence, views fit what they stand for.
+# Stages of a pipeline break no dependence, and views fit their buffers.
 def require_sound(plan: Plan) -> RewriteResult:
-    """The program without views of buffers, with its software pipelines injected."""
+    """Returns the program without views of buffers, with its software pipelines injected."""
     try:
         return plan.piped
     except LowerError as error:

@@ -1,4 +1,4 @@
-"""Findings about a schedule on a machine, each with calls that were tried on a copy of it and end it."""
+"""Lints: findings about a schedule on a machine, each with fixes that were tried on a copy of the schedule."""
 
 from .finding import Fix, LintFinding, Peak
 from .machines import NOT_ABOUT_THE_SCHEDULE

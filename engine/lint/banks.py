@@ -1,4 +1,4 @@
-"""Banks: lanes that meet in one, operands that all lie in one."""
+"""Lints: bank conflicts between lanes, and operands that share one physical block."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .subject import Subject
 from .tiles import in_parts
 
 PART_OF_ALL = 20
-"""Conflicts that take less than one in so many of the program's cycles are in the report, but no finding."""
+"""Conflicts below one in this many of the program's cycles are in the report, but are no finding."""
 
 WAITS = 10
-"""An engine that waits for its operands less than one in so many cycles is not idle because of them."""
+"""An engine that waits for its operands in less than one in this many cycles is not reported."""
 
 MOST_SHIFTS = 4
-"""Paddings that are tried for one axis of a buffer."""
+"""Paddings tried for one axis of a buffer."""
 
 MOST_TOGETHER = 3
 """Buffers that are padded together."""
@@ -60,7 +60,7 @@ Padding = tuple[str, int, int, int, int]
 
 
 def _paddings(subject: Subject, placement: Placement) -> list[Padding]:
-    """Rows of the buffer that begin so many banks further each."""
+    """Paddings with which each row of the buffer begins some banks further."""
     memory, buffer = placement.memory, placement.buffer
     if memory.mapping == "block" or memory.banks == 1:
         return []
@@ -103,7 +103,7 @@ def find_one_bank(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _tiles_of(subject: Subject, template: Template, memory: Memory) -> list[Placement]:
-    """What the task reads that is copied into a memory, and may lie in any block of it."""
+    """The operands of the task that are copied into a memory and may be in any block of it."""
     assert subject.report is not None
     places = subject.report.program.places.by_buffer
     read = dict.fromkeys(a.buffer for choice in template.choices for work in choice.works for a in work.reads)
@@ -114,7 +114,7 @@ def _tiles_of(subject: Subject, template: Template, memory: Memory) -> list[Plac
 
 
 def _waits(subject: Subject, template: Template, tiles: list[Placement]) -> int:
-    """Cycles that the engine waits for its tiles."""
+    """Cycles in which the engine waits for its tiles."""
     assert subject.report is not None
     names = [p.buffer.name for p in tiles]
     engine = subject.report.engines[subject.machine.engines[template.engine].name]
@@ -158,7 +158,8 @@ def remedies_one_bank(subject: Subject, finding: LintFinding) -> Iterator[Subjec
 
 
 def _step_loops(subject: Subject, consumer: str, copies: list[str]) -> Iterator[tuple[Var, Var]]:
-    """Loops below the copies that a sum of the consumer runs over and that have an even number of steps, and the outermost loop there."""
+    """Yields the loops below the copies that a reduction of the consumer uses and that have an even extent, and the outermost loop
+    there."""
     if not subject.index.has_block(consumer):
         return
     around = {f.loop_var for n in copies for f in subject.loops_above(n)}
@@ -172,7 +173,7 @@ def _step_loops(subject: Subject, consumer: str, copies: list[str]) -> Iterator[
 
 
 def _halved(sch: Schedule, copies: list[str], loop: Var, top: Var) -> None:
-    """A step of the loop around the copies in two, as steps of the same loop."""
+    """Splits a step of the loop around the copies in two, as steps of the same loop."""
     half = in_parts(sch, copies, loop, top, 2)
     above = sch.index.loops_above(sch.index.loop(half))
     if above and [r.block.name for r in sch.index.child_blocks(above[-1])] == [
@@ -182,7 +183,7 @@ def _halved(sch: Schedule, copies: list[str], loop: Var, top: Var) -> None:
 
 
 def _split_in_two(sch: Schedule, subject: Subject, consumer: str, tile: Placement) -> None:
-    """The axis that the consumer sums over in two halves, the half in front, each in a block of its own."""
+    """Splits the reduction axis of the consumer into halves, the half as the first axis, each in a separate block."""
     block = subject.writers(tile.buffer.name)[0]
     axis = _summed_axis(subject, consumer, tile.buffer.name)
     extent = build.int_value(tile.buffer.shape[axis]) or 1
@@ -199,7 +200,7 @@ def _split_in_two(sch: Schedule, subject: Subject, consumer: str, tile: Placemen
 
 
 def _summed_axis(subject: Subject, consumer: str, buffer: str) -> int:
-    """The first axis of a buffer that a sum of a block runs along; 0 where there is none."""
+    """The first axis of a buffer that a reduction of a block uses; 0 if none does."""
     block = subject.index.block(consumer)
     summed = [iv.var for iv in block.iter_vars if iv.iter_type == "reduce"]
     region = next((r.region for r in block.reads if r.buffer.name == buffer), ())

@@ -1,4 +1,4 @@
-"""More in a memory than it holds."""
+"""Lint: a memory holds more than its capacity."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .subject import Chain, Subject, move
 from .tiles import in_parts
 
 DEEPEST = 4
-"""Calls in a row that are looked for; each takes the most off the memory that one call can."""
+"""Maximum length of a chain of calls; each step extends the best call of the step before."""
 
 MOST_LOOKED_AT = 160
-"""Calls that are tried in all."""
+"""Maximum number of calls that are tried in all."""
 
 SOURCES = 3
-"""Buffers of a memory that are looked at, the largest first."""
+"""Buffers of a memory that are considered, the largest first."""
 
 SPLITS = (2, 4, 8)
-"""Into so many parts a loop is cut for a smaller tile."""
+"""Numbers of parts into which a loop is split for a smaller tile."""
 
 
 def find_overflows(subject: Subject) -> Iterator[LintFinding]:
@@ -76,13 +76,13 @@ def _over(subject: Subject, scope: str) -> int:
 
 
 def _still_ahead(subject: Subject, scope: str, before: int) -> float:
-    """Cycles, and what is over yet as cycles too: the call to go on from takes much off the memory for few of them."""
+    """The cycles, weighted by the remaining overflow: the next step extends a call that frees much memory for few cycles."""
     assert subject.report is not None
     return subject.report.cycles * (1 + _over(subject, scope) / before)
 
 
 def _smaller(subject: Subject, scope: str) -> Iterator[Subject]:
-    """After one call (or a split with the moves that follow from it) that may leave less in a memory."""
+    """Yields subjects after one call (or a split with its moves) that may reduce the use of a memory."""
     for placement in _largest(subject, scope):
         buffer = placement.buffer.name
         writers = subject.writers(buffer)
@@ -105,7 +105,8 @@ def _largest(subject: Subject, scope: str) -> list[Placement]:
 
 
 def _in_parts(subject: Subject, copy: str) -> Iterator[Subject]:
-    """The copies of a consumer for each part of one of its loops: it is split, its outer part goes up to the copies, and these below."""
+    """Yields subjects with the copies of a consumer per part of one of its loops: the loop is split, its outer part moves up to the
+    copies, and these below it."""
     if not subject.is_copy(copy):
         return
     around = [f.loop_var for f in subject.loops_above(copy)]
@@ -127,7 +128,7 @@ def _parted(copies: tuple[str, ...], loop: Var, top: Var, parts: int) -> Chain:
 
 
 def _beside(subject: Subject, copy: str, consumer: str) -> tuple[str, ...]:
-    """The copies that a consumer reads and that stand under the same loop as one of them."""
+    """The copies that a consumer reads, under the same loops as one of them."""
     around = subject.index.loops_of(consumer)
     own = [f for f in subject.index.loops_of(copy) if f in around]
     return tuple(

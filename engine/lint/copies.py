@@ -1,4 +1,4 @@
-"""Copies that need not be, and copies in pieces that are too small."""
+"""Lints: unnecessary copies, and copies in pieces that are too small."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .finding import LintFinding, told
 from .subject import Subject, move
 
 PART_OF_COPY, PART_OF_ALL = 4, 20
-"""A copy is in runs that are too short when they take a fourth of its time, and a twentieth of the program's."""
+"""Runs of a copy are too short if they waste a fourth of its time, and a twentieth of the program's."""
 
 BURSTS = 4
-"""What is less than so many bursts in all cannot be in long runs."""
+"""A copy of fewer bursts in all cannot have long runs."""
 
 MOST_AXES = 4
-"""Orders of more axes are too many to try."""
+"""Buffers with more axes have too many orders to try."""
 
 
 def find_round_trips(subject: Subject) -> Iterator[LintFinding]:
@@ -50,7 +50,7 @@ def remedies_round_trip(subject: Subject, finding: LintFinding) -> Iterator[Subj
 
 
 def _inlined(sch: Schedule, block: str) -> None:
-    """Inlined into those who read it, else into who writes what it reads, else left."""
+    """Inlines a block into its consumers, else into its producer, else leaves it."""
     for inline in (sch.compute_inline, sch.reverse_compute_inline):
         try:
             inline(block)
@@ -90,8 +90,8 @@ def find_short_runs(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _wasted(subject: Subject, template: Template, number: int) -> int:
-    """The cycles of a copy that one run of the same bytes would not take: of set-up all where a run is shorter than a burst, else all but
-    one descriptor's."""
+    """The cycles that a copy would save as one run of the same bytes: if a run is shorter than a burst all of the set-up, else all but one
+    descriptor's."""
     assert subject.report is not None
     program = subject.report.program
     cost, engine = program.variants[number].cost, program.machine.engines[template.engine]
@@ -105,7 +105,7 @@ def _wasted(subject: Subject, template: Template, number: int) -> int:
 
 
 def _burst(subject: Subject, template: Template) -> int:
-    """The most that a memory of the copy moves at once."""
+    """The largest burst of the memories of the copy, in bytes."""
     assert subject.report is not None
     places = subject.report.program.places.by_buffer
     works = template.choices[0].works

@@ -1,4 +1,4 @@
-"""What a lint says: the finding, and the calls that end it, with what they were seen to change."""
+"""The results of lints: findings, and the calls that fix them with their measured effect."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..schedule import Step
 from .revisions import Revision
 
 SEVERITIES = ("error", "warning", "info")
-"""The worst first: does not run as it is; runs and wastes; to know."""
+"""The worst first: does not run as it is; runs and wastes; information."""
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The most that lies in a memory (or a physical block of one), before and after."""
+    """The peak use of a memory (or of one of its physical blocks), before and after."""
 
     memory: str
     before: int
@@ -23,10 +23,10 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True, eq=False):
-    """Calls that were made on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
-    `cycles_before` is None where the machine could not run it; it may be that it runs now, and does not fit yet (`fits`).
+    """Calls that were tried on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
+    `cycles_before` is None if the machine could not run it. A program that runs now may still exceed a memory (`fits`).
 
-    `steps` has the queries between the calls too, for handles; with a `revision` there are none: a call that was made is made otherwise.
+    `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call.
     """
 
     steps: tuple[Step, ...]
@@ -38,24 +38,24 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The calls in Python, on `sch`, loops by their names."""
+        """The calls in Python, on `sch`, loops by name."""
         steps = self.steps if self.revision is None else (self.revision.step,)
         return tuple(step_text(step) for step in steps if step is not None and step.changes)
 
     @property
     def replaces(self) -> str:
-        """The call of the schedule that the call is made in place of, or that is left out; "" where the calls come at the end."""
+        """The call of the schedule that is replaced or left out; "" if the calls are appended."""
         return "" if self.revision is None else step_text(self.revision.before)
 
     @property
     def gain(self) -> float:
-        """The part of the cycles that is saved; below zero where it costs some."""
+        """The fraction of the cycles that is saved; negative if the fix costs cycles."""
         return 1 - self.cycles / self.cycles_before if self.cycles_before else 0.0
 
 
 class LintFinding(msgspec.Struct, frozen=True, eq=False):
-    """One thing to know about a schedule on a machine. Places are names of blocks and buffers, loops by their variables; `memory` is the
-    row that it is about, if it is about one. `hints` are calls as the simulator put them, not tried; `fixes` were tried, best first."""
+    """A finding about a schedule on a machine. Blocks and buffers are names, loops are variables; `memory` is the row of memory concerned,
+    if any. `hints` are calls as the simulator suggests them, not tried; `fixes` were tried, best first."""
 
     code: str
     severity: str
@@ -92,7 +92,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
 
 
 def bytes_text(size: int) -> str:
-    """`128 KiB`; bytes where it is not so many whole ones."""
+    """`128 KiB`; in bytes unless the size is a multiple of a quarter of the unit."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= scale and size % (scale // 4) == 0:
             return f"{size / scale:g} {unit}"
@@ -100,7 +100,7 @@ def bytes_text(size: int) -> str:
 
 
 def told(finding: Finding) -> LintFinding:
-    """What the simulator found, as a lint's finding."""
+    """A finding of the simulator as a lint's finding."""
     blocks = tuple(name for name in finding.blocks if name)
     return LintFinding(
         finding.code, finding.severity, finding.message, blocks, (), finding.buffers, finding.memory, finding.fix
@@ -108,7 +108,7 @@ def told(finding: Finding) -> LintFinding:
 
 
 def same(one: LintFinding, other: LintFinding) -> bool:
-    """Whether two findings are of the same trouble, in programs of which one was made of the other."""
+    """Whether two findings report the same problem, in programs of which one is derived from the other."""
     return (
         one.code == other.code
         and one.memory == other.memory

@@ -1,4 +1,4 @@
-"""Conditions around what runs most."""
+"""Lint: conditions around the innermost work."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .finding import LintFinding
 from .subject import Subject
 
 PART_OF_ALL = 10
-"""A block that is less than one in so many of the iterations of all blocks is not what runs most."""
+"""A block with less than this fraction (one in 10) of the iterations of all blocks is not reported."""
 
 MOST_TURNS = 512
-"""Loops with more turns are not gone through for the turns that need no condition."""
+"""Maximum iterations of a loop that are searched for the first one that needs the condition."""
 
 
 def find_guards(subject: Subject) -> Iterator[LintFinding]:
@@ -43,7 +43,7 @@ def _loops_of_guard(subject: Subject, realize: BlockRealize) -> tuple[For, ...]:
 
 
 def _idle(subject: Subject, realize: BlockRealize, count: int) -> int:
-    """Iterations that the condition is not met in, where they can be counted from the domain."""
+    """The number of iterations that fail the condition, if it can be counted from the domain, else 0."""
     points = subject.domain(realize.block.name)
     return max(count - points, 0) if points else 0
 
@@ -67,7 +67,7 @@ def _parted(sch: Schedule, loop: Var, full: int) -> None:
 
 
 def _full_turns(subject: Subject, realize: BlockRealize, loop: For) -> int:
-    """How many of the first turns of a loop surely meet the condition throughout."""
+    """The number of leading iterations of a loop that provably meet the condition throughout."""
     turns = build.int_value(loop.extent) or 0
     ranges = {f.loop_var: Range(f.min, f.extent) for f in subject.loops_above(realize.block.name) if f is not loop}
     for turn in range(min(turns, MOST_TURNS)):

@@ -1,4 +1,4 @@
-"""What a machine cannot run, or runs on the wrong engine: operands out of reach, scopes that are not there."""
+"""Lints: programs that a machine cannot run, or runs on the wrong engine: operands out of reach, unknown scopes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .finding import LintFinding, told
 from .subject import Subject, move
 
 NOT_ABOUT_THE_SCHEDULE = ("missing-sizes", "too-many-tasks", "too-deep", "symbolic-shape", "unknown-trip-count")
-"""Refusals of the simulator that no schedule call changes; the command line and the page say them by themselves."""
+"""Refusals of the simulator that no schedule call changes; the command line and the page report them separately."""
 
 
 def find_refused(subject: Subject) -> Iterator[LintFinding]:
@@ -47,7 +47,7 @@ def remedies_reach(subject: Subject, finding: LintFinding) -> Iterator[Subject |
 
 
 def _made(sch: Schedule, calls: tuple[str, ...]) -> None:
-    """The calls of texts, as far as they are legal: one may have done what the next asks for."""
+    """Makes the legal ones of the calls in `calls`: an earlier call may already have done the work of a later one."""
     for call in (call for text in calls for call in read_calls(text)):
         if call.method not in PRIMITIVES:
             continue
@@ -58,7 +58,7 @@ def _made(sch: Schedule, calls: tuple[str, ...]) -> None:
 
 
 def _placed(before: Subject, staged: Subject) -> Iterator[Subject | None]:
-    """The copies that are new, or in another scope now, under each loop of the program where all of them can be."""
+    """Yields the subject with its new or re-scoped copies moved to each loop of the program that they can be moved to."""
     moved = [n for n in staged.index.block_names if n and _is_new(before, staged, n)]
     loops = {t.loop for block in moved for t in staged.targets(block)}
     for loop in (f.loop_var for f in before.index.loops if f.loop_var in loops):

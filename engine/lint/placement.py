@@ -1,4 +1,4 @@
-"""Where blocks stand: work that is done over again, buffers that are held whole."""
+"""Lints: blocks that are recomputed, and buffers that are held whole."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .finding import LintFinding, bytes_text
 from .subject import Chain, Subject, move
 
 TIMES = 1.5
-"""A block is computed over again when it runs so many times as often as it has elements."""
+"""A block is recomputed if it runs at least this many times as often as it has elements."""
 
 MOST_TARGETS = 8
 """Places for a block that are tried."""
 
 MOST_WHOLE = 6
-"""So many buffers are looked at, the largest first."""
+"""Buffers that are considered, the largest first."""
 
 
 def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
@@ -43,7 +43,7 @@ def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _placed_under(subject: Subject, block: str) -> Var | None:
-    """The innermost loop that a block shares with one who reads what it writes."""
+    """The innermost loop that a block shares with a consumer."""
     own = [f.loop_var for f in subject.index.loops_of(block)]
     shared = [f.loop_var for n in subject.index.consumers(block) for f in subject.index.loops_of(n)]
     return next((v for v in reversed(own) if v in shared), None)
@@ -64,7 +64,7 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
     loop. Said only where that makes the program faster, or takes the pressure off a memory that is half full or more."""
     if subject.report is None:
         return
-    full = {f.memory for f in find_overflows(subject)}  # what does not fit is said already
+    full = {f.memory for f in find_overflows(subject)}  # overflows are already reported
     whole = [p for p in subject.placements() if _is_whole(p) and p.slots == 1 and p.memory.scope not in full]
     for placement in sorted(whole, key=lambda p: -p.total_bytes)[:MOST_WHOLE]:
         name = placement.buffer.name
@@ -103,7 +103,7 @@ def remedies_whole(subject: Subject, finding: LintFinding) -> Iterator[Subject |
 
 
 def _held(subject: Subject) -> int:
-    """The most that lies in the memories, the largest apart, each at its own time."""
+    """The sum of the peaks of the memories, each at its own time, without the largest one."""
     if subject.report is None:
         return 0
     far = subject.machine.far
@@ -121,7 +121,7 @@ def _scoped(subject: Subject, buffer: str, scope: str) -> Chain:
 
 
 def _near_scope(subject: Subject, placement: Placement) -> str | None:
-    """A nearer memory for what lies in the largest: the largest of the others."""
+    """For a buffer in the largest memory, the scope of the largest of the others; else None."""
     far = subject.machine.far
     if placement.memory is not far:
         return None

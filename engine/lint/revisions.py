@@ -1,7 +1,7 @@
-"""Another call in place of one that was made: the schedule up to it, the new call, and the later ones again.
+"""Revisions of a schedule: an earlier call is replaced, and the later ones are made again.
 
-A block cannot be moved out of a loop that it stands under: it has to be put elsewhere in the first place. A split that does not divide has
-to be another one.
+A block cannot be moved out of an enclosing loop: the call that placed it there has to change. A split that does not divide its loop has to
+be replaced.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from ..schedule import Schedule, ScheduleError, Step, Target
 from ..schedule.trace import renamed
 
 Chain = Callable[[Schedule], object]
-"""Calls on a schedule that it may have for itself. One that is refused ends the chain."""
+"""Calls on a schedule that they may change. A refused call ends the chain."""
 
 MOVES = ("compute_at", "reverse_compute_at")
 
 MOST_TURNS = 1 << 16
-"""Loops with more turns are not looked at for what divides them."""
+"""Loops with more iterations are not searched for divisors."""
 
 
 class Revision(msgspec.Struct, frozen=True, eq=False):
-    """`step` in place of the step `number` of a trace, which was `before`; None: that step left out. Handles are those of the schedule as
-    it was then."""
+    """`step` replaces `before`, the step `number` of a trace; None leaves that step out. Handles are those of the schedule at that step."""
 
     number: int
     before: Step
@@ -34,7 +33,7 @@ class Revision(msgspec.Struct, frozen=True, eq=False):
 
 
 def last_move(schedule: Schedule, block: str) -> int | None:
-    """Which step of the trace put a block where it is; None where the program came like this."""
+    """The number of the step that placed a block; None if no step moved it."""
     steps = schedule.trace.steps
     return next((n for n in reversed(range(len(steps))) if _moves(steps[n], block)), None)
 
@@ -44,7 +43,7 @@ def _moves(step: Step, block: str) -> bool:
 
 
 def before_step(schedule: Schedule, number: int) -> Schedule:
-    """The schedule as it was before a step that changed the program."""
+    """The schedule before a step that changed the program."""
     moment = schedule.copy()
     while len(moment.trace.steps) > number and moment.undo():
         pass
@@ -52,7 +51,7 @@ def before_step(schedule: Schedule, number: int) -> Schedule:
 
 
 def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Revision]]:
-    """The schedule with a block put elsewhere by the step that put it where it is, as far as the later steps go with that."""
+    """Yields the schedule with other loops in the step that placed a block, if the later steps still apply."""
     number = last_move(schedule, block)
     if number is None:
         return
@@ -71,7 +70,7 @@ def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Rev
 
 
 def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revision] | None:
-    """The schedule without the step that put a block where it is, as far as the later steps go with that."""
+    """The schedule without the step that placed a block, if the later steps still apply."""
     number = last_move(schedule, block)
     if number is None:
         return None
@@ -79,7 +78,7 @@ def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revisio
 
 
 def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revision]]:
-    """The schedule with the loop that `loop` is a part of split in two by a number that divides it: the nearest above and below."""
+    """Yields the schedule in which the split that created `loop` uses another divisor: the nearest above and below."""
     steps = schedule.trace.steps
     number = next((n for n, s in enumerate(steps) if s.method == "split" and any(r is loop for r in s.results)), None)
     if number is None:
@@ -105,8 +104,8 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
 def other_call(
     schedule: Schedule, block: str, method: str, call: Callable[[Schedule, Step], object]
 ) -> tuple[Schedule, Revision] | None:
-    """The schedule with another call in place of the one of `method` that made a block, as far as the later steps go with that. `call` gets
-    the schedule as it was then, and the step."""
+    """The schedule with another call in place of the one of `method` that created a block, if the later steps still apply. `call` receives
+    the schedule before that step, and the step."""
     steps = schedule.trace.steps
     number = next((n for n, s in enumerate(steps) if s.method == method and block in s.results), None)
     if number is None:
@@ -117,7 +116,8 @@ def other_call(
 def _revised(
     schedule: Schedule, moment: Schedule, number: int, instead: Chain | None
 ) -> tuple[Schedule, Revision] | None:
-    """The moment before the step `number` after one call instead of it (none where None), and all later ones; None where one is refused."""
+    """The schedule `moment`, which precedes the step `number`, after `instead` (no call if None) and all later steps; None if one is
+    refused."""
     steps = schedule.trace.steps
     found = moment.copy()
     new: dict[Any, Any] = {}
@@ -133,6 +133,6 @@ def _revised(
 
 
 def _again(step: Step, other: dict[str, Any], new: dict[Any, Any] | None = None) -> Chain:
-    """A step's call once more, with other arguments; loops and buffers that are others by now are found in `new`."""
+    """The call of a step with other arguments; `new` maps its loops and buffers to those that replace them."""
     args, keywords = called_with(renamed(dict(step.arguments), new or {}) | other)
     return lambda sch: getattr(sch, step.method)(*args, **keywords)

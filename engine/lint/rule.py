@@ -1,4 +1,4 @@
-"""A lint: what it looks for, and which calls may end what it finds. How these are tried is the same for all."""
+"""A lint: its findings, and the calls that may fix them. All lints try these calls in the same way."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .finding import Fix, LintFinding, Peak, same
 from .subject import Subject
 
 MOST_FIXES = 3
-"""Of the fixes that hold, so many are offered."""
+"""Maximum number of fixes offered for a finding."""
 
 MOST_EACH, MOST_TRIALS = 40, 60
-"""So many are tried for a finding, and for all findings of one lint: those that come first are the worst."""
+"""Maximum trials for a finding, and for all findings of one lint; the worst findings come first."""
 
 FAR_BEHIND = 1.5
-"""What takes so many times the cycles of the best fix is not offered beside it."""
+"""A fix that costs more than this multiple of the best fix's cycles is not offered."""
 
 DEAREST = 4
-"""What makes a program fit may cost so many times the cycles that it would take if the memory were large enough."""
+"""A fix that makes a program fit may cost this multiple of its cycles with a memory that is large enough."""
 
 WORTH = 0.02
-"""What is a matter of taste unless it pays has to save this part of the cycles."""
+"""If a lint requires a speed-up (`pays`), a fix has to save this fraction of the cycles."""
 
 FULL, RELIEF = 0.5, 0.75
-"""Or to take a memory that is so full down to this part of what was in it, at no cost in cycles."""
+"""Alternatively, a fix may reduce a memory filled to at least FULL to at most RELIEF of its use, at no cost in cycles."""
 
 Find = Callable[[Subject], Iterable[LintFinding]]
 Remedies = Callable[[Subject, LintFinding], Iterable[Subject | None]]
-"""Subjects after calls that may end a finding, those thought of first first; None where calls are refused, or do not do alone."""
+"""Yields subjects after calls that may fix a finding, the most promising first; None if calls are refused, or do not suffice alone."""
 
 
 def no_remedies(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
@@ -41,11 +41,12 @@ def no_remedies(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
 
 
 class Lint(msgspec.Struct, frozen=True, eq=False):
-    """One row of the table. The docstrings of `find` and `remedies` say what it is about and what is tried: docs/lints.md is made of them.
+    """One row of the table. docs/lints.md is generated from the docstrings of `find` and `remedies`: the finding, and the calls that are
+    tried.
 
-    With `pays` a finding is one only where some fix makes the program faster, or takes the pressure off a memory: else the schedule is
-    as good as what would be proposed. One that is `mild` is a warning only where there is a fix, else no more than to know. What is
-    `told` is found in the simulator's report and needs nothing else.
+    With `pays`, a finding is reported only if a fix makes the program faster or relieves a memory: otherwise the schedule is as good as
+    the proposal. A `mild` finding is a warning only if it has a fix, else information. A `told` finding needs only the report of the
+    simulator.
     """
 
     code: str
@@ -59,16 +60,16 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def what(self) -> str:
-        """What it looks for and why, from the docstring."""
+        """What the lint finds and why, from the docstring of `find`."""
         return getdoc(self.find) or ""
 
     @property
     def fix(self) -> str:
-        """What is tried, from the docstring."""
+        """The calls that are tried, from the docstring of `remedies`."""
         return getdoc(self.remedies) or ""
 
     def linted(self, subject: Subject) -> Iterator[LintFinding | None]:
-        """The findings with their fixes; None after each trial, for whoever wants to stop."""
+        """Yields the findings with their fixes, and None after each trial, so that the caller can stop."""
         left = MOST_TRIALS
         for finding in self.find(subject):
             fixes: list[Fix] = []
@@ -86,7 +87,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
                 yield replace(finding, severity=severity, fixes=_best(fixes))
 
     def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | None:
-        """The calls between two subjects, where they end the finding and nothing gets worse."""
+        """The calls between two subjects, if they end the finding and nothing gets worse."""
         if after.report is None or any(same(finding, other) for other in self.find(after)):
             return None
         if not _no_worse(before.report, after.report, any_price=finding.severity == "error"):
@@ -100,7 +101,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
-    """The best of what was found, first; of those that come to the same the one with the fewest calls."""
+    """The best fixes, the best first; of fixes with equal results, the one with the fewest calls."""
     fitting = [f for f in fixes if f.fits] or fixes
     ranked = sorted(fitting, key=lambda f: (f.cycles, sum(p.after for p in f.peaks), len(f.calls)))
     kept: dict[object, Fix] = {}
@@ -111,8 +112,8 @@ def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
 
 
 def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
-    """Whether no error is new, and the program is not slower; nor a warning, unless it is faster. What a machine refused need only run:
-    there may be more to do then."""
+    """Whether there is no new error, no slowdown, and no new warning unless the program is faster. A program that the machine refused need
+    only run now: it may need further fixes."""
     if before is None:
         return True
     old = tuple((f.code, f.memory) for f in before.findings)
@@ -125,7 +126,7 @@ def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
 
 
 def too_much(report: Report, scope: str) -> int:
-    """Bytes that a memory would have to hold more than it has, in all its blocks."""
+    """Bytes above the capacity of a memory, in all its blocks."""
     rows = (m for m in report.memory.values() if m.scope == scope)
     return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
 
@@ -138,7 +139,7 @@ def _pays(before: Subject, after: Subject) -> bool:
 
 
 def _peaks(before: Report | None, after: Report) -> tuple[Peak, ...]:
-    """The memories of which another part is taken now; the largest one, where everything begins and ends, apart."""
+    """The memories whose peaks change, without the largest one, where all data begins and ends."""
     far = max(m.capacity_bytes for m in after.memory.values())
     was = {} if before is None else before.memory
     return tuple(

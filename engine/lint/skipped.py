@@ -1,4 +1,4 @@
-"""Elements that are copied and never read: a box is copied, and every second element of it is used."""
+"""Lint: elements that are copied and never read, such as a copied box of which every second element is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .finding import LintFinding
 from .subject import Subject
 
 MOST_READ = 0.7
-"""A copy of which a larger part is read is said to be read."""
+"""Copies of which a larger part is read are not reported."""
 
 ORDINALS = {2: "2nd", 3: "3rd"}
 
@@ -56,8 +56,8 @@ def remedies_skipped(subject: Subject, finding: LintFinding) -> Iterator[Subject
 
 
 def _loads(name: str, block: Block) -> list[tuple[Expr, ...]]:
-    """The elements of a buffer that a block loads, an iterator of one value as that value; none where it may read others, by a view or an
-    address."""
+    """The elements of a buffer that a block loads, with the values of single-valued iterators; empty if it may read others, through a view
+    or an address."""
     nodes = list(walk(block))
     views = {m.source.buffer.name for b in nodes if isinstance(b, Block) for m in b.match_buffers}
     if name in views | {b.name for b in addressed_buffers(block)}:
@@ -72,12 +72,12 @@ def _stored(block: Block) -> list[tuple[Expr, ...]]:
 
 
 def _single(block: Block) -> dict[Var, Expr]:
-    """Iterators of one value, and the value."""
+    """The iterators with a single value, and that value."""
     return {iv.var: iv.dom.min for iv in block.iter_vars if build.is_const(iv.dom.extent, 1)}
 
 
 def _steps(elements: Sequence[tuple[Expr, ...]]) -> list[int]:
-    """Of each axis a number that divides the distance of any two of the elements; 1 where none is known, or all are one."""
+    """For each axis, a number that divides the distance of any two of the elements; 1 if none is known, or all are equal."""
     return [_step(list(axis)) for axis in zip(*elements, strict=True)]
 
 
@@ -90,14 +90,15 @@ def _step(indices: list[Expr]) -> int:
 
 
 def _places(block: Block, buffer: str) -> IndexMap:
-    """The elements of a buffer that a block loads, numbered without those between them. Raises ValueError where they are no sums of the
-    block's iterators."""
+    """The elements of a buffer that a block loads, numbered without gaps. Raises ValueError if they are not sums of the block's
+    iterators."""
     (load,) = (node for node in walk(block) if isinstance(node, BufferLoad) and node.buffer.name == buffer)
     return IndexMap(tuple(iv.var for iv in block.iter_vars), tuple(_place(block, index) for index in load.indices))
 
 
 def _place(block: Block, index: Expr) -> Expr:
-    """An iterator of one value tells no place, but `reindex_cache_read` asks that the map uses what the element is told from."""
+    """One index of the map. A single-valued iterator does not change the place, but `reindex_cache_read` requires that the map uses every
+    iterator of the element."""
     found, single = linear(index), _single(block)
     if found is None or not all(isinstance(atom, Var) for atom, _ in found.terms):
         raise ValueError("no sum of iterators")

@@ -1,4 +1,4 @@
-"""Two slots where one would do."""
+"""Lint: two slots where one suffices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_doubled(annotations: Annotations) -> bool:
 
 
 def one_slot(sch: Schedule, block: str) -> None:
-    """What `double_buffer` says of a block taken off."""
+    """Removes the annotations of `double_buffer` from a block."""
     for key, _ in sch.index.block(block).annotations:
         if key in (DOUBLE_BUFFER_KEY, BANKS_KEY):
             sch.unannotate(block, key)

@@ -1,4 +1,4 @@
-"""What is linted: a schedule on a machine, with what follows from it worked out once; and the same after a few more calls."""
+"""The subject of lints: a schedule on a machine with cached derived facts, and variants of it after further calls."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .revisions import Chain, Revision, left_where_it_was, other_call, other_pla
 
 
 class Simulate(Protocol):
-    """`hwsim.simulate`, within somebody's limits."""
+    """`hwsim.simulate`, possibly with limits."""
 
     def __call__(self, func: PrimFunc, machine: Machine) -> Report: ...
 
 
 class Subject:
-    """A schedule on a machine. Nothing here changes the schedule."""
+    """A schedule on a machine. No method changes the schedule."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class Subject:
         report: Report | None = None,
         revision: Revision | None = None,
     ) -> None:
-        """`report` is what `simulate` says of the schedule, where that is known; `revision` how it was made of another one, if not by calls
-        at its end."""
+        """`report` is the simulator's report of the schedule, if known; `revision` is how it differs from another schedule, if not by
+        calls at its end."""
         self.schedule = schedule
         self.machine = machine
         self.sizes = sizes
@@ -44,12 +44,12 @@ class Subject:
 
     @cached_property
     def func(self) -> PrimFunc:
-        """The program with numbers for its sizes; loops and blocks are those of the schedule."""
+        """The program with numeric sizes; loops and blocks are those of the schedule."""
         return with_sizes(self.schedule.described, self.sizes).func
 
     @cached_property
     def outcome(self) -> Report | MachineError:
-        """The report, or why the machine does not run it."""
+        """The report, or the reason why the machine does not run the program."""
         if self._known is not None:
             return self._known
         try:
@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def program(self) -> TaskProgram | None:
-        """The tasks that were played."""
+        """The simulated tasks."""
         return None if self.report is None else self.report.program
 
     @cached_property
@@ -72,7 +72,7 @@ class Subject:
         return ProgramIndex(self.func)
 
     def then(self, chain: Chain) -> Subject | None:
-        """The subject after a few calls; None where one of them is refused, or nothing comes of them."""
+        """The subject after the calls of `chain`; None if one of them is refused, or the program does not change."""
         trial = self.schedule.copy()
         try:
             chain(trial)
@@ -83,15 +83,15 @@ class Subject:
         return Subject(trial, self.machine, self.sizes, self._simulate)
 
     def elsewhere(self, block: str) -> Iterator[Subject]:
-        """The subject with a block put under another loop by the call that put it where it is, and without that call."""
+        """Yields variants: the call that placed a block with other loops, and the schedule without that call."""
         return self._revised((*other_places(self.schedule, block), left_where_it_was(self.schedule, block)))
 
     def split_otherwise(self, loop: Var) -> Iterator[Subject]:
-        """The subject with the loop that `loop` is a part of split by a number that divides it."""
+        """Yields variants in which the split that created `loop` uses another divisor."""
         return self._revised(other_splits(self.schedule, loop))
 
     def made_otherwise(self, block: str, method: str, call: Callable[[Schedule, Step], object]) -> Iterator[Subject]:
-        """The subject with a block made by another call than that of `method` which made it (`revisions.other_call`)."""
+        """Yields variants in which another call replaces the one of `method` that created a block (`revisions.other_call`)."""
         return self._revised([other_call(self.schedule, block, method, call)])
 
     def _revised(self, found: Iterable[tuple[Schedule, Revision] | None]) -> Iterator[Subject]:
@@ -103,25 +103,25 @@ class Subject:
     # Facts.
 
     def findings(self, code: str) -> tuple[Finding, ...]:
-        """What the simulator says of one kind."""
+        """The findings of the simulator with this code."""
         return () if self.report is None else tuple(f for f in self.report.findings if f.code == code)
 
     def placements(self) -> tuple[Placement, ...]:
-        """Where the buffers lie that the function itself allocates."""
+        """The placements of the buffers that the function itself allocates."""
         return () if self.program is None else tuple(p for p in self.program.places.placements if not p.is_param)
 
     def placement(self, buffer: str) -> Placement | None:
         return next((p for p in self.placements() if p.buffer.name == buffer), None)
 
     def tasks(self) -> Iterator[tuple[Template, int, int]]:
-        """Each kind of task with the number of a variant of it and how often that is run."""
+        """Yields each task template with the number of each of its variants and the run count of that variant."""
         if self.report is None:
             return
         for number, count in self.report.timeline.counts.items():
             yield self.report.program.templates[self.report.program.variants[number].template], number, count
 
     def is_copier(self, template: Template) -> bool:
-        """Whether it is a DMA that does a task."""
+        """Whether a DMA engine performs the task."""
         return isinstance(self.machine.engines[template.engine], DmaEngine)
 
     def writers(self, buffer: str) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Subject:
         )  # fmt: skip
 
     def _named(self) -> tuple[str, ...]:
-        """Blocks that do something themselves."""
+        """The names of the leaf blocks."""
         return tuple(n for n in self.index.block_names[1:] if n and not self.index.child_blocks(self.index.realize(n)))
 
     def leaf_blocks(self) -> tuple[BlockRealize, ...]:
@@ -149,32 +149,32 @@ class Subject:
         return isinstance(body, BufferStore) and isinstance(body.value, BufferLoad)
 
     def write_position(self, block: str, buffer: str) -> int:
-        """Which of the buffers that a block writes it is."""
+        """The index of the buffer among those that the block writes."""
         return next(n for n, w in enumerate(self.index.block(block).writes) if w.buffer.name == buffer)
 
     def iterations(self, block: str) -> int | None:
-        """How often the body of a block is reached, by the loops around it; None where one has no number."""
+        """How often the loops around a block run its body; None if an extent is symbolic."""
         extents = [build.int_value(loop.extent) for loop in self.loops_above(block)]
         return None if None in extents else prod(e for e in extents if e is not None)
 
     def domain(self, block: str) -> int | None:
-        """How many points the iterators of a block have."""
+        """The number of points of a block's iterators; None if an extent is symbolic."""
         extents = [build.int_value(iv.dom.extent) for iv in self.index.block(block).iter_vars]
         return None if None in extents else prod(e for e in extents if e is not None)
 
     def loops_above(self, block: str) -> tuple[For, ...]:
-        """All loops around a block, those outside of blocks that it stands in too."""
+        """All loops around a block, including those outside of its enclosing blocks."""
         return tuple(s for s in reversed(list(self.index.path(self.index.realize(block)))) if isinstance(s, For))
 
     def targets(self, block: str) -> tuple[Target, ...]:
-        """The loops that a block may be moved to; none where that cannot be told."""
+        """The loops that a block may be moved to; empty if they cannot be determined."""
         try:
             return tuple(t for t in self.schedule.legal_targets(block) if t.legal)
         except ScheduleError:
             return ()
 
     def fullness(self) -> float:
-        """The largest part of a memory that is taken at a time, the largest memory apart."""
+        """The largest fraction of a memory in use at a time, the largest memory excluded."""
         if self.report is None:
             return 0.0
         far = self.machine.far.capacity_bytes
@@ -183,5 +183,5 @@ class Subject:
 
 
 def move(block: str, target: Target) -> Chain:
-    """The call that a legal target stands for."""
+    """The call of a legal target."""
     return lambda sch: getattr(sch, target.primitive)(block, target.loop)

@@ -1,4 +1,4 @@
-"""All lints, and the door: `lint`."""
+"""The table of all lints, and the entry point `lint`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LINTS: tuple[Lint, ...] = (
     Lint("more-parts-than-blocks", "info", "More parts than blocks", find_wrapped_parts, told=True),
     Lint("caches-left-out", "warning", "Cycles without the caches", find_caches_left_out, told=True),
 )
-"""In the order in which findings of one severity are told."""
+"""In the order in which findings of one severity are reported."""
 
 
 def lint(
@@ -67,11 +67,10 @@ def lint(
     simulate: Simulate = simulate,
     report: Report | None = None,
 ) -> tuple[LintFinding, ...]:
-    """What is to be said of a schedule on a machine, the worst first, each with the fixes that were tried and hold.
+    """The findings about a schedule on a machine, the worst first, each with the fixes that were tried and hold.
 
-    `sizes` are numbers for symbolic sizes, by name; `simulate` is the simulator within limits of one's own; `report` what it says of the
-    schedule, where that is known. A program that is not ready to be simulated (a size without a number) has only the findings that need
-    no report.
+    `sizes` are values of symbolic sizes, by name; `simulate` is the simulator, possibly with limits; `report` its report of the schedule,
+    if known. A program that cannot be simulated yet (a size without a value) has only the findings that need no report.
     """
     found: tuple[LintFinding, ...] = ()
     for now in linting(schedule, machine, sizes, simulate=simulate, report=report):
@@ -82,7 +81,7 @@ def lint(
 def told_of(
     schedule: Schedule, machine: Machine, report: Report, sizes: Mapping[str, int] | None = None
 ) -> tuple[LintFinding, ...]:
-    """What the simulator's report of a schedule has to say, at once and without fixes: a part of what `lint` finds."""
+    """The findings in the simulator's report of a schedule, at once and without fixes: a part of those of `lint`."""
     subject = Subject(schedule, machine, sizes or {}, simulate, report)
     found = [(rule, finding) for rule in LINTS if rule.told for finding in rule.find(subject)]
     return _sorted([replace(f, severity="info" if rule.mild else f.severity, hints=()) for rule, f in found])
@@ -96,8 +95,8 @@ def linting(
     simulate: Simulate = simulate,
     report: Report | None = None,
 ) -> Iterator[tuple[LintFinding, ...] | None]:
-    """`lint` piece by piece: what was found so far, each time there is more, and all of it at the end; None between, after each trial, so
-    that nobody has to wait for the end who does not want it any more."""
+    """Runs `lint` step by step: yields the findings so far whenever there are more, and all at the end; None after each trial, so that the
+    caller can stop."""
     subject = Subject(schedule, machine, sizes or {}, simulate, report)
     found: list[LintFinding] = []
     for rule in LINTS:

@@ -1,4 +1,4 @@
-"""Smaller tiles: a loop of a consumer in parts, and its copies made for each part."""
+"""Smaller tiles: splits a loop of a consumer, and moves its copies to each part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..schedule import Schedule
 
 
 def in_parts(sch: Schedule, copies: Sequence[str], loop: Var, top: Var, parts: int) -> Var:
-    """`loop` split into `parts` parts, the outer loop of the two put outside of `top`, and the copies made there. Returns that loop: `loop`
-    itself where it has no more steps than parts."""
+    """Splits `loop` into `parts` parts, moves the outer loop outside of `top`, and moves the copies there. Returns the outer loop: `loop`
+    itself if its extent is `parts`."""
     outer = loop if build.is_const(sch.index.loop(loop).extent, parts) else sch.split(loop, factors=[parts, None])[0]
     if loop is not top:
         sch.reorder(outer, top)

@@ -1,4 +1,4 @@
-"""What the simulator has to say that no call of a schedule was found for."""
+"""Lints: simulator findings for which no fixing schedule call is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody needs."""
+"""Lints: unused blocks and buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scheduled program to flat loops, in TVM's passes: where buffers live and how large they are, then loops without blocks."""
+"""Lowering of a scheduled program to flat loops, in TVM's passes: buffer placement and sizes first, then loops without blocks."""
 
 from .errors import LowerError
 from .init_block import lower_init_block

@@ -1,4 +1,4 @@
-"""Buffers replaced by others of another shape: every access, region and allocation changed along."""
+"""Replacement of buffers by buffers of another shape, with all accesses, regions and allocations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WITH_BUFFERS = frozenset((BufferLoad, BufferStore, BufferData, BufferRegion, Bl
 
 
 class Change(msgspec.Struct, frozen=True, eq=False):
-    """`buffer` in place of another, with how its indices and the boxes of its regions are made from the other's."""
+    """A replacement `buffer` with functions that map the old buffer's indices and region boxes to its own."""
 
     buffer: Buffer
     indices: Callable[[Indices], Indices]
@@ -39,7 +39,7 @@ class Change(msgspec.Struct, frozen=True, eq=False):
 
 
 def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
-    """`root` with each buffer that is a key replaced, where it is accessed, named in a region, or allocated."""
+    """`root` with each key of `changes` replaced in accesses, regions and allocations."""
 
     def leave(node: Node) -> Node:
         if node.__class__ not in _WITH_BUFFERS:

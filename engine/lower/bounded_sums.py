@@ -1,6 +1,6 @@
-"""Sums of loops that a condition bounds, as one variable: `(tx * 3 + vec) // 4` where `tx * 3 + vec < 512` is at most 127.
+"""Sums of loops bounded by a condition, as one variable: `(tx * 3 + vec) // 4` where `tx * 3 + vec < 512` is at most 127.
 
-The hull of a region lets every loop run on its own, and would take the sum to go as far as its loops do.
+The hull of a region treats loops as independent and would bound the sum only by the ranges of its loops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Ranges = Mapping[Var, Range]
 def bounded_sums(
     region: BufferRegion, relaxed: Ranges, conditions: Sequence[Expr]
 ) -> tuple[BufferRegion, dict[Var, Range]]:
-    """`region` with new variables for sums of `relaxed` loops that a condition bounds, and the ranges of these."""
+    """`region` with new variables for sums of `relaxed` loops that a condition bounds, and the ranges of these variables."""
     sums: dict[Var, Range] = {}
     for condition in conditions:
         found = _bounded(condition, relaxed)
@@ -27,7 +27,7 @@ def bounded_sums(
         axes: list[Range] = []
         for axis in region.region:
             start = simplify(substitute(axis.min, {pivot: build.sub(whole, rest)}), {**relaxed, whole: span})
-            # The other loops of the sum must be gone with it, or it is no sum there.
+            # The substitution must remove the sum's other loops too; otherwise the axis does not use the sum.
             fits = uses_var(axis.min, pivot) and not free_vars(start) & free_vars(rest)
             axes.append(Range(start, axis.extent) if fits else axis)
             if fits:
@@ -37,7 +37,7 @@ def bounded_sums(
 
 
 def _bounded(condition: Expr, relaxed: Ranges) -> tuple[Var, Expr, Range] | None:
-    """(a loop that the sum has once, the rest of the sum, the values it takes) where the condition says `sum < number`."""
+    """(a loop with factor 1 in the sum, the rest of the sum, the sum's range) if the condition is `sum < number` or `sum <= number`."""
     if not isinstance(condition, LT | LE):
         return None
     form, limit = linear(condition.a), build.int_value(condition.b)
@@ -45,7 +45,7 @@ def _bounded(condition: Expr, relaxed: Ranges) -> tuple[Var, Expr, Range] | None
         return None
     loops = [(v, f) for v, f in form.terms if isinstance(v, Var) and v in relaxed]
     pivot = next((v for v, f in loops if f == 1), None)
-    # A loop alone is cut by the condition itself.
+    # For a single loop, the condition itself is the bound.
     if len(loops) < max(2, len(form.terms)) or pivot is None:
         return None
     total = simplify(condition.a, relaxed)

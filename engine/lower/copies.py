@@ -1,4 +1,4 @@
-"""Copies of statements that can stand beside their originals."""
+"""Copies of statements that can be used beside their originals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ S = TypeVar("S", bound=Stmt)
 
 
 def fresh_copy(stmt: S) -> S:
-    """`stmt` again, with variables, buffers and statements of its own: a statement stands once in a program."""
+    """A copy of `stmt` with fresh variables, buffers and statements: each statement object occurs once in a program."""
     copied, _ = fresh_vars(stmt)
     copied = replace_buffers(copied, {b: replace_fields(b) for b in allocated_buffers(copied)})
     return rewrite(copied, _again)

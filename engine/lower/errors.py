@@ -1,4 +1,4 @@
-"""Programs that cannot be lowered, as refusals."""
+"""Refusals for programs that cannot be lowered."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ..ir import Node, Refusal, TilewrightError
 class LowerError(TilewrightError):
     """A program that cannot be lowered.
 
-    Codes: "unknown-pass", "not-opaque", "bad-match-buffer"; of software pipelines "half-a-pipeline", "pipeline-body", "pipeline-loop",
-    "pipeline-size", "pipeline-order", "pipeline-stage", "broken-dependence", "opaque-access"; of sizes "unknown-size", "bad-size";
-    of deep nests "too-deep".
+    Codes: "unknown-pass", "not-opaque", "bad-match-buffer"; for software pipelines "half-a-pipeline", "pipeline-body", "pipeline-loop",
+    "pipeline-size", "pipeline-order", "pipeline-stage", "broken-dependence", "opaque-access"; for sizes "unknown-size", "bad-size";
+    for deep nests "too-deep".
     """
 
 

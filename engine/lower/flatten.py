@@ -1,4 +1,4 @@
-"""FlattenBuffer: each allocation as flat as its axis separators allow.
+"""FlattenBuffer: allocations become as flat as their axis separators allow.
 
 Source: TVM src/tirx/transform/flatten_buffer.cc; the separators of TVM up to 0.25 (Buffer::GetFlattenedBuffer).
 """
@@ -17,7 +17,7 @@ from .rewrite_result import RewriteResult
 
 
 def flatten_buffer(func: PrimFunc) -> PrimFunc:
-    """One axis a group: `(2, 64, 64)` becomes `(8192,)`, and with a separator before axis 1 `(2, 4096)`.
+    """Merge each axis group into one axis: `(2, 64, 64)` becomes `(8192,)`, and with a separator before axis 1 `(2, 4096)`.
 
     Parameters keep the shape of the function's signature.
     """
@@ -25,7 +25,7 @@ def flatten_buffer(func: PrimFunc) -> PrimFunc:
 
 
 def flattened(func: PrimFunc) -> RewriteResult:
-    """`flatten_buffer`, with the flat buffer for each allocated one (itself when it is flat already)."""
+    """`flatten_buffer`, with a map from each allocated buffer to its flat buffer, for those that are not flat already."""
     buffers = {b: flat_buffer(b) for b in allocated_buffers(func.body)}
     changes = {old: _change(old, new) for old, new in buffers.items() if new is not old}
     return RewriteResult(change_buffers(func, changes), {old: new for old, new in buffers.items() if new is not old})
@@ -41,7 +41,7 @@ def flat_buffer(buffer: Buffer) -> Buffer:
 
 
 def _groups(buffer: Buffer) -> list[range]:
-    """The axes between separators; a buffer without axes is one group of no axes, which has one element."""
+    """The axes between separators; a buffer without axes is one group of no axes, with one element."""
     cuts = [0, *buffer.axis_separators, len(buffer.shape)]
     return [range(a, b) for a, b in pairwise(cuts)]
 
@@ -70,7 +70,7 @@ def _change(old: Buffer, new: Buffer) -> Change:
 
 
 def _place(buffer: Buffer, group: range, index: Sequence[Expr]) -> Expr:
-    """Where the element lies in its group: by the strides, or row-major."""
+    """The element's offset in its group: by the strides, or row-major."""
     place: Expr = build.const(0, index[group[0]].dtype if group else "int32")
     for axis in group:
         if buffer.strides:

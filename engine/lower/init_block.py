@@ -1,4 +1,4 @@
-"""LowerInitBlock: what a reduction starts from becomes a branch in the block's body.
+"""LowerInitBlock: the init of a reduction becomes a branch in the block's body.
 
 Source: TVM src/s_tir/transform/lower_init_block.cc.
 """
@@ -30,7 +30,7 @@ def without_init(block: Block) -> Block:
         return block
     starts = [build.eq(iv.var, iv.dom.min) for iv in block.iter_vars if iv.iter_type == "reduce"]
     first: Stmt = IfThenElse(build.logical_and(*starts), block.init) if starts else block.init
-    # What the block starts itself it does not take from elsewhere.
+    # Buffers that the init sets are no inputs of the block.
     started = {n.buffer for n in walk_stmts(block.init) if isinstance(n, BufferStore)}
     reads = tuple(r for r in block.reads if r.buffer not in started)
     return replace_fields(block, init=None, reads=reads, body=build.seq([first, block.body]))

@@ -1,4 +1,4 @@
-"""LowerMatchBuffer: other names for regions go, accesses through them become accesses of what they stand for.
+"""LowerMatchBuffer: matched buffers are removed, and their accesses become accesses of the source buffers.
 
 Source: TVM src/s_tir/transform/lower_match_buffer.cc.
 """
@@ -30,9 +30,10 @@ from .errors import refuse
 
 
 def lower_match_buffer(func: PrimFunc) -> PrimFunc:
-    """`T.match_buffer(A[i:i + 4, 0:8], (4, 8))` and `sub[x, y]` become `A[i + x, y]`; its size, stride and offset variables their values.
+    """Resolve views: `T.match_buffer(A[i:i + 4, 0:8], (4, 8))` and `sub[x, y]` become `A[i + x, y]`; size, stride and offset variables
+    become their values.
 
-    Refuses "bad-match-buffer" when shape, dtype or scope do not fit.
+    Refuses "bad-match-buffer" if shape, dtype or scope do not match.
     """
 
     def visit(node: Node) -> Node:
@@ -47,7 +48,7 @@ def lower_match_buffer(func: PrimFunc) -> PrimFunc:
 
 
 def without_matches(block: Block) -> Block:
-    """The block with its views written out: accesses of the buffers that they are parts of."""
+    """The block with accesses of its views replaced by accesses of the source buffers."""
     if not block.match_buffers:
         return block
     for match in block.match_buffers:
@@ -55,7 +56,7 @@ def without_matches(block: Block) -> Block:
     values: dict[Var, Expr] = {}
     for match in block.match_buffers:
         values.update(_symbols(match))
-    # Later matches may be made from earlier ones.
+    # The source of a later match may be an earlier match.
     rest = list(block.match_buffers)
     bare = replace_fields(block, match_buffers=())
     while rest:
@@ -107,7 +108,7 @@ def _offset(region: BufferRegion, strides: Sequence[Expr]) -> Expr:
 
 
 def _strides(buffer: Buffer) -> Sequence[Expr]:
-    """In elements; row-major where the buffer does not say."""
+    """Strides in elements; row-major if the buffer has none."""
     if buffer.strides:
         return buffer.strides
     strides: list[Expr] = []
@@ -118,7 +119,7 @@ def _strides(buffer: Buffer) -> Sequence[Expr]:
     return tuple(reversed(strides))
 
 
-# A match is another view of the same elements: same type and scope, and the region's shape without leading axes of one.
+# A match is a view of the same elements: same type and scope, and the region's shape without leading axes of one.
 def require_fit(match: MatchBufferRegion) -> None:
     buffer, source = match.buffer, match.source
     for what in ("dtype", "scope"):

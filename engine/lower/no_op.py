@@ -1,4 +1,4 @@
-"""RemoveNoOp: statements that do nothing go, and allocations that nobody touches.
+"""RemoveNoOp: removes statements without effect and unused allocations.
 
 Source: TVM src/tirx/transform/remove_no_op.cc.
 """
@@ -27,7 +27,7 @@ from ..ir import (
 
 
 def remove_no_op(func: PrimFunc) -> PrimFunc:
-    """Loops of no trips or with nothing in them, branches to nothing, values that nobody uses, buffers that nobody accesses."""
+    """Remove loops without trips or body, empty branches, unused values and unused buffers."""
     return rewrite(func, _left, enter=lambda node: node if isinstance(node, Expr) else None)
 
 
@@ -59,7 +59,7 @@ def _branch(stmt: IfThenElse) -> Node:
 
 
 def _is_pure(expr: Expr) -> bool:
-    """Whether evaluating has no effect, for all that is known: an intrinsic other than if_then_else may have one."""
+    """Whether evaluation provably has no effect: an intrinsic other than if_then_else may have one."""
     return not any(isinstance(n, Call) and n.op != "if_then_else" for n in walk(expr))
 
 

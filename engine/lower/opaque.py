@@ -1,4 +1,4 @@
-"""ConvertBlocksToOpaque: iterators replaced by what they are bound to, so that blocks depend on the loops themselves.
+"""ConvertBlocksToOpaque: iterators are replaced by their bindings, so that blocks depend on the loops directly.
 
 Source: TVM src/s_tir/transform/convert_blocks_to_opaque.cc.
 """
@@ -11,7 +11,7 @@ from ..ir import BlockRealize, Node, PrimFunc, rewrite, substitute
 
 
 def convert_blocks_to_opaque(func: PrimFunc) -> PrimFunc:
-    """Blocks without iterators: `A[vi]` under `vi = i * 4 + j` becomes `A[i * 4 + j]`. Predicates stay at the realize."""
+    """Remove the blocks' iterators: `A[vi]` under `vi = i * 4 + j` becomes `A[i * 4 + j]`. Predicates stay at the realize."""
 
     def leave(node: Node) -> Node:
         if not isinstance(node, BlockRealize) or not node.iter_values:

@@ -1,4 +1,4 @@
-"""LowerOpaqueBlock: blocks become branches and allocations, and loops of one trip go.
+"""LowerOpaqueBlock: blocks become branches and allocations, and loops of one trip are removed.
 
 Source: TVM src/s_tir/transform/lower_opaque_block.cc.
 """
@@ -25,11 +25,11 @@ from .pipelining.slots import bank_notes, banks_noted
 
 
 def lower_opaque_block(func: PrimFunc) -> PrimFunc:
-    """A realize becomes `if predicate:`, `alloc_buffers` become Allocate, with the banks of their slots; other annotations
-    of blocks are dropped.
+    """Lower blocks: a realize becomes `if predicate:`, `alloc_buffers` become Allocate with the banks of their slots. Other annotations of
+    blocks are dropped.
 
     A loop of one trip is replaced by its body, unless it is bound to a thread or annotated. Needs opaque blocks without match_buffer
-    and init (refused as "not-opaque").
+    and init (otherwise refuses "not-opaque").
     """
     units: dict[Var, Expr] = {}
 
@@ -61,7 +61,7 @@ def _lowered(realize: BlockRealize) -> Stmt:
 
 
 def _allocating(stmts: tuple[Stmt, ...]) -> Stmt:
-    """The statements, what one of them allocates lasting to the end of them all: that is what TVM's allocations do, which have no body."""
+    """The statements in sequence; an allocation lasts to the end of the sequence, like TVM's allocations, which have no body."""
     found: list[Stmt] = []
     for stmt in reversed(stmts):
         found = [_followed(stmt, found)] if isinstance(stmt, Allocate) else [stmt, *found]
@@ -79,9 +79,9 @@ def _is_unit(loop: For) -> bool:
 
 
 def _substituted(body: Stmt, units: dict[Var, Expr]) -> Stmt:
-    """The variables of unit loops by where they start; one start may name another unit loop's variable."""
+    """`body` with variables of unit loops replaced by their starts, which may use variables of other unit loops."""
     known: dict[Var, Expr] = {}
-    for var, start in reversed(units.items()):  # `leave` saw inner loops first
+    for var, start in reversed(units.items()):  # `leave` visits inner loops first
         known[var] = substitute(start, known)
     return substitute(body, known)
 

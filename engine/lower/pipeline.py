@@ -1,4 +1,4 @@
-"""The passes in order, and what comes of them: the plan, the flat program, the allocations."""
+"""The lowering passes in order, and their results: the plan, the flat program, the allocations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .storage.compact import compact_buffer_allocation, compacted
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):
-    """A step of lowering, by TVM's name."""
+    """A lowering step with TVM's name."""
 
     name: str
     apply: Callable[[PrimFunc], PrimFunc]
@@ -43,16 +43,17 @@ PASSES: tuple[Pass, ...] = (
     Pass("StmtSimplify", simplify_stmts),
     Pass("RemoveNoOp", remove_no_op),
 )
-"""In TVM's order (tvm s_tir/pipeline.py); only double buffering comes earlier, while blocks still say who fills which buffer."""
+"""The order is TVM's (tvm s_tir/pipeline.py), except that double buffering runs earlier, while blocks still declare which buffers they
+write."""
 
 
 class Allocation(msgspec.Struct, frozen=True, eq=False):
-    """An intermediate buffer of a program and the memory that lowering gives it.
+    """An intermediate buffer of a program and the memory that lowering assigns to it.
 
-    `buffer` stands in the program, `lowered` in its lowered form (flat within axis separators, slots included). `tile` is the shape of
-    what is live at a time, axis by axis of `buffer`, in elements; ints where it is static. `loop` is the innermost loop around the
-    allocation: each of its iterations has a tile of its own; None when there is one tile for the whole run. With several `slots`,
-    iterations use the slots in turns, and both live outside of the loop that takes turns.
+    `buffer` is the buffer in the program, `lowered` its lowered form (flat within axis separators, slots included). `tile` is the shape of
+    the live part, axis by axis of `buffer`, in elements; ints if static. `loop` is the innermost loop around the allocation: each of its
+    iterations has a separate tile; None if one tile serves the whole run. With several `slots`, iterations use the slots in turn, and all
+    slots live outside of that loop.
     """
 
     buffer: Buffer
@@ -63,26 +64,26 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
 
 
 class Plan(RewriteResult, frozen=True, eq=False, dict=True):
-    """A program with each buffer where it is needed and as large as what is live there, and the smaller buffer for each that was cut."""
+    """A program with each buffer placed and cut to its live part, and the map from original to cut buffers."""
 
     @cached_property
     def piped(self) -> RewriteResult:
-        """The plan without views of buffers, its software pipelines injected. Refuses what they refuse."""
+        """The plan without views and with its software pipelines injected. Raises the refusals of both passes."""
         return pipelined(lower_match_buffer(self.func))
 
 
 @refusing_depth(LowerError)
 def plan(func: PrimFunc) -> PrimFunc:
-    """`func` with each buffer allocated where it is needed and as large as what is live there; blocks and iterators are kept.
+    """`func` with each buffer allocated at its innermost possible place and cut to its live part; blocks and iterators are kept.
 
-    A buffer that belongs under a loop is owned by an opaque block around the loop's body.
+    An opaque block around a loop's body owns the buffers allocated under that loop.
     """
     return planned(func).func
 
 
 @refusing_depth(LowerError)
 def planned(func: PrimFunc) -> Plan:
-    """`plan` with all that is made of it: what a schedule's calls, `allocations` and hwsim's `simulate` can share."""
+    """`plan` with its derived results, for sharing between a schedule's calls, `allocations` and hwsim's `simulate`."""
     found = compacted(plan_buffer_allocation(func))
     return Plan(found.func, found.buffers)
 
@@ -91,7 +92,7 @@ def planned(func: PrimFunc) -> Plan:
 def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
     """`func` as loops, branches, stores and Allocate, without blocks; parameters keep their shapes.
 
-    `until` names the last pass to run. Refuses "unknown-pass", and what single passes refuse.
+    `until` names the last pass to run. Refuses "unknown-pass", and raises the refusals of each pass.
     """
     for step in _passes(until):
         func = step.apply(func)
@@ -100,9 +101,9 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
 
 @refusing_depth(LowerError)
 def allocations(func: PrimFunc, known_plan: RewriteResult | None = None) -> tuple[Allocation, ...]:
-    """The intermediate buffers of a block program and the memory that `lower` gives them, in the order of the program's allocations.
+    """The intermediate buffers of a block program and the memory that `lower` assigns to them, in the order of the program's allocations.
 
-    `known_plan` is `planned(func)` where somebody made it already. Code that lowering finds dead counts here too.
+    `known_plan`: `planned(func)`, if it exists already. Code that lowering removes as dead counts here too.
     """
     placed = known_plan or planned(func)
     around, slotted = loops_around_allocations(placed.func.body), slotted_buffers(placed.func)
@@ -123,7 +124,7 @@ def _innermost(loops: tuple[For, ...]) -> Var | None:
 
 
 def slotted_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
-    """For each buffer of a planned program that gets slots, by a pipeline or by double buffering, the one that has them."""
+    """The slotted buffer for each buffer of a planned program that gets slots, by a pipeline or by double buffering."""
     piped = pipelined(func)
     return {**doubled_buffers(piped.func), **piped.buffers}
 

@@ -1,7 +1,7 @@
-"""Annotations that name a buffer by its position among a block's writes, kept true when writes go.
+"""Updates of annotations that name a buffer by its position among a block's writes, for blocks that lose writes.
 
-`buffer_dim_align = [[position, axis, factor, offset], …]`, `double_buffer_scope = position`. What a block asks for a buffer that comes to
-live inside of it is asked by a block inside that writes the buffer.
+`buffer_dim_align = [[position, axis, factor, offset], …]`, `double_buffer_scope = position`. If a buffer moves inside of the annotated
+block, the request moves to the inner block that writes the buffer.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY
 ALIGN_KEY = "buffer_dim_align"
 
 Alignment = dict[int, tuple[int, int]]
-"""Of an axis: factor and offset."""
+"""For each axis: factor and offset."""
 
 
 def alignments_of(block: Block) -> dict[Buffer, Alignment]:
-    """What the block asks for its buffers; a later request counts. What names no buffer of the block, or no axis of it (calls may
-    give the block another one to write), asks for nothing."""
+    """The alignments that the block requests for its buffers; later requests override earlier ones. Requests for a position or an axis that
+    does not exist are ignored (calls may change the buffer that the block writes)."""
     found: dict[Buffer, Alignment] = {}
     for key, value in block.annotations:
         if key != ALIGN_KEY or not isinstance(value, tuple):
@@ -36,7 +36,7 @@ def alignments_of(block: Block) -> dict[Buffer, Alignment]:
 
 
 def annotations_for(block: Block, writes: Sequence[BufferRegion], asked: Mapping[Buffer, Alignment]) -> Annotations:
-    """The block's annotations when these are its writes, and this is asked for them too."""
+    """The block's annotations for these writes, with the `asked` alignments added."""
     place = {w.buffer: n for n, w in enumerate(writes)}
     align = {b: dict(axes) for b, axes in alignments_of(block).items() if b in place}
     for buffer, axes in asked.items():

@@ -1,4 +1,4 @@
-"""What a pass that replaces buffers gives: the program, and which buffer stands for which."""
+"""The result of a pass that replaces buffers: the program and the buffer map."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..ir import Buffer, PrimFunc
 
 
 class RewriteResult(msgspec.Struct, frozen=True, eq=False):
-    """`buffers` has an entry for each buffer that was replaced."""
+    """A program and a map with an entry for each replaced buffer."""
 
     func: PrimFunc
     buffers: Mapping[Buffer, Buffer]

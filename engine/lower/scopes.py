@@ -1,4 +1,4 @@
-"""Which threads see a buffer of which storage scope, as TVM ranks scopes (src/runtime/thread_storage_scope.h)."""
+"""Visibility of storage scopes to threads, by TVM's scope ranks (src/runtime/thread_storage_scope.h)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def is_global(scope: str) -> bool:
 
 
 def is_shared_over(scope: str, loop: For) -> bool:
-    """Whether all threads of a thread loop see one buffer of this scope, as TVM ranks them: global over all, shared over threadIdx."""
+    """Whether all threads of a thread loop share one buffer of this scope, by TVM's ranks: global over all, shared over threadIdx."""
     if loop.thread_tag is None:
         return False
     kind = scope.partition(".")[0]

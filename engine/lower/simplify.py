@@ -1,4 +1,4 @@
-"""StmtSimplify: shorter indices and conditions, and no branches that are decided.
+"""StmtSimplify: shorter indices and conditions, and no branches with a known condition.
 
 Source: TVM src/s_tir/transform/stmt_simplify.cc.
 """
@@ -15,9 +15,9 @@ from ..ir import Buffer, Expr, For, IfThenElse, Node, PrimFunc, Range, Stmt, bui
 
 
 def simplify_stmts(func: PrimFunc) -> PrimFunc:
-    """Every expression simplified under the ranges of the loops around it, and branches taken where their condition is known.
+    """Simplify every expression under the ranges of the loops around it, and resolve branches with a known condition.
 
-    A condition that a branch further out has tested already counts as known.
+    A condition that an outer branch tests counts as known.
     """
     body = _visit(func.body, Analyzer(), ())
     return func if body is func.body else replace_fields(func, body=body)

@@ -1,6 +1,6 @@
-"""A program for sizes that are numbers: what costs and runs of a program with symbolic shapes are asked about.
+"""Specialization of a program with symbolic shapes to constant sizes, for cost estimates and runs.
 
-TVM's `PrimFunc.specialize`, by the names of the sizes. Loops and blocks stay the same handles.
+TVM's `PrimFunc.specialize`, by the names of the sizes. Loops and blocks keep their handles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .simplify import simplify_stmts
 
 
 def size_variables(func: PrimFunc) -> dict[str, Var]:
-    """The integers that a caller of the program decides: its scalar parameters and the variables in its parameters' shapes, by name."""
+    """The integers that the caller of the program chooses, by name: its scalar parameters and the variables in its parameters' shapes."""
     handles = {handle for handle, _ in func.buffer_map}
     scalars = [p for p in func.params if p not in handles and dt.is_int(p.dtype)]
     layouts = [e for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset) if e is not None]
@@ -27,7 +27,7 @@ def size_variables(func: PrimFunc) -> dict[str, Var]:
 
 
 def sizes_of_arrays(func: PrimFunc, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """What the shapes of arrays by parameter say of the sizes; sizes that are no extent of a parameter by themselves stay unknown."""
+    """The sizes that the arrays' shapes (by parameter) determine; a size is determined if it alone is the extent of an axis."""
     found: dict[str, int] = {}
     for buffer in func.buffers:
         for extent, size in zip(buffer.shape, shapes.get(buffer.name, ()), strict=False):
@@ -51,7 +51,7 @@ def missing_sizes(func: PrimFunc) -> tuple[str, ...]:
 
 
 def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> RewriteResult:
-    """The program with these values for its sizes, simplified; sizes that are not named stay.
+    """The program specialized to these sizes and simplified; other sizes stay symbolic.
 
     Raises LowerError "unknown-size", "bad-size".
     """
@@ -73,7 +73,7 @@ def with_sizes(func: PrimFunc, sizes: Mapping[str, int]) -> RewriteResult:
 
 
 def size_values(func: PrimFunc, sizes: Mapping[str, int]) -> dict[Var, Expr]:
-    """The values by variable. Raises as `with_sizes`."""
+    """The values by variable. Raises the same errors as `with_sizes`."""
     known = size_variables(func)
     values: dict[Var, Expr] = {}
     for name, size in sizes.items():

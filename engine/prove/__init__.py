@@ -1,4 +1,4 @@
-"""Proofs that a scheduled affine program computes what the original does, for all inputs and all sizes. By islpy, the extra `prove`."""
+"""Proofs that a scheduled affine program is equivalent to the original, for all inputs and all sizes. Needs islpy, the extra `prove`."""
 
 from .proof import Proof, check, prove
 from .sized import Sized, sized

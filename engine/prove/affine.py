@@ -1,4 +1,4 @@
-"""Integer expressions and conditions as text that isl reads: quasi-affine ones only."""
+"""Integer expressions and conditions as isl text; quasi-affine ones only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..ir import (
 from ..ir import dtype as dt
 
 Names = Mapping[Var, str]
-"""What isl calls a loop variable or a parameter."""
+"""The isl names of loop variables and parameters."""
 
 _SIGNS: dict[type[Expr], str] = {
     Add: "+", Sub: "-", EQ: "=", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">=", And: "and", Or: "or",
@@ -43,7 +43,7 @@ class NotAffine(Exception):  # noqa: N818
 
 
 def affine(expr: Expr, names: Names) -> str:
-    """An integer expression for isl. Raises NotAffine."""
+    """An integer expression as isl text. Raises NotAffine."""
     match expr:
         case IntImm(value=value):
             return str(value) if value >= 0 else f"({value})"
@@ -56,7 +56,7 @@ def affine(expr: Expr, names: Names) -> str:
                 a, b = b, a
             if isinstance(a, IntImm):
                 return (
-                    f"({a.value} * {affine(b, names)})"  # isl reads no product with the number behind or in parentheses
+                    f"({a.value} * {affine(b, names)})"  # isl requires the constant factor first, without parentheses
                 )
         case FloorDiv(a=a, b=IntImm(value=d)) if d > 0:
             return f"floor(({affine(a, names)}) / {d})"
@@ -77,7 +77,7 @@ def affine(expr: Expr, names: Names) -> str:
 
 
 def condition(expr: Expr, names: Names) -> str:
-    """A condition for isl. Raises NotAffine."""
+    """A condition as isl text. Raises NotAffine."""
     match expr:
         case IntImm(value=value):
             return "(0 = 0)" if value else "(0 = 1)"

@@ -1,11 +1,12 @@
-"""Do two programs compute the same expression of the inputs for every element? Followed backwards from the outputs, all instances at once.
+"""Equivalence check: do two programs compute the same expression of the inputs for every element? It follows values backwards from the
+outputs, all instances at once.
 
-A relation says which instance of the one program must equal which of the other. A read is followed to the writes it sees; equal operators
-ask for equal operands; sums ask for terms that pair off. What is met again while it is being shown may be taken as shown (values come from
-earlier instances only), with the relation widened where it grew.
+A relation pairs the instances of one program with those of the other that must have equal values. A read is followed to the writes that it
+sees; equal operators require equal operands; sums require a pairing of their terms. A relation that recurs in its own proof is assumed
+(values come from earlier instances only), and is widened if it grew.
 
-Source: S. Verdoolaege, G. Janssens, M. Bruynooghe, "Equivalence checking of static affine programs using widening to handle
-recurrences", CAV 2009.
+Source: S. Verdoolaege, G. Janssens, M. Bruynooghe, "Equivalence checking of static affine programs using widening to handle recurrences",
+CAV 2009.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class _Grew(Exception):  # noqa: N818
 
 
 class Comparison:
-    """One proof: `left` is the original, `right` what it became. `reassociated` names a float sum whose order may have changed."""
+    """One proof: `left` is the original, `right` the schedule. `reassociated` names a float sum whose order may have changed."""
 
     def __init__(self, left: Flow, right: Flow, layouts: Sequence[ParameterLayout] = ()) -> None:
         self.left, self.right = left, right
@@ -72,7 +73,7 @@ class Comparison:
         self._places: dict[str, isl.Map] = {}
 
     def outputs(self) -> None:
-        """Every parameter buffer that either program writes ends up the same. Raises Differs, Unknown."""
+        """Shows that every parameter buffer that either program writes has equal final values. Raises Differs, Unknown."""
         for mine, theirs, places in self._parameters():
             if self.left.program.writers(mine) or self.right.program.writers(theirs):
                 self._require_no_padding(mine)
@@ -82,7 +83,7 @@ class Comparison:
                         self._heads(a, b, from_a.apply_range(places).apply_range(from_b.reverse()))
 
     def resolve(self, term: Term, relation: isl.Map, steps: int = STEPS) -> Found:
-        """The heads that a term stands for, with `relation` (instances of the term → others) carried over to theirs."""
+        """The heads of a term, each with `relation` (instances of the term → others) carried over to its instances."""
         if steps == 0:
             raise Unknown("values are handed on through a chain of copies that is too long")
         flow, statement, expr = term.flow, term.statement, term.expr
@@ -103,12 +104,12 @@ class Comparison:
                 return [(term, relation)]
 
     def same(self, a: Term, b: Term, relation: isl.Map) -> None:
-        """Each pair of the relation has the same value. Raises Differs, Unknown."""
+        """Shows that each pair of the relation has equal values. Raises Differs, Unknown."""
         for left, to_right in self.resolve(a, relation):
             for right, to_left in self.resolve(b, to_right.reverse()):
                 self._heads(left, right, to_left.reverse())
 
-    # Each parameter of both programs, and which element of the one is which of the other.
+    # The parameters of both programs in pairs, each with the map from elements of the left to those of the right.
     def _parameters(self) -> list[tuple[Buffer, Buffer, isl.Map]]:
         mine, theirs = self.left.program, self.right.program
         if len(mine.func.buffers) != len(theirs.func.buffers) or len(mine.scalars) != len(theirs.scalars):
@@ -125,21 +126,21 @@ class Comparison:
             found.append((a, b, places))
         return found
 
-    # What an output holds where no element is, a run compares.
+    # The proof does not cover the padding of an output; a run compares it.
     def _require_no_padding(self, buffer: Buffer) -> None:
         if any(layout.name == buffer.name and layout.pad_value is not None for layout in self._layouts):
             raise Unknown(f"the output {buffer.name} is padded")
 
     def placed(self, elements: isl.Map) -> isl.Map:
-        """A relation to elements of a parameter of the original, to their places in that of the schedule."""
+        """Maps a relation to elements of a parameter of the original to their places in the schedule's parameter."""
         return elements.apply_range(self._places[str(elements.get_tuple_name(isl.dim_type.out))])
 
-    # The elements of an output, after the last statement.
+    # The heads of the elements of an output, after the last statement.
     def _at_end(self, flow: Flow, buffer: Buffer) -> Found:
         reads = flow.program.final_reads(buffer)
         return self._followed(Read(flow, buffer, reads), flow.at_end(reads, buffer), identity(reads.domain()), STEPS)
 
-    # A read is what the writes that it sees stored; itself where it sees none.
+    # The heads of a read: the values of the writes that it sees, and the read itself for instances that see none.
     def _followed(self, read: Read, sources: Sources, relation: isl.Map, steps: int) -> Found:
         found: Found = []
         for writer, to_writer in sources.writers:
@@ -181,7 +182,7 @@ class Comparison:
             try:
                 self._compared(a, b, relation)
             except (_Grew, Unknown, Differs) as stopped:
-                self._shown = before  # what was shown meanwhile took this one as shown
+                self._shown = before  # proofs since then assumed this relation
                 if isinstance(stopped, Differs) and attempt:
                     raise Unknown(f"no relation was found for a recurrence: {stopped}") from None
                 if not isinstance(stopped, _Grew) or stopped.key != key:
@@ -252,7 +253,7 @@ class Comparison:
         return Differs(f"{described(a)} at {left} of the original, and {described(b)} at {right} of the schedule")
 
 
-# Of intermediate buffers nobody writes what is outside; here the inputs are looked at, where the value counts.
+# No statement writes an intermediate buffer outside of its shape; inputs are checked here, if their value is used.
 def _require_inside(read: Read, instances: isl.Set) -> None:
     program = read.flow.program
     reads = read.access.intersect_domain(instances)
@@ -286,7 +287,7 @@ def _statement(head: Term | Sum) -> Statement:
     return head.statement if isinstance(head, Term) else head.final
 
 
-# All instances that lie as those do that were met.
+# The affine hull of the relation, within the domains of both statements.
 def _widened(met: isl.Map, a: Statement, b: Statement) -> isl.Map:
     return isl.Map.from_basic_map(met.affine_hull()).intersect_domain(a.domain).intersect_range(b.domain)
 

@@ -1,4 +1,4 @@
-"""The decision itself, which needs islpy."""
+"""The decision procedure; needs islpy."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from .races import require_no_race
 
 
 def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int) -> str | None:
-    """None when both compute the same; the name of a buffer whose float sum is the same up to its order. Raises Differs, Unknown."""
+    """Decides equivalence: None if both compute the same; the name of a buffer whose float sum is the same up to its order. Raises
+    Differs, Unknown."""
     with _context() as context:
         left, right = Program(original, context, "original"), Program(func, context, "schedule")
-        context.set_max_operations(operations)  # from here on: while text is read, it would look like a syntax error
+        context.set_max_operations(operations)  # only now: the parser reports a limit as a syntax error
         try:
             comparison = Comparison(Flow(left), Flow(right), layouts)
             require_no_race(comparison.right)
@@ -38,7 +39,7 @@ _CONTEXTS: list[isl.Context] = []
 
 @contextmanager
 def _context() -> Generator[isl.Context]:
-    """A context for one decision, without a limit. Contexts are reused: islpy 2026.2 frees none, 100 KB for each decision."""
+    """A context for one decision, without an operation limit. Contexts are reused: islpy 2026.2 frees none, 100 KB for each decision."""
     context = _CONTEXTS.pop() if _CONTEXTS else isl.Context()
     try:
         yield context

@@ -1,10 +1,10 @@
-"""Why a proof ends early: it is out of reach, or a place was found where the programs differ."""
+"""Why a proof ends early: it is out of reach, or the programs differ."""
 
 from __future__ import annotations
 
 
 class Unknown(Exception):  # noqa: N818
-    """Neither proved nor refuted; the text says what is out of reach."""
+    """Neither proved nor refuted; the text gives the reason."""
 
 
 class Differs(Exception):  # noqa: N818

@@ -1,4 +1,4 @@
-"""Which write a read sees: exact dataflow of one program, by isl's dependence analysis."""
+"""Exact dataflow of one program: which write each read sees, by isl's dependence analysis."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ REDUCERS = (Add, Mul, Min, Max, And, Or)
 
 
 class Sources(msgspec.Struct, frozen=True, eq=False):
-    """For one read: its instances to those of each statement whose value it sees, and the instances that see no write."""
+    """The sources of one read: maps from its instances to those of each statement whose value it sees, and the instances that see no
+    write."""
 
     writers: tuple[tuple[Statement, isl.Map], ...]
     none: isl.Set
 
 
 class Update(msgspec.Struct, frozen=True, eq=False):
-    """`old operator term`, where `old` is the element as it was."""
+    """`old operator term`, where `old` is the previous value of the element."""
 
     operator: type[Expr]
     old: BufferLoad
@@ -27,7 +28,7 @@ class Update(msgspec.Struct, frozen=True, eq=False):
 
 
 class Flow:
-    """The sources of the reads of a program, each found when it is asked for."""
+    """The sources of the reads of a program, computed on demand."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -36,7 +37,7 @@ class Flow:
         self._chains: dict[str, list[tuple[Statement, isl.Map]]] = {}
 
     def of(self, statement: Statement, load: BufferLoad) -> Sources:
-        """The sources of a read that a statement makes."""
+        """The sources of a read in a statement."""
         key = (statement.name, load)
         if key not in self._found:
             reads = self.program.access(statement, load)
@@ -44,7 +45,7 @@ class Flow:
         return self._found[key]
 
     def at_end(self, reads: isl.Map, buffer: Buffer) -> Sources:
-        """What reads after the last statement see."""
+        """The sources of reads after the last statement."""
         return self._sources(reads, self.program.after_all(reads), buffer)
 
     def _sources(self, reads: isl.Map, time: isl.Map, buffer: Buffer) -> Sources:
@@ -86,7 +87,7 @@ class Flow:
         return self._updates[statement.name]
 
     def chain(self, final: Statement) -> list[tuple[Statement, isl.Map]]:
-        """From an update to all updates whose terms its value holds, itself included."""
+        """Maps from an update to all updates whose terms its value contains, itself included."""
         if final.name not in self._chains:
             self._chains[final.name] = self._chain(final)
         return self._chains[final.name]
@@ -105,8 +106,8 @@ class Flow:
                 after = update.time.lex_lt_map(other.time).intersect(update.write.apply_range(other.write.reverse()))
                 before = other.time.lex_lt_map(final.time).intersect(other.write.apply_range(final.write.reverse()))
                 linked = linked.subtract(after.apply_range(before))
-            # In fewer pieces, or proofs of long programs take too many steps. (isl 2026.2 may end the process where it is to join pieces
-            # with equalities that it has not found yet, as those of a union of relations.)
+            # Coalesced, because proofs of long programs would otherwise need too many steps. Equalities are detected first: isl 2026.2 may
+            # end the process when it joins pieces with undetected equalities, such as those of a union of relations.
             linked = linked.reverse().detect_equalities().coalesce()
             if not linked.is_empty():
                 found.append((update, linked))
@@ -129,7 +130,7 @@ def _update_of(statement: Statement) -> Update | None:
 
 
 def is_neutral(operator: type[Expr], value: Expr) -> bool:
-    """Whether combining with the value changes nothing."""
+    """Whether the value is the neutral element of the operator."""
     if isinstance(value, IntImm | FloatImm):
         if operator is Add or operator is Or:
             return value.value == 0

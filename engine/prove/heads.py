@@ -1,4 +1,4 @@
-"""What a value is once the reads that only hand it on are followed: an operator, an input, or a folded sum."""
+"""Heads: the values behind reads that only forward them. A head is an operator, an input, or a folded sum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Term(msgspec.Struct, frozen=True, eq=False):
 
 
 class Read(msgspec.Struct, frozen=True, eq=False):
-    """A read that no write reaches: of an input, or of memory that nobody filled."""
+    """A read that no write reaches: of an input, or of uninitialised memory."""
 
     flow: Flow
     buffer: Buffer
@@ -36,7 +36,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
 
 
 class Sum(msgspec.Struct, frozen=True, eq=False):
-    """What an update left: all terms since the start, folded by one operator."""
+    """The value of an update: all terms since the start, folded by one operator."""
 
     flow: Flow
     final: Statement
@@ -48,11 +48,11 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
 
 Head = Term | Read | Sum
 Found = list[tuple[Head, isl.Map]]
-"""Heads, each with a relation from its instances to those of somebody else."""
+"""Heads, each with a relation from its instances to the instances that use them."""
 
 
 class Follows(Protocol):
-    """The comparison, as the pairing of sums sees it."""
+    """The methods of the comparison that the pairing of sums uses."""
 
     def resolve(self, term: Term, relation: isl.Map) -> Found: ...
 

@@ -1,4 +1,4 @@
-"""A function as isl sees it: statements with their iterations, their times, and what they read and write."""
+"""A function as isl sees it: statements with their iterations, times, reads and writes."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from .affine import Names, NotAffine, affine, condition
 from .errors import Differs, Unknown
 
 PREPARED_BY = ("PlanAndUpdateBufferAllocationLocation", "LowerMatchBuffer")
-"""Passes that say which iterations share a buffer, and whose memory a matched buffer is."""
+"""Passes that determine which iterations share a buffer, and the memory of a matched buffer."""
 END = "E"
-"""The space of the reads after the last statement, one an element."""
+"""The space of the reads after the last statement, one per element."""
 CONCURRENT = ("parallel", "vectorized", "thread_binding")
 
 
 class Statement(msgspec.Struct, frozen=True, eq=False):
-    """A store with the loops around it. Its instances are points of `domain`; `time` orders those of all statements.
+    """A store with its enclosing loops. Its instances are the points of `domain`; `time` orders the instances of all statements.
 
-    `iters` gives the values of the iterators of the block around it, in the order of their names. `value` speaks of loops and buffers only.
+    `iters` maps to the values of the enclosing block's iterators, in the order of their names. `value` depends on loops and buffers only.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Statement(msgspec.Struct, frozen=True, eq=False):
 
 
 class Program:
-    """The statements of a function. Parameters are called P0, P1, … by position, so that those of two functions are the same."""
+    """The statements of a function. Parameters are named P0, P1, … by position, so that those of two functions match."""
 
     def __init__(self, func: PrimFunc, context: isl.Context, label: str) -> None:
         passes = {p.name: p.apply for p in PASSES}
@@ -113,7 +113,7 @@ class Program:
         return self._reads[key]
 
     def shape_of(self, buffer: Buffer) -> isl.Set:
-        """The elements of a buffer, as the accesses name them."""
+        """The elements of a buffer, in the space of its accesses."""
         extra = [f"l{n}" for n in range(len(self._private.get(buffer, ())))]
         axes = [f"e{n}" for n in range(len(buffer.shape))]
         try:
@@ -132,7 +132,7 @@ class Program:
         return isl.Map.read_from_str(self.context, f"{self._parameters} -> {{ {text} }}")
 
     def is_gather(self, statement: Statement, load: BufferLoad) -> bool:
-        """Whether data choose the element of an input."""
+        """Whether data selects the element of an input."""
         if self.writers(load.buffer) or not self.is_param(load.buffer):
             return False
         try:
@@ -143,7 +143,7 @@ class Program:
         return False
 
     def places(self, buffer: Buffer, layouts: Sequence[ParameterLayout]) -> isl.Map:
-        """Where each element of a parameter stands after the layouts that are its own."""
+        """Maps each element of a parameter to its place after the layouts of that parameter."""
         space = self._spaces[buffer]
         elements = self.shape_of(buffer)
         found = identity(elements)
@@ -160,13 +160,13 @@ class Program:
         return found
 
     def final_reads(self, buffer: Buffer) -> isl.Map:
-        """Reads of every element, by instances of E."""
+        """Reads of every element, as instances of E."""
         elements = self.shape_of(buffer)
         axes = ", ".join(f"e{n}" for n in range(elements.dim(isl.dim_type.set)))
         return self.map(f"{END}[{axes}] -> {self._spaces[buffer]}[{axes}]").intersect_range(elements)
 
     def point_text(self, point: isl.Point) -> str:
-        """A point in words: the block with its loops, or the element of an output."""
+        """A point as text: the block with its loops, or the element of an output."""
         points = isl.Set.from_point(point)
         count = points.dim(isl.dim_type.set)
         numbers = [str(point.get_coordinate_val(isl.dim_type.set, n)) for n in range(count)]
@@ -177,7 +177,7 @@ class Program:
         return f"{statement.block}({at})"
 
     def after_all(self, reads: isl.Map) -> isl.Map:
-        """A time behind every statement for the instances of `reads`."""
+        """A time after every statement, for the instances of `reads`."""
         name = reads.get_tuple_name(isl.dim_type.in_)
         axes = ", ".join(f"e{n}" for n in range(reads.dim(isl.dim_type.in_)))
         times = ", ".join(("1", *["0"] * (self._depth - 1)))
@@ -243,7 +243,7 @@ class Program:
             case LetStmt(var=var, value=value, body=body):
                 value = substitute(value, place.values)
                 if any(isinstance(n, BufferLoad) for n in walk(value)):
-                    # It is what was loaded then, not what a load would give where it is used.
+                    # The value is loaded here: a load at the use could return another one.
                     kept = Buffer(var.name, (), var.dtype)
                     self._allocate(kept, place)
                     yield BufferStore(kept, value, ()), place.at(0)
@@ -260,7 +260,7 @@ class Program:
             case _:
                 raise Unknown(f"there is a {type(stmt).__name__}, whose effect is not known")
 
-    # Each iteration of the loops around has a buffer of its own.
+    # Each iteration of the enclosing loops has a separate buffer.
     def _allocate(self, buffer: Buffer, place: _Place) -> None:
         self._spaces[buffer] = f"B{len(self._spaces)}"
         self._private[buffer] = place.loops
@@ -339,7 +339,7 @@ class _Guard(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Place(msgspec.Struct, frozen=True, eq=False):
-    """Where the walk is: the loops and conditions around, when it is, and what block iterators stand for."""
+    """A position of the traversal: the enclosing loops and conditions, the time, and the values of block iterators."""
 
     loops: tuple[For, ...] = ()
     guards: tuple[_Guard, ...] = ()
@@ -372,7 +372,7 @@ def _space(statement: Statement) -> str:
 
 
 def _plain(stmt: Node) -> Node:
-    """Let-bound names replaced by what they stand for."""
+    """Substitutes the values of let-bound names."""
 
     def leave(node: Node) -> Node:
         return substitute(node.body, {node.var: node.value}) if isinstance(node, Let) else node
@@ -381,5 +381,5 @@ def _plain(stmt: Node) -> Node:
 
 
 def identity(points: isl.Set) -> isl.Map:
-    """Each point to itself."""
+    """The identity map on a set of points."""
     return isl.Map.identity(points.get_space().map_from_set()).intersect_domain(points)

@@ -21,14 +21,13 @@ except ModuleNotFoundError as missing:
     decide = None
 
 OPERATIONS = 20_000_000
-"""isl's steps for one proof: a few seconds."""
+"""Maximum isl operations of one proof: a few seconds."""
 QUICK = 2_000_000
 
 
 class Proof(msgspec.Struct, frozen=True):
     """`proved`: the same for all inputs and sizes. `refuted`: `detail` is a witness, a pair of iterations that do not compute the same.
-    `unknown`: `detail` says what is out of reach.
-    """
+    `unknown`: `detail` gives the reason."""
 
     status: Literal["proved", "refuted", "unknown"]
     detail: str
@@ -37,16 +36,16 @@ class Proof(msgspec.Struct, frozen=True):
 def prove(
     func: PrimFunc, original: PrimFunc, *, layouts: Sequence[ParameterLayout] = (), operations: int = OPERATIONS
 ) -> Proof:
-    """Whether `func` gives every parameter buffer the value that `original` gives it, decided by exact dataflow for affine programs.
+    """Whether `func` gives every parameter buffer the same value as `original`, decided by exact dataflow for affine programs.
 
-    Indices do not overflow, as everywhere, and sizes of parameters are at least 1. Floats are taken as numbers: where the order of a
-    sum changed, `detail` says so. A difference found symbolically is called refuted when a run confirms it, for values may be equal
-    where expressions are not. `layouts` says which parameters lie otherwise. Needs islpy.
+    Assumes that indices do not overflow and that sizes of parameters are at least 1. Floats are treated as exact numbers: if the order of
+    a sum changed, `detail` says so. A symbolic difference is reported as refuted only if a run confirms it, because values may be equal
+    where expressions are not. `layouts` are the changed layouts of parameters. Needs islpy.
     """
     return _tried(func, original, layouts, operations)[0]
 
 
-# The proof, and the run that was made to confirm a difference.
+# The proof, and the run that checked a symbolic difference, if there was one.
 def _tried(
     func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int
 ) -> tuple[Proof, Verdict | None]:
@@ -76,7 +75,8 @@ def check(
     operations: int = QUICK,
     sizes: Mapping[str, int] | None = None,
 ) -> Verdict:
-    """The surest answer that is quickly had: `prove`, where that knows nothing the same for `sizes`, and then `verify` with those.
+    """The strongest verdict that is available quickly: `prove`; if that is unknown, `prove` for `sizes`, and then `verify` with those
+    sizes.
 
     Raises LowerError "unknown-size", "bad-size".
     """

@@ -1,4 +1,4 @@
-"""Iterations that run at the same time must not meet: no element is written by one and touched by another."""
+"""Race check: no concurrent iteration may access an element that another one writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .program import CONCURRENT, Program, Statement
 
 
 def require_no_race(flow: Flow) -> None:
-    """Raises Differs with two iterations of a parallel or vectorized loop that write and touch one element."""
+    """Raises Differs (Unknown for bound threads) with two concurrent iterations of which one writes an element that the other accesses."""
     program = flow.program
     for writer in program.statements.values():
         concurrent = [n for n, loop in enumerate(writer.loops) if loop.kind in CONCURRENT]
@@ -35,7 +35,7 @@ def _touches(program: Program, other: Statement, writer: Statement) -> list[isl.
     return [*found, *(program.access(other, load) for load in loads)]
 
 
-# Pairs that agree on the loops around loop n and differ in it.
+# Pairs of instances that agree on the loops around loop n and differ in n.
 def _apart(a: Statement, b: Statement, n: int) -> isl.Map:
     space = isl.Map.from_domain_and_range(a.domain, b.domain)
     for axis in range(n):
@@ -51,5 +51,5 @@ def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | Un
         f"iterations of the {loop.kind} loop {loop.loop_var.name} meet in {writer.store.buffer.name}: "
         f"{first} writes what {second} touches"
     )
-    # Threads of a block may wait for each other; that is not modelled.
+    # Threads of a block may synchronise; that is not modelled.
     return Unknown(text) if loop.kind == "thread_binding" else Differs(text)

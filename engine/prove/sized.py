@@ -1,4 +1,4 @@
-"""A program and its origin for sizes that are numbers: what is run or proved where all sizes at once cannot be."""
+"""A program and its original with numeric sizes: for runs, and for proofs that are out of reach for all sizes at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..lower import size_values, with_sizes
 
 
 class Sized(msgspec.Struct, frozen=True, eq=False):
-    """The three things that a comparison is made of; `sizes` are those that they have been given."""
+    """The three inputs of a comparison, and the `sizes` substituted in them."""
 
     func: PrimFunc
     original: PrimFunc
@@ -23,14 +23,14 @@ class Sized(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """ "M = 256, K = 512": the sizes for people."""
+        """The sizes as text: "M = 256, K = 512"."""
         return ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
 
 
 def sized(
     func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], sizes: Mapping[str, int] | None
 ) -> Sized:
-    """All of it with these sizes. Raises LowerError "unknown-size", "bad-size"."""
+    """The programs and layouts with these sizes. Raises LowerError "unknown-size", "bad-size"."""
     if not sizes:
         return Sized(func, original, tuple(layouts), {})
     values = size_values(original, sizes) | size_values(func, sizes)

@@ -1,4 +1,4 @@
-"""Two folded sums are the same when their terms pair off one to one, equal in each pair, and their starts are equal."""
+"""Equality of folded sums: their terms pair one to one, equal in each pair, and their starts are equal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .heads import Follows, Read, Sum, Term, pair_text
 from .program import Statement, identity
 
 NESTED = 8
-"""Sums of sums that are opened."""
+"""Maximum nesting of sums that are opened."""
 
 
 class Part(msgspec.Struct, frozen=True, eq=False):
-    """Terms of one update statement: `chain` leads from an instance of the sum to those whose terms it holds."""
+    """The terms of one update statement: `chain` maps an instance of the sum to the instances whose terms it contains."""
 
     term: Term
     chain: isl.Map
@@ -32,14 +32,14 @@ class Part(msgspec.Struct, frozen=True, eq=False):
 
 
 class Start(msgspec.Struct, frozen=True, eq=False):
-    """What the first update of a sum found: `chain` leads from an instance of the sum to that update."""
+    """The value that the first update of a sum reads: `chain` maps an instance of the sum to that update."""
 
     old: Term
     chain: isl.Map
 
 
 class Pairing:
-    """The sums `a` and `b` at each pair of `relation`."""
+    """Compares the sums `a` and `b` at each pair of `relation`."""
 
     def __init__(self, follows: Follows, a: Sum, b: Sum, relation: isl.Map) -> None:
         self._follows, self._a, self._b = follows, a, b
@@ -49,8 +49,8 @@ class Pairing:
         self._theirs = parts(follows, b)
 
     def check(self) -> bool:
-        """Whether the order of the terms is the same, or does not matter. Raises Differs or Unknown where the sums are not shown to be
-        the same."""
+        """Shows that the sums are equal; returns whether the order of the terms is the same, or does not matter. Raises Differs or Unknown
+        if the sums are not shown to be equal."""
         for mine in starts(self._a):
             for theirs in starts(self._b):
                 both = self._both(mine.chain, theirs.chain)
@@ -76,7 +76,7 @@ class Pairing:
     def _both(self, x_chain: isl.Map, y_chain: isl.Map) -> isl.Map:
         return self._to_a.apply_range(x_chain).range_product(self._to_b.apply_range(y_chain))
 
-    # From a pair of sums to pairs of terms that are equal; None when no way of pairing was found.
+    # Maps a pair of sums to pairs of equal terms; None if every candidate pairing is empty.
     def _matched(self, x: Part, y: Part) -> isl.Map | None:
         failed: Differs | Unknown | None = None
         everything = self._both(x.chain, y.chain)
@@ -110,7 +110,7 @@ class Pairing:
 
 
 def parts(follows: Follows, total: Sum) -> list[Part]:
-    """All terms of a sum. Terms that are sums by the same operator from a neutral start are opened."""
+    """All terms of a sum. Terms that are sums with the same operator and a neutral start are opened."""
     chains = total.flow.chain(total.final)
     return [p for update, chain in chains for p in _opened(follows, total.flow, update, chain, NESTED)]
 
@@ -133,7 +133,7 @@ def _opened(follows: Follows, flow: Flow, update: Statement, chain: isl.Map, dep
     return found
 
 
-# No inner term is reached by two outer ones.
+# Whether each inner term is reached from one outer term only.
 def _each_once(chain: isl.Map, inner: isl.Map) -> bool:
     outer = identity(chain.wrap())
     to_sum, to_update = outer.range_factor_domain(), outer.range_factor_range()
@@ -150,7 +150,7 @@ def _starts_neutral(follows: Follows, total: Sum) -> bool:
 
 
 def starts(total: Sum) -> list[Start]:
-    """The first updates of a sum: those that read what no update of the chain wrote."""
+    """The first updates of a sum: those that read a value from outside of the chain."""
     flow = total.flow
     chains = flow.chain(total.final)
     updates = {update for update, _ in chains}
@@ -169,7 +169,7 @@ def starts(total: Sum) -> list[Start]:
 
 
 def vanishing(follows: Follows, term: Term, instances: isl.Set) -> isl.Set:
-    """Those of the instances at which a term is zero: padding, or a product with it. Values are taken to be finite."""
+    """The instances at which a term is zero: padding, or a product with it. Values are assumed to be finite."""
     zero = instances.subtract(instances)
     for head, to_term in follows.resolve(term, identity(instances)):
         if not isinstance(head, Term):
@@ -183,7 +183,7 @@ def vanishing(follows: Follows, term: Term, instances: isl.Set) -> isl.Set:
 
 
 def candidates(follows: Follows, x: Term, y: Term) -> list[isl.Map]:
-    """Ways of pairing the instances of two terms: the same iterators of the same block, or the same elements of the inputs."""
+    """Candidate pairings of the instances of two terms: equal iterators of the same block, or equal elements of the inputs."""
     found: list[isl.Map] = []
     a, b = x.statement, y.statement
     if a.block == b.block and a.iter_names == b.iter_names:
@@ -204,7 +204,7 @@ def _loads(expr: Expr) -> list[BufferLoad]:
     return [n for n in walk(expr) if isinstance(n, BufferLoad)]
 
 
-# The element of an input that a load hands on, where it is one.
+# The input elements that a load forwards; None if it may forward another value.
 def _elements(follows: Follows, load: Term) -> isl.Map | None:
     found: isl.Map | None = None
     for head, to_load in follows.resolve(load, identity(load.statement.domain)):
@@ -229,7 +229,7 @@ def _take(used: dict[Part, isl.Map], part: Part, terms: isl.Map) -> None:
     used[part] = terms if before is None else before.union(terms)
 
 
-# Of two terms of one sum, the one that was added earlier still is.
+# Whether of any two terms of a sum, the earlier one is still added earlier.
 def _keeps_order(x: Statement, y: Statement, both: isl.Map) -> bool:
     swapped = x.time.lex_lt_map(x.time).product(y.time.lex_ge_map(y.time))
     return both.apply_range(swapped).is_disjoint(both)

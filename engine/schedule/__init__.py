@@ -1,4 +1,4 @@
-"""How a program may change: Schedule with TVM's calls, refusals as data, the trace of what was done."""
+"""Program transformation: Schedule with TVM's calls, refusals as data, and the trace of calls."""
 
 from .context import BlockRV, LoopRV
 from .errors import ScheduleError

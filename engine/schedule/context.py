@@ -1,4 +1,4 @@
-"""What a primitive gets and gives: a function with its index in, a function and handles out."""
+"""The interface of primitives: a function with its index as input, a function and handles as output."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ BlockRV = str
 
 
 class Result(msgspec.Struct, frozen=True, eq=False):
-    """What a primitive returns: the new function, the handles of what was born (or what the call returns in TVM), and how the caller's
-    arrays come to lie when a parameter was laid out anew."""
+    """The result of a primitive: the new function, the handles of new objects (or those that the call returns in TVM), and the layout of
+    the caller's array if the call changes a parameter's layout."""
 
     func: PrimFunc
     results: tuple[Var | str, ...] = ()
@@ -48,10 +48,10 @@ class Result(msgspec.Struct, frozen=True, eq=False):
 
 
 class Context:
-    """One function as a primitive sees it. Lookups refuse with a code of their own what is not there."""
+    """The view of one function for primitives. Lookups of unknown names are refused with specific codes."""
 
     def __init__(self, func: PrimFunc, before: ProgramIndex | None = None) -> None:
-        """`before` is the index of the function that this one was made of."""
+        """`before`: the index of the function from which this one derives."""
         self.func = func
         self._before = before
         self._after: Context | None = None
@@ -64,12 +64,12 @@ class Context:
 
     @cached_property
     def plan(self) -> Plan:
-        """The function planned. Raises LowerError."""
+        """The planned function. Raises LowerError."""
         return planned(self.func)
 
     @cached_property
     def pipelines(self) -> Mapping[Var, tuple[frozenset[str], ...]]:
-        """The loops with pipelines, inner ones first, and the blocks in each of their parts; none when they cannot be lowered."""
+        """The pipelined loops, inner ones first, with the blocks in each of their parts; empty if a pipeline cannot be lowered."""
         loops = [
             f.loop_var for f in reversed(self.index.loops) if any(key in PIPELINE_KEYS for key, _ in f.annotations)
         ]
@@ -82,18 +82,18 @@ class Context:
 
     @cached_property
     def has_vectors(self) -> bool:
-        """Whether there are vectors, or threads launched in a block."""
+        """Whether the function contains vectors, or threads launched in a block."""
         return has_vectors(self.func)
 
     def after(self, func: PrimFunc) -> Context:
-        """The context of a function that was made of this one; the same again for the one that was asked for last."""
+        """The context of a function derived from this one; cached for the last function."""
         after = self._after
         if after is None or after.func is not func:
             after = self._after = Context(func, self.index)
         return after
 
     def noted(self, func: PrimFunc, loop: LoopRV) -> Context:
-        """The context of a function that is this one but for the annotations of a loop, which no plan asks for: it has this one's."""
+        """The context of a function that differs from this one only in annotations of a loop that planning ignores: it reuses this plan."""
         after = self.after(func)
         planned_loop = _loop_of(self.plan.func, loop)
         noted = replace_fields(planned_loop, annotations=after.index.loop(loop).annotations)
@@ -101,7 +101,7 @@ class Context:
         return after
 
     def realize(self, block: BlockRV) -> BlockRealize:
-        """The realize of `block`; refuses "unknown-block" with near names."""
+        """The realize of `block`; refuses "unknown-block" and lists the known names."""
         if not self.index.has_block(block):
             raise refuse(
                 "unknown-block",
@@ -114,7 +114,7 @@ class Context:
         return self.realize(block).block
 
     def loop(self, loop: LoopRV | str, block: BlockRV | None = None) -> For:
-        """The loop of a handle or of a name that only one loop has (of those around `block`); refuses "unknown-loop", "ambiguous-loop"."""
+        """The loop for a handle, or for a name unique among the loops (around `block`); refuses "unknown-loop", "ambiguous-loop"."""
         if isinstance(loop, Var):
             if not self.index.has_loop(loop):
                 raise refuse(
@@ -142,7 +142,8 @@ class Context:
         return ", ".join(f.loop_var.name for f in self.index.loops) or "none: the program has no loops"
 
     def buffer_region(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer, *, side: str) -> BufferRegion:
-        """The region of `buffer` that `block` touches. An int counts in `side` ("read" or "write"); ("read", i) names the side itself."""
+        """The region of `buffer` that `block` accesses. An int counts within `side` ("read" or "write"); ("read", i) names the side
+        itself."""
         body = self.block(block)
         if isinstance(buffer, tuple):
             side, buffer = buffer
@@ -172,7 +173,7 @@ class Context:
         return found[0]
 
     def buffer_position(self, block: BlockRV, buffer: int | str | Buffer, *, side: str) -> int:
-        """The position among the block's reads or writes ("read" or "write") of a buffer that may be given by its name."""
+        """The position of a buffer, given by position, name or object, among the block's reads or writes (`side`: "read" or "write")."""
         if isinstance(buffer, int):
             return buffer
         regions = self.block(block).reads if side == "read" else self.block(block).writes
@@ -180,14 +181,14 @@ class Context:
         return next((n for n, r in enumerate(regions) if r is found), len(regions))
 
     def buffer_side(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> tuple[str, Buffer]:
-        """("read" or "write", the buffer that is meant). A name or a buffer is one that the block writes, if it does."""
+        """("read" or "write", the buffer). A name or a buffer refers to the block's writes if the block writes it."""
         found = self.buffer_region(block, buffer, side="read").buffer
         if isinstance(buffer, tuple):
             return buffer[0], found
         written = not isinstance(buffer, int) and any(w.buffer is found for w in self.block(block).writes)
         return "write" if written else "read", found
 
-    # Fresh names, and the function with parts replaced.
+    # Fresh names, and the function with replaced parts.
 
     def fresh_block_name(self, base: str) -> str:
         return fresh_name(base, set(self.index.block_names))
@@ -205,7 +206,7 @@ class Context:
         return replace_nodes(self.func, new, within=around)
 
     def loop_ranges(self, stmt: Stmt) -> dict[Var, Range]:
-        """The range of each loop around `stmt`, through enclosing blocks to the root, and of their iterators."""
+        """The range of each loop around `stmt`, through enclosing blocks to the root, and of the blocks' iterators."""
         ranges: dict[Var, Range] = {}
         for outer in self.index.path(stmt):
             if isinstance(outer, For):
@@ -220,17 +221,17 @@ def _loop_of(func: PrimFunc, var: Var) -> For:
 
 
 def with_block(realize: BlockRealize, **changes: object) -> BlockRealize:
-    """`realize` of its block with fields changed."""
+    """`realize` with changed fields of its block."""
     return replace_fields(realize, block=replace_fields(realize.block, **changes))
 
 
 def with_allocations(root: Block, buffers: Iterable[Buffer]) -> Block:
-    """`root` that also allocates `buffers`."""
+    """`root` with `buffers` added to its allocations."""
     return replace_fields(root, alloc_buffers=(*root.alloc_buffers, *buffers))
 
 
 def loop_with(loop: For, body: Stmt) -> For:
-    """`loop` around another body."""
+    """`loop` with another body."""
     return replace_fields(loop, body=body)
 
 

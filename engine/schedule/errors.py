@@ -1,4 +1,4 @@
-"""Refusals of schedule calls. The schedule that was asked is untouched."""
+"""Refusals of schedule calls. A refused call leaves the schedule unchanged."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..ir import Node, Refusal, TilewrightError
 
 
 class ScheduleError(TilewrightError):
-    """A schedule call that was refused; `.refusal` has the code, what it points at, and calls that would help where known. These are
-    looked for (`helped`) when somebody asks."""
+    """A refused schedule call. `.refusal` has the code, the nodes concerned, and calls that would help, if known. The search for these
+    (`helped`) runs on first access."""
 
     def __init__(self, refusal: Refusal, helped: Callable[[Refusal], Refusal] | None = None) -> None:
         super().__init__(refusal)

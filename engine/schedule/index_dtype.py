@@ -1,4 +1,4 @@
-"""A function over indices of another integer type."""
+"""Conversion of a function to another integer type for indices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..ir import dtype as dt
 
 
 def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
-    """Loops, iterators, sizes and indices as `dtype`; the values that are computed keep their types."""
+    """The function with loops, iterators, sizes and indices as `dtype`; computed values keep their types."""
     renewed = rename(func, {v: Var(v.name, dtype) for v in _index_variables(func) if v.dtype != dtype})
     return rewrite(renewed, lambda node: _widened(node, dtype))
 

@@ -1,8 +1,8 @@
-"""Tensor intrinsics: what a machine does in one instruction, told by two functions that mean the same.
+"""Tensor intrinsics: single machine instructions, described by two equivalent functions.
 
-`desc` says what is computed, in loops and blocks that a program is compared with; `impl` says how, often by a call that only the machine
-knows. Where `impl` can be run, that both do the same is tested when the intrinsic is made; where it cannot, a program that uses it is
-tested, and costed, by what `desc` says.
+`desc` defines the computation, in loops and blocks that are matched with a program; `impl` the implementation, often a call that only the
+machine supports. If `impl` can run, `make_intrin` tests that both give the same results. Otherwise, tests and cost estimates of a program
+with the intrinsic use `desc`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Function = PrimFunc | IRModule | str
 
 
 class TensorIntrin(msgspec.Struct, frozen=True, eq=False):
-    """`verdict` is "tested" when both functions were run and did the same, "unknown" when `impl` cannot be run: its maker is believed."""
+    """An intrinsic. `verdict` is "tested" if both functions ran with equal results, "unknown" if `impl` cannot run and is trusted."""
 
     name: str
     desc: PrimFunc
@@ -44,9 +44,9 @@ class TensorIntrin(msgspec.Struct, frozen=True, eq=False):
 
     @staticmethod
     def register(name: str, desc: Function, impl: Function, override: bool = False) -> TensorIntrin:
-        """Make an intrinsic known to every schedule of this process that was not given intrinsics of its own.
+        """Register an intrinsic for every schedule of this process that has no separate intrinsics.
 
-        Raises ScheduleError "intrin-exists", unless it is the same one or `override` says so, and what `make_intrin` raises.
+        Raises ScheduleError "intrin-exists", unless both are equal or `override` is set, and the errors of `make_intrin`.
         """
         return process_intrinsics().register(name, desc, impl, override)
 
@@ -60,12 +60,12 @@ class TensorIntrin(msgspec.Struct, frozen=True, eq=False):
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
-        """The intrinsic registered as `name`. Raises ScheduleError "unknown-intrin", or gives None with `allow_missing`."""
+        """The intrinsic registered as `name`. Raises ScheduleError "unknown-intrin", or returns None with `allow_missing`."""
         return process_intrinsics().find(name) if allow_missing else process_intrinsics().get(name)
 
 
 class Intrinsics:
-    """Intrinsics by name. Each change makes a new table, so that who reads it in another thread sees the old one or the new one."""
+    """Intrinsics by name. Each change creates a new table, so readers in other threads see either the old or the new one."""
 
     def __init__(self) -> None:
         self._table: dict[str, TensorIntrin] = {}
@@ -90,7 +90,7 @@ class Intrinsics:
         return new
 
     def get(self, name: str) -> TensorIntrin:
-        """Raises ScheduleError "unknown-intrin"."""
+        """The intrinsic registered as `name`. Raises ScheduleError "unknown-intrin"."""
         found = self._table.get(name)
         if found is None:
             known = ", ".join(map(repr, self._table)) or "none is registered"
@@ -104,13 +104,13 @@ class Intrinsics:
 
 @cache
 def process_intrinsics() -> Intrinsics:
-    """The one registry of the process, as TVM has it: the only state that schedules share, and only by this function."""
+    """The process-wide registry, as in TVM: the only state that schedules share, accessible only through this function."""
     return Intrinsics()
 
 
 def make_intrin(name: str, desc: Function, impl: Function) -> TensorIntrin:
-    """The intrinsic of two functions. Raises ScheduleError "bad-intrin" where they do not fit each other, "intrin-differs" where a run of
-    both gives different results."""
+    """The intrinsic of two functions. Raises ScheduleError "bad-intrin" if they are incompatible, "intrin-differs" if a run of both gives
+    different results."""
     meaning, body = _function(desc), _function(impl)
     for func in (meaning, body):
         require_root(func)
@@ -136,7 +136,7 @@ def _function(given: Function) -> PrimFunc:
 
 
 def root_of(func: PrimFunc) -> Block:
-    """The block whose body the intrinsic is."""
+    """The root block of an intrinsic's function."""
     assert isinstance(func.body, BlockRealize)
     return func.body.block
 
@@ -150,7 +150,7 @@ def require_root(func: PrimFunc) -> None:
 
 
 def _with_regions(func: PrimFunc) -> PrimFunc:
-    """The function whose root block says what it reads and writes."""
+    """The function with reads and writes declared on its root block."""
     root = root_of(func)
     if root.reads or root.writes:
         return func
@@ -159,7 +159,7 @@ def _with_regions(func: PrimFunc) -> PrimFunc:
     return replace_fields(func, body=replace_fields(func.body, block=replace_fields(root, reads=reads, writes=writes)))
 
 
-# Both take the same buffers.
+# Both functions have the same buffer parameters.
 def require_same_parameters(desc: PrimFunc, impl: PrimFunc) -> None:
     if len(desc.buffers) != len(impl.buffers):
         raise refuse("bad-intrin", "the two functions take different numbers of buffers", desc, impl,
@@ -171,7 +171,7 @@ def require_same_parameters(desc: PrimFunc, impl: PrimFunc) -> None:
                          expected="the same shape, dtype and scope")  # fmt: skip
 
 
-# The implementation touches nothing that the description does not speak of.
+# The implementation accesses only buffers that the description declares.
 def require_same_effects(desc: PrimFunc, impl: PrimFunc) -> None:
     written, touched = _touched(desc, reads=False), _touched(desc, reads=True) | _touched(desc, reads=False)
     more = (_touched(impl, reads=False) - written) | (_touched(impl, reads=True) - touched)
@@ -182,13 +182,13 @@ def require_same_effects(desc: PrimFunc, impl: PrimFunc) -> None:
 
 
 def _touched(func: PrimFunc, *, reads: bool) -> set[int]:
-    """The positions of the parameters that the root block reads, or writes."""
+    """The positions of the parameters that the root block reads (or writes, without `reads`)."""
     root = root_of(func)
     return {func.buffers.index(r.buffer) for r in (root.reads if reads else root.writes) if r.buffer in func.buffers}
 
 
 def _with_names_of(desc: PrimFunc, impl: PrimFunc) -> PrimFunc:
-    """`impl` with its parameter buffers called as those of `desc`: runs know them by name."""
+    """`impl` with its parameter buffers named like those of `desc`: runs identify parameters by name."""
     new: dict[Buffer, Buffer] = {
         mine: replace_fields(mine, name=other.name) for mine, other in zip(impl.buffers, desc.buffers, strict=True)
     }

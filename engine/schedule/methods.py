@@ -1,4 +1,4 @@
-"""The primitives as methods, with TVM's names, parameters and defaults. Each hands its arguments on to the table of primitives."""
+"""The primitives as methods, with TVM's names, parameters and defaults. Each passes its arguments to the table of primitives."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BufferLike = int | str | tuple[str, int] | Buffer
 
 
 class Calls(ABC):
-    """What may be done to a program. A refused call raises ScheduleError and changes nothing."""
+    """The calls that transform a program. A refused call raises ScheduleError and changes nothing."""
 
     @abstractmethod
     def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
-        """Call a primitive and trace it; what it gave."""
+        """Call a primitive, trace it, and return its results."""
 
     @property
     @abstractmethod
     def _ctx(self) -> Context:
-        """The function as it is now."""
+        """The context of the current function."""
 
     def _many(self, name: str, /, **arguments: object) -> list[LoopRV]:
         return cast("list[LoopRV]", list(self._apply(name, arguments)))
@@ -43,7 +43,7 @@ class Calls(ABC):
         return cast("BlockRV", self._apply(name, arguments)[0])
 
     def _block_map(self, block: BlockRV, index_map: IndexMapLike) -> IndexMap:
-        """A map of the iterators of a block."""
+        """An index map of a block's iterators."""
         return index_map if isinstance(index_map, IndexMap) else self._of_iterators(block, index_map, IndexMap)
 
     def _of_iterators(self, block: BlockRV, function: Callable[..., Any], kind: type[M]) -> M:
@@ -321,7 +321,7 @@ def _index_map(function: Callable[..., Any], buffer: Buffer) -> IndexMap:
 
 
 def _pad_map(function: Callable[..., Any], buffer: Buffer, rank: int) -> IndexMap:
-    """The value of padding as a function of the new axes; a plain number that it gives is of the buffer's dtype."""
+    """The padding value as a function of the new axes."""
     dtype = buffer.shape[0].dtype if buffer.shape else "int32"
     try:
         found = IndexMap.from_function(function, rank, dtype)
@@ -331,7 +331,7 @@ def _pad_map(function: Callable[..., Any], buffer: Buffer, rank: int) -> IndexMa
 
 
 def _split_pattern(pattern: str, names: Sequence[str] | None) -> tuple[str, Sequence[str]]:
-    """The loop and the names of "i => io, ii"; commas may be left out."""
+    """The loop and the names of "i => io, ii"; commas are optional."""
     loop, _, new = pattern.partition("=>")
     found = new.replace(",", " ").split()
     if names is not None or not found or not loop.strip().isidentifier():

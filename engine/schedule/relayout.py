@@ -1,4 +1,4 @@
-"""A buffer in another layout: every use of it follows the index map, with what is known of the iterators around it."""
+"""Layout change of a buffer: applies the index map to every use, simplified with the ranges of the iterators around it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ N = TypeVar("N", bound=Node)
 
 
 def relaid(func: PrimFunc, old: Buffer, new: Buffer, index_map: IndexMap) -> PrimFunc:
-    """`func` with `new` for `old`: element [i, j] of `old` is at index_map(i, j) of `new`. Views are of single elements, or the map
-    keeps all indices."""
+    """`func` with `new` in place of `old`: element [i, j] of `old` is at index_map(i, j) of `new`. Requires that views are of single
+    elements or that the map keeps all indices."""
     return _Relayout(old, new, index_map).visit(func, {})
 
 
 def keeps_indices(index_map: IndexMap) -> bool:
-    """Whether the map only sets separators."""
+    """Whether the map leaves the indices unchanged and only sets separators."""
     return index_map.indices == index_map.params
 
 
@@ -50,7 +50,7 @@ Regions = tuple[BufferRegion, ...]
 
 
 class _Relayout:
-    """Rewrites every use of `old`."""
+    """A rewriter of every use of `old`."""
 
     def __init__(self, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
         self.old = old
@@ -59,7 +59,7 @@ class _Relayout:
         self._views: dict[Buffer, Buffer] = {}
 
     def visit(self, node: N, ranges: Mapping[Var, Range]) -> N:
-        """`node` after the change; the same object where the buffer does not occur."""
+        """`node` after the change; the same object if the buffer does not occur."""
         return cast("N", self._visit(node, ranges))
 
     def _visit(self, node: Node, ranges: Mapping[Var, Range]) -> Node:
@@ -82,7 +82,7 @@ class _Relayout:
         return done
 
     def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
-        """The block with its body rewritten first; what it reads and writes of the buffer is found anew."""
+        """The block with its body rewritten and its regions of the buffer recomputed from the new body."""
         matches = tuple(self._match(m, ranges) for m in block.match_buffers)
         body = self.visit(block.body, ranges)
         init = None if block.init is None else self.visit(block.init, ranges)
@@ -103,7 +103,7 @@ class _Relayout:
         )
 
     def _match(self, match: MatchBufferRegion, ranges: Mapping[Var, Range]) -> MatchBufferRegion:
-        """A view of the buffer, or of a view of it, over the new layout; of another, whose place may be read from the buffer."""
+        """The match over the new layout if it is a view of the buffer, directly or indirectly; otherwise with its region rewritten."""
         source = self.visit(match.source, ranges)
         if source is match.source:
             return match
@@ -121,13 +121,13 @@ class _Relayout:
 
 
 def _view(view: Buffer, new: Buffer) -> Buffer:
-    """A view has the separators of what it views, where it has the same axes; with fewer there is nothing to keep apart."""
+    """A view of the new buffer: it has the new separators if it has the same number of axes, otherwise none."""
     return replace_fields(view, axis_separators=new.axis_separators if len(view.shape) == len(new.shape) else ())
 
 
 def _simplified(index: Expr, ranges: Mapping[Var, Range]) -> Expr:
-    """The index as TVM leaves it: sums by what is known of the iterators, clamps and plain iterators as they are, and the parts of an
-    iterator that is shorter than what it is divided by."""
+    """The index simplified as in TVM: sums use the iterators' ranges; clamps and plain iterators stay unchanged, as do divisions of an
+    iterator that is shorter than its divisor."""
     index = simplify(index)
     if isinstance(index, Var) or any(isinstance(node, Min | Max) for node in walk(index)):
         return index

@@ -1,6 +1,6 @@
-"""Calls that make a refused call legal: a chain is proposed only after it was tried, together with the call, on the program as it is.
+"""Repairs of refused calls: chains of calls that make the call legal, each tested together with the call on the current program.
 
-For each code of a refusal the table says which chains an expert would think of, the shortest first.
+A table gives the candidate chains for each refusal code, the shortest first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Arguments = Mapping[str, object]
 
 
 class Asked(msgspec.Struct, frozen=True, eq=False):
-    """The refused call and why it was refused."""
+    """A refused call and its refusal."""
 
     ctx: Context
     method: str
@@ -43,20 +43,20 @@ class Asked(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def blocks(self) -> list[str]:
-        """The blocks that the refusal points at, but the one that the call is of."""
+        """The blocks that the refusal points at, without the block of the call itself."""
         found = [n.block.name for n in self.refusal.nodes if isinstance(n, BlockRealize)]
         return [name for name in dict.fromkeys(found) if name != self.block]
 
 
 class Trial:
-    """A program that calls are tried on; the calls so far."""
+    """A trial program with the calls applied so far."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
         self.calls: tuple[Proposal, ...] = ()
 
     def call(self, method: str, /, **arguments: object) -> tuple[Var | str, ...]:
-        """Make a call; raises ScheduleError when it is refused."""
+        """Apply a call; raises ScheduleError if it is refused."""
         result = PRIMITIVES[method].call(self.ctx, arguments)
         self.ctx = Context(result.func)
         self.calls = (*self.calls, Proposal(method, tuple(arguments.items())))
@@ -67,7 +67,7 @@ Chain = Callable[[Trial], object]
 
 
 def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> Refusal:
-    """The refusal of a call with the calls after which it is legal; as it was where no chain of the table helps."""
+    """The refusal with the calls that make the call legal; unchanged if no chain of the table helps."""
     repair = _repair(ctx, method, arguments, refusal)
     if not repair:
         return refusal
@@ -92,17 +92,17 @@ def _no_chains(_: Asked) -> Iterable[Chain]:
     return ()
 
 
-# Marks.
+# Annotations.
 
 
 def _without_marks(asked: Asked) -> Iterator[Chain]:
-    """What is said of the loops taken off."""
+    """Remove the annotations of the call's loops."""
     marks = [(f.loop_var, key) for f in asked.loops for key, _ in f.annotations]
     yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
 
 
 def _without_pipelines(asked: Asked) -> Iterator[Chain]:
-    """The pipeline taken off the loop that the refusal is about: it is given anew for the body that comes of the call."""
+    """Remove the pipeline of the refused loops, so that the user can add one for the new body."""
     loops = [n for n in asked.refusal.nodes if isinstance(n, For)]
     marks = [(f.loop_var, key) for f in loops for key, _ in f.annotations if key in PIPELINE_KEYS]
     yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
@@ -114,11 +114,11 @@ def _without_this_mark(asked: Asked) -> Iterator[Chain]:
         yield lambda t: t.call("unannotate", **where)
 
 
-# The shape of nests.
+# Loop nests.
 
 
 def _in_one_chain(asked: Asked) -> Iterator[Chain]:
-    """Loops put next to each other; blocks that stand between them taken into the innermost one."""
+    """Make the loops adjacent, or move the blocks between them into the innermost loop."""
     loops = [f.loop_var for f in asked.loops]
     if len(loops) < 2:
         return
@@ -136,7 +136,7 @@ def _in_one_chain(asked: Asked) -> Iterator[Chain]:
 
 
 def _blocks_beside(ctx: Context, top: For, deepest: For) -> list[str]:
-    """The blocks that stand beside the chain of loops from `top` to `deepest`."""
+    """The blocks beside the chain of loops from `top` to `deepest`."""
     found: list[str] = []
     below: Stmt = deepest
     for outer in ctx.index.path(deepest):
@@ -148,7 +148,7 @@ def _blocks_beside(ctx: Context, top: For, deepest: For) -> list[str]:
 
 
 def _order(blocks: Sequence[str], method: str) -> Sequence[str]:
-    """Producers follow their consumers, consumers their producers."""
+    """The blocks in the order of moves: consumers before producers for compute_at, producers before consumers otherwise."""
     return list(reversed(blocks)) if method == "compute_at" else blocks
 
 
@@ -165,13 +165,13 @@ def _with_init_apart(asked: Asked) -> Iterator[Chain]:
 
 
 def _with_partial_sums(asked: Asked) -> Iterator[Chain]:
-    """The sum taken apart, so that the loop runs over sums of their own."""
+    """Split the sum into partial sums, so that the loop runs over separate sums."""
     for loop in asked.loops:
         yield lambda t, loop=loop: t.call("rfactor", loop=loop.loop_var, factor_axis=0)
 
 
 def _with_reduction_inside(asked: Asked) -> Iterator[Chain]:
-    """Loops that run a sum put inside of the loop that was asked for."""
+    """Move reduction loops inside of the requested loop."""
     for loop in asked.loops:
         chain = (*asked.ctx.index.loops_above(loop), loop)
         below = asked.ctx.index.child_blocks(loop)
@@ -193,7 +193,7 @@ def _reduction_loops(ctx: Context, block: str) -> list[For]:
 
 
 def _without_the_others(asked: Asked) -> Iterator[Chain]:
-    """The blocks that stand in the way inlined, or taken to the same loop."""
+    """Inline the conflicting blocks, or move them to the same loop."""
     others = asked.blocks
     yield lambda t: [t.call("compute_inline", block=b) for b in others]
     yield lambda t: [t.call("reverse_compute_inline", block=b) for b in reversed(others)]
@@ -205,7 +205,7 @@ def _without_the_others(asked: Asked) -> Iterator[Chain]:
 
 
 def _one_input_left(asked: Asked) -> Iterator[Chain]:
-    """All producers but one inlined."""
+    """Inline all producers except one."""
     producers = asked.ctx.index.producers(asked.block) if asked.block else ()
     for kept in reversed(producers):
         others = [p for p in producers if p != kept]
@@ -213,7 +213,7 @@ def _one_input_left(asked: Asked) -> Iterator[Chain]:
 
 
 def _through_a_cache(asked: Asked) -> Iterator[Chain]:
-    """The output made in a buffer of the function's own, which the consumers read, and copied out."""
+    """Compute the output in an intermediate buffer, which the consumers read, and copy it out."""
     ctx, block = asked.ctx, asked.block
     consumers = ctx.index.consumers(block) if block else ()
     if not consumers:
@@ -232,7 +232,7 @@ def _through_a_cache(asked: Asked) -> Iterator[Chain]:
 
 
 def _copied_buffer(asked: Asked) -> Iterator[Chain]:
-    """A buffer of the caller's copied to one of the function's own first."""
+    """Copy a parameter buffer to an intermediate buffer first."""
     ctx, block = asked.ctx, asked.block
     if not block:
         return
@@ -249,7 +249,7 @@ def _copied_buffer(asked: Asked) -> Iterator[Chain]:
 
 
 def _under_a_loop(asked: Asked) -> Iterator[Chain]:
-    """The block under a loop of its consumer, the innermost that takes it."""
+    """Move the block under the innermost loop of its consumer that accepts it."""
     for consumer in asked.ctx.index.consumers(asked.block)[:1] if asked.block else ():
         for loop in reversed(asked.ctx.index.loops_of(consumer)):
             yield lambda t, loop=loop: t.call("compute_at", block=asked.block, loop=loop.loop_var)
@@ -272,4 +272,4 @@ CHAINS: Mapping[str, Callable[[Asked], Iterable[Chain]]] = {
     "reduction-partitioned": _with_init_apart,
     "stale-pipeline": _without_pipelines,
 }
-"""Which chains to try for which refusal."""
+"""The candidate chains for each refusal code."""

@@ -1,4 +1,4 @@
-"""A schedule is a program plus the calls that made it. Method names and keywords are TVM's, so its documentation stays true."""
+"""A schedule: a program and the calls that transformed it. Method names and keywords are TVM's, so TVM's documentation applies."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from .trace import Step, Trace, renamed
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
-    """A moment of a schedule: the module, the function that is worked on, the trace that led to it, and the parameters laid out anew
-    (with the name of their function)."""
+    """A state of a schedule: the module, the name of the current function, the trace up to here, and the parameter layout changes (with the
+    name of their function)."""
 
     mod: IRModule
     func_name: str
@@ -52,9 +52,9 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
 
 class Schedule(Calls):
-    """The calls applied to a program so far.
+    """A program with the calls applied so far.
 
-    Handles: a loop is its `Var`, a block its unique name; names of loops may be given where one loop only has it. A refused call raises
+    Handles: a loop is its `Var`, a block its unique name; a loop's name is accepted if it is unique. A refused call raises
     ScheduleError and changes nothing. Blocks of one function that share a name are numbered (`X_local`, `X_local_1`).
     """
 
@@ -62,7 +62,7 @@ class Schedule(Calls):
     def __init__(
         self, program: IRModule | PrimFunc, func_name: str | None = None, *, intrinsics: Intrinsics | None = None
     ) -> None:
-        """`intrinsics` are those that `tensorize` finds by name; left out, those of `TensorIntrin.register`."""
+        """`intrinsics` are those that `tensorize` finds by name; the default is the registry of `TensorIntrin.register`."""
         module = _module(program)
         module = replace_fields(
             module,
@@ -79,27 +79,27 @@ class Schedule(Calls):
         self._followers: list[WeakMethod[Callable[[], None]]] = []
 
     def __repr__(self) -> str:
-        """One line for a prompt; `show` prints the program, `trace` has the calls."""
+        """A summary in one line; `show` prints the program, `trace` has the calls."""
         calls = [step.method for step in self.trace.steps if step.changes]
         if len(calls) > _SHOWN_CALLS:
             calls = [f"{len(calls) - _SHOWN_CALLS} calls", *calls[-_SHOWN_CALLS:]]
         return f"<Schedule of {self.func_name!r} after {', '.join(calls) or 'no calls'}>"
 
-    # What it is now.
+    # Current state.
 
     @property
     def mod(self) -> IRModule:
-        """The module as the calls left it. A new one after each call; the old one stays as it was."""
+        """The current module. Each call creates a new one and leaves the old one unchanged."""
         return self._states[-1].mod
 
     @property
     def func(self) -> PrimFunc:
-        """The function that is worked on."""
+        """The current function."""
         return self.mod[self.func_name]
 
     @property
     def func_name(self) -> str:
-        """The name of the function that is worked on; see `work_on`."""
+        """The name of the current function; see `work_on`."""
         return self._states[-1].func_name
 
     @property
@@ -109,22 +109,22 @@ class Schedule(Calls):
 
     @property
     def layouts(self) -> tuple[ParameterLayout, ...]:
-        """How the parameters of the function come to lie that calls laid out anew, in order: what a caller has to do to its arrays."""
+        """The layout changes of the current function's parameters, in order: callers must rearrange their arrays accordingly."""
         return tuple(layout for name, layout in self._states[-1].layouts if name == self.func_name)
 
     @property
     def trace(self) -> Trace:
-        """The calls so far, queries included, with what they gave."""
+        """The calls so far, including queries, with their results."""
         return self._states[-1].trace
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Every moment from the original on, one a traced step."""
+        """All states from the original on, one per traced step."""
         return self._states
 
     @property
     def index(self) -> ProgramIndex:
-        """Facts about the function as it is now: loops, blocks, who reads and writes what."""
+        """The index of the current function: loops, blocks, readers and writers."""
         return self._ctx.index
 
     def work_on(self, func_name: str) -> None:
@@ -136,7 +136,7 @@ class Schedule(Calls):
         self._states = (*self._states, moment)
 
     def undo(self) -> bool:
-        """Take the last change back, with the queries after it. False when there is none."""
+        """Undo the last change, with the queries after it. False if there is none."""
         changes = [i for i, step in enumerate(self.trace.steps) if step.changes]
         if not changes:
             return False
@@ -145,7 +145,7 @@ class Schedule(Calls):
         return True
 
     def copy(self) -> Schedule:
-        """An independent schedule at the same moment; handles are valid in both."""
+        """An independent schedule in the same state; handles are valid in both."""
         other = object.__new__(Schedule)
         other._states = self._states
         other._context = self._context
@@ -155,7 +155,7 @@ class Schedule(Calls):
         return other
 
     def at(self, count: int) -> Schedule:
-        """An independent schedule as this one was after its first `count` traced steps; handles are valid in both."""
+        """An independent schedule in the state after the first `count` traced steps; handles are valid in both."""
         if not 0 <= count < len(self._states):
             raise refuse("no-such-step", f"there is no step {count}", expected=f"0 to {len(self._states) - 1}")
         other = self.copy()
@@ -165,9 +165,9 @@ class Schedule(Calls):
         return other
 
     def go_to(self, other: Schedule) -> None:
-        """Be where `other` is, a copy of this schedule that went its own way: whoever holds this one sees its calls.
+        """Adopt the state of `other`, a copy of this schedule that received other calls: all holders of this schedule see them.
 
-        Raises ScheduleError "other-program" where the two did not start from the same program.
+        Raises ScheduleError "other-program" if the two did not start from the same program.
         """
         if other._states[0] is not self._states[0]:
             raise refuse(
@@ -182,11 +182,11 @@ class Schedule(Calls):
                 told()
 
     def follow(self, follower: Callable[[], None]) -> None:
-        """Call `follower`, a method, after each `go_to`, as long as its object lives; copies are not followed."""
+        """Call `follower`, a method, after each `go_to`, during the lifetime of its object; copies do not inherit followers."""
         self._followers.append(WeakMethod(follower))
 
     def replayed(self) -> Schedule:
-        """A fresh schedule of the original with every traced call made again."""
+        """A fresh schedule of the original with every traced call repeated."""
         other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
         for step, before in zip(self.trace.steps, self._states, strict=False):
             new = dict(zip(_handles(before), _handles(other._states[-1]), strict=True))
@@ -200,8 +200,8 @@ class Schedule(Calls):
     def verify(
         self, original: PrimFunc | None = None, *, seed: int = 0, sizes: Mapping[str, int] | None = None
     ) -> Verdict:
-        """Run the function and its origin on the same random inputs and compare; see `execute.verify`. Parameters that were laid out
-        anew are compared element by element, where the layout puts each. `sizes` are numbers for symbolic sizes, by name.
+        """Run the function and the original on the same random inputs and compare; see `execute.verify`. Parameters with changed layouts
+        are compared element by element. `sizes` are numbers for symbolic sizes, by name.
         """
         opaque = {name: intrin for name, intrin in self.tensorized.items() if not intrin.runs}
         func = self._with_described(opaque)
@@ -215,11 +215,11 @@ class Schedule(Calls):
         return verdict
 
     def prove(self, original: PrimFunc | None = None) -> Proof:
-        """Show that the function computes what its origin does for all inputs and sizes, or where not; see `engine.prove.prove`."""
+        """Prove the function equal to the original for all inputs and sizes, or find a difference; see `engine.prove.prove`."""
         return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
 
     def check(self, sizes: Mapping[str, int] | None = None) -> Verdict:
-        """The surest answer that is quickly had: proved for all sizes, else for `sizes`, else verified by a run with those."""
+        """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those."""
         return check(self.func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
 
     @property
@@ -229,7 +229,7 @@ class Schedule(Calls):
 
     @property
     def tensorized(self) -> dict[BlockRV, TensorIntrin]:
-        """The blocks of the function whose work an intrinsic does."""
+        """The blocks of the function that an intrinsic implements."""
         found: dict[BlockRV, TensorIntrin] = {}
         for step, after in zip(self.trace.steps, self._states[1:], strict=False):
             if step.method == "tensorize" and after.func_name == self.func_name:
@@ -238,7 +238,7 @@ class Schedule(Calls):
 
     @property
     def described(self) -> PrimFunc:
-        """The function, each intrinsic written out as what it computes: what a machine model and a proof understand."""
+        """The function with each intrinsic replaced by its description, for machine models and proofs."""
         if self._described is None or self._described[0] is not self.func:
             self._described = (self.func, self._with_described(self.tensorized))
         return self._described[1]
@@ -249,7 +249,7 @@ class Schedule(Calls):
 
     @property
     def plan(self) -> Plan:
-        """`lower.planned` of the function as it is `described`; the calls' own where they needed it. Raises LowerError."""
+        """`lower.planned` of the `described` function; reuses the calls' cached plan if possible. Raises LowerError."""
         return self._ctx.plan if self.described is self.func else planned(self.described)
 
     def show(self) -> None:
@@ -261,7 +261,7 @@ class Schedule(Calls):
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
         """The handle of the block called `name`: its name. Raises ScheduleError "unknown-block".
 
-        What decompose_reduction leaves is found as `X`, which it keeps here, and as `X_update`, which TVM calls it.
+        The update block after decompose_reduction is found as `X`, its name here, and as `X_update`, its name in TVM.
         """
         if func_name is not None and func_name != self.func_name:
             self.work_on(func_name)
@@ -280,7 +280,7 @@ class Schedule(Calls):
         return cast("list[LoopRV]", list(self._record("get_loops", {"block": block}, loops)))
 
     def get_loop(self, name: str, block: BlockRV | None = None) -> LoopRV:
-        """The loop called `name`, of those around `block` where one is given. Raises ScheduleError "unknown-loop", "ambiguous-loop"."""
+        """The loop called `name`, around `block` if one is given. Raises ScheduleError "unknown-loop", "ambiguous-loop"."""
         loop = self._ctx.loop(name, block)
         return cast("LoopRV", self._record("get_loop", {"name": name, "block": block}, (loop.loop_var,))[0])
 
@@ -293,19 +293,19 @@ class Schedule(Calls):
 
     @refusing_depth(ScheduleError)
     def get_producers(self, block: BlockRV) -> list[BlockRV]:
-        """The blocks of the same scope that write what `block` reads."""
+        """The blocks of the same scope that write buffers which `block` reads."""
         self._ctx.realize(block)
         return self._blocks("get_producers", {"block": block}, self.index.producers(block))
 
     @refusing_depth(ScheduleError)
     def get_consumers(self, block: BlockRV) -> list[BlockRV]:
-        """The blocks of the same scope that read what `block` writes."""
+        """The blocks of the same scope that read buffers which `block` writes."""
         self._ctx.realize(block)
         return self._blocks("get_consumers", {"block": block}, self.index.consumers(block))
 
     @refusing_depth(ScheduleError)
     def get_output_blocks(self, scope_block: BlockRV = "root") -> list[BlockRV]:
-        """The blocks of a scope that write a buffer from outside of it."""
+        """The blocks of a scope that write a buffer from outside of the scope."""
         below = [r.block.name for r in self.index.child_blocks(self._ctx.realize(scope_block))]
         return self._blocks(
             "get_output_blocks", {"scope_block": scope_block}, [n for n in below if self.index.is_output(n)]
@@ -322,15 +322,15 @@ class Schedule(Calls):
         return True
 
     def get(self, handle: BlockRV | LoopRV) -> Block | For:
-        """The node that a handle stands for now."""
+        """The node to which a handle currently refers."""
         return self._ctx.block(handle) if isinstance(handle, str) else self._ctx.loop(handle)
 
     @refusing_depth(ScheduleError)
     def legal_targets(self, block: BlockRV) -> tuple[Target, ...]:
-        """For every loop of the function: whether `block` may be moved there, by which primitive, or why not. Changes nothing."""
+        """The possible moves of `block`, one per loop of the function: the primitive, or the reason for refusal. Changes nothing."""
         return legal_targets(self._ctx, block)
 
-    # How a call is applied.
+    # Application of calls.
 
     @property
     def _ctx(self) -> Context:
@@ -343,7 +343,7 @@ class Schedule(Calls):
 
     @refusing_depth(ScheduleError)
     def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
-        """Call a primitive and trace it; ScheduleError leaves the schedule as it was."""
+        """Call a primitive and trace it; on ScheduleError, the schedule stays unchanged."""
         arguments = {key: self._canonical(key, value) for key, value in arguments.items()}
         try:
             result = PRIMITIVES[name].call(self._ctx, arguments)
@@ -354,7 +354,7 @@ class Schedule(Calls):
         )
         self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
         before, self._context = self._ctx, self._ctx.after(result.func)
-        if not before.has_vectors and name != "tensorize":  # they come with the program, or with an intrinsic
+        if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
             self._context.has_vectors = False
         return result.results
 
@@ -372,7 +372,7 @@ class Schedule(Calls):
         self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
 
     def _canonical(self, key: str, value: object) -> object:
-        """Lists as tuples, loops given by name as their handles."""
+        """Convert lists to tuples, and loop names to handles."""
         if isinstance(value, list | tuple):
             items = cast("Sequence[object]", value)
             return tuple(self._canonical(_ITEM.get(key, ""), item) for item in items)
@@ -390,7 +390,7 @@ _ITEM: dict[str, str] = dict.fromkeys(LISTED, "loop")
 
 
 def _handles(state: State) -> list[Var | Buffer]:
-    """The loops and buffers of a moment in text order: the same calls give the same ones in the same places."""
+    """The loops and buffers of a state in text order: equal calls give corresponding objects at equal positions."""
     func = state.mod[state.func_name]
     stmts = list(walk_stmts(func.body))
     loops = [stmt.loop_var for stmt in stmts if isinstance(stmt, For)]
@@ -420,7 +420,7 @@ def _default_function(module: IRModule) -> str:
     return "main" if "main" in names else names[0]
 
 
-# A schedule works on blocks; a function without them has nothing that calls could point at.
+# A schedule works on blocks; a function without blocks has no handles for calls.
 def _require_blocks(func: PrimFunc) -> PrimFunc:
     if not isinstance(func.body, BlockRealize):
         raise refuse(

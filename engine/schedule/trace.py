@@ -1,4 +1,4 @@
-"""The calls that made a schedule, as data that can be shown, replayed and exported."""
+"""The calls of a schedule, as data that can be shown, replayed and exported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = Any
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
-    """One call. `arguments` are by keyword in the order of the signature; `results` are the handles it gave.
+    """One call. `arguments` are by keyword in the order of the signature; `results` are the returned handles.
 
     `changes` is False for queries (`get_block`, `get_loops`, …).
     """

@@ -124,8 +124,8 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
             loops.append(asyncio.get_running_loop())
             report.may_end.set()
             report.until_ended(1)
-            assert handle.session.updater._afterwards._simulating is not None
-            assert handle.session.updater._afterwards._simulating._done.wait(60)
+            assert handle.session.updater._background._simulating is not None
+            assert handle.session.updater._background._simulating._done.wait(60)
         return answer
 
     monkeypatch.setattr(api, "account", telling)

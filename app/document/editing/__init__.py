@@ -1,1 +1,1 @@
-"""Edits of a notebook's text: calls, cells, branches, names and parameters, each a function from document to document."""
+"""Edits of a notebook's text: calls, cells, branches, names and parameters, as functions from document to document."""

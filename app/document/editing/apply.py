@@ -1,4 +1,4 @@
-"""Edits of the schedule cells: text in, text out, everything that is not edited stays byte for byte.
+"""Edits of the schedule cells, from text to text; unedited parts stay byte-identical.
 
 Lines count from 0 after `sch = tilewright.Schedule(...)`, as `Notebook.steps` does.
 """
@@ -18,7 +18,7 @@ from ..workload import program_names
 
 
 def append_call(document: Document, line: str) -> Document:
-    """The document with `line` (one or more whole lines) at the end of the last schedule cell; the cell is made when there is none."""
+    """The document with `line` (one or more whole lines) at the end of the last schedule cell, which is created if missing."""
     cells = document.of_kind("schedule")
     if not cells:
         return _with_schedule_cell(document, line)
@@ -31,7 +31,7 @@ def append_call(document: Document, line: str) -> Document:
     before = "".join(lines[:kept])
     if not before.endswith(("\n", "\r")):
         before += document.newline
-        # At the end of a file without a last line ending, the file still has none.
+        # A file without a final line ending stays without one.
         added = added.removesuffix(document.newline) if cell is document.cells[-1] else added
     return _with_cell_text(document, cell, before + added + "".join(lines[kept:]))
 
@@ -42,7 +42,7 @@ def without_last_call(document: Document) -> Document:
 
 
 def replace_call(document: Document, n: int, line: str) -> Document:
-    """The document with step `n` written as `line`; a comment behind the step stays."""
+    """The document with step `n` replaced by `line`; a trailing comment stays."""
     return _with_span(document, _place(document, n), whole_lines(line, document.newline).rstrip("\r\n"))
 
 
@@ -57,7 +57,7 @@ def insert_call(document: Document, n: int, line: str) -> Document:
 
 
 def remove_call(document: Document, n: int) -> Document:
-    """The document without step `n`: its whole lines with a comment behind it, or only its part of a line that it shares."""
+    """The document without step `n`: its whole lines and a trailing comment, or only its part of a shared line."""
     place = _place(document, n)
     lines = lines_of(document.text)
     before, after = lines[place.line - 1][: place.column - 1], lines[place.end_line - 1][place.end_column - 1 :]
@@ -74,9 +74,10 @@ def remove_call(document: Document, n: int) -> Document:
 
 
 def replace_cell(document: Document, cell: Cell, body: str) -> Document:
-    """The document with the text below the marker of `cell` replaced; for editors of whole cells.
+    """The document with the text below the marker of `cell` replaced, for editors of whole cells.
 
-    A text field has line feeds only: a `body` without carriage returns gets the line endings that its lines had, new lines the document's.
+    A text field has line feeds only. In a `body` without carriage returns, unchanged lines keep their endings; new lines get the
+    document's.
     """
     if body and not body.endswith(("\n", "\r")) and cell is not document.cells[-1]:
         body += document.newline if "\r" in body else "\n"
@@ -134,5 +135,5 @@ def _with_schedule_cell(document: Document, line: str) -> Document:
 
 
 def whole_lines(line: str, newline: str) -> str:
-    """The lines of `line` with the endings of a document, the last one too."""
+    """The lines of `line`, each ended by `newline`, the last one too."""
     return newline.join(line.rstrip("\r\n").splitlines()) + newline

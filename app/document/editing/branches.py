@@ -1,7 +1,7 @@
-"""Branches: named alternatives of the schedule, kept in the file.
+"""Branches: named alternatives of the schedule, stored in the file.
 
-The branch that is shown is the schedule cells themselves, so `python file.py` runs it. The others stand in cells of their own as comments,
-each the whole schedule (with the prose between its cells) as it was when it was left:
+The schedule cells are the current branch, so `python file.py` runs it. Each other branch is a cell with the whole schedule (and the
+prose between its cells) as comments, in the state in which the user left it:
 
     # %% branch: main
     # # %% schedule
@@ -10,8 +10,8 @@ each the whole schedule (with the prose between its cells) as it was when it was
 
     # %% branch (current): wide tiles
 
-Switching exchanges the two texts and changes nothing else; there and back again gives the same bytes. A file that was never branched has no
-such cell, and its one line of history is called "main".
+Switching exchanges the two texts and changes nothing else; switching back restores the same bytes. A file without branches has no
+such cell, and its only branch is named "main".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TITLE = re.compile(r"branch[ \t]*(?P<current>\(current\))?[ \t]*:?[ \t]*(?P<nam
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """`text` is the schedule cells of a branch that is kept; of the current one it is the part of the document itself."""
+    """A branch. `text` is its schedule cells: for the current branch those of the document, else the stored text, uncommented."""
 
     name: str
     current: bool
@@ -42,7 +42,7 @@ class Branch(msgspec.Struct, frozen=True):
 
 
 def branches(document: Document) -> tuple[Branch, ...]:
-    """The branches in the file's order, exactly one of them current; none at all where the file was never branched."""
+    """The branches in the file's order, exactly one of them current; empty for a file without branches."""
     cells = document.of_kind("branch")
     named = {_name(cell): cell for cell in reversed(cells)}
     current = _current_cell(cells)
@@ -57,12 +57,12 @@ def branches(document: Document) -> tuple[Branch, ...]:
 
 
 def current_branch(document: Document) -> str:
-    """The name of the branch that the schedule cells are."""
+    """The name of the current branch."""
     return next((branch.name for branch in branches(document) if branch.current), FIRST_NAME)
 
 
 def add_branch(document: Document, name: str, steps: int | None = None) -> Document:
-    """The document on a new branch `name` that goes on after the first `steps` steps (after all for None); what was there is kept.
+    """The document on a new branch `name` with the first `steps` steps (None: all); the branch that was current is stored.
 
     Raises DocumentError "no-schedule", "bad-branch-name", "branch-exists", "too-many-branches".
     """
@@ -83,7 +83,7 @@ def add_branch(document: Document, name: str, steps: int | None = None) -> Docum
 
 
 def with_branch(document: Document, name: str) -> Document:
-    """The document with branch `name` as its schedule, and the one that was there kept. Raises DocumentError "no-such-branch"."""
+    """The document switched to branch `name`; the branch that was current is stored. Raises DocumentError "no-such-branch"."""
     cell = _cell_of(document, name)
     if cell is None or _is_shown(document, cell):
         return document
@@ -101,7 +101,7 @@ def with_branch(document: Document, name: str) -> Document:
 
 
 def rename_branch(document: Document, name: str, new: str) -> Document:
-    """The document with another name for a branch. Raises DocumentError as `add_branch`, and "no-such-branch"."""
+    """The document with branch `name` renamed to `new`. Raises DocumentError "no-such-branch", "bad-branch-name", "branch-exists"."""
     cell = _cell_of(document, name)
     if name == new:
         return document
@@ -113,7 +113,7 @@ def rename_branch(document: Document, name: str, new: str) -> Document:
 
 
 def delete_branch(document: Document, name: str) -> Document:
-    """The document without a branch that is not current. Where "main" alone is left, no cell tells of branches any more."""
+    """The document without a branch. If only "main" remains, its cell is removed too. Raises DocumentError "current-branch"."""
     cell = _cell_of(document, name)
     if cell is None or _is_shown(document, cell):
         raise DocumentError(
@@ -129,7 +129,7 @@ def delete_branch(document: Document, name: str) -> Document:
 
 
 def steps_shared(document: Document, name: str) -> int:
-    """How many of the first steps a branch has in common with the current one."""
+    """The number of leading steps that a branch shares with the current one."""
     here = schedule_items(document)
     there = schedule_items(with_branch(document, name))
     same = 0
@@ -152,7 +152,7 @@ def _checked(name: str, taken: set[str]) -> str:
 
 
 def _named(document: Document) -> Document:
-    """The document with a cell that says what the current branch is called."""
+    """The document with a cell that names the current branch."""
     if any(_is_current(cell) for cell in document.of_kind("branch")):
         return document
     newline, text = document.newline, document.text
@@ -162,7 +162,7 @@ def _named(document: Document) -> Document:
 
 
 def _cell_of(document: Document, name: str) -> Cell | None:
-    """The cell of a branch; None for the current one of a file that does not name it."""
+    """The cell of a branch; None for the current branch of a file that does not name it."""
     for cell in document.of_kind("branch"):
         if _name(cell) == name:
             return cell
@@ -203,7 +203,7 @@ def _marker(name: str, newline: str, *, current: bool = False) -> str:
     return f"# %% branch{' (current)' if current else ''}: {name}{newline}"
 
 
-# A schedule as comments and back.
+# Conversion of a schedule to comments and back.
 
 
 def _closed(text: str, newline: str) -> str:
@@ -220,23 +220,23 @@ def _opened(cell: Cell) -> str:
 
 
 def _tail(cell: Cell) -> str:
-    """What stands below the comments of a cell, or below its marker when it has none: empty lines, or what somebody wrote there."""
+    """The text below a cell's comments, or below its marker if it has none: empty lines or text that the user wrote."""
     lines = lines_of(cell.body)
     last = max((n for n, line in enumerate(lines, 1) if line.startswith("#")), default=0)
     return "".join(lines[last:])
 
 
-# The schedule cells as one text.
+# The text of the schedule cells.
 
 
 def _schedule_span(document: Document) -> tuple[int, int]:
-    """From the first schedule cell to behind the last one."""
+    """The half-open cell range from the first to the last schedule cell."""
     numbers = [n for n, cell in enumerate(document.cells) if cell.kind == "schedule"]
     return (numbers[0], numbers[-1] + 1) if numbers else (len(document.cells), len(document.cells))
 
 
 def _schedule_text(document: Document) -> str:
-    """The schedule cells with what stands between them, without the empty lines at the end."""
+    """The schedule cells and the cells between them (branch cells excepted), without the empty lines at the end."""
     first, end = _schedule_span(document)
     text = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
     kept = text.rstrip()
@@ -244,7 +244,7 @@ def _schedule_text(document: Document) -> str:
 
 
 def with_schedule(document: Document, text: str) -> Document:
-    """The document with `text`, cells and what stands between them, as the schedule of the branch that is shown."""
+    """The document with the schedule of the current branch replaced by `text`, a sequence of cells."""
     first, end = _schedule_span(document)
     between = [cell for cell in document.cells[first:end] if cell.kind == "branch"]
     whole = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
@@ -255,7 +255,7 @@ def with_schedule(document: Document, text: str) -> Document:
 
 
 def _cut(document: Document, steps: int | None) -> Document:
-    """The document without what comes after the first `steps` steps of its schedule."""
+    """The document without the schedule text after the first `steps` steps."""
     items = schedule_items(document)
     last = [item for item in items if item.step is not None and (steps is None or item.step < steps)]
     if steps is None or len(last) == sum(item.on for item in items):
@@ -269,7 +269,7 @@ def _cut(document: Document, steps: int | None) -> Document:
 
 
 def _with_cells(document: Document, texts: Mapping[Cell, str]) -> Document:
-    """The document with other texts for some of its cells."""
+    """The document with the texts of some cells replaced."""
     found = {id(cell): text for cell, text in texts.items()}
     return read_document("".join(found.get(id(cell), cell.text) for cell in document.cells), document.path)
 

@@ -1,4 +1,4 @@
-"""Cells as a whole: put in, taken out, moved, and prose written. Text in, text out; every other cell stays byte for byte."""
+"""Edits of whole cells, from text to text: insert, delete, move, and replace prose. Every other cell stays byte-identical."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..workload import program_names
 from .apply import replace_cell
 
 _BEFORE_SCHEDULE = ("machine", "workload", "intrinsic")
-"""Cells whose names the schedule uses: Python reads from above to below."""
+"""Cells whose names the schedule uses; they must precede it, since Python executes from top to bottom."""
 
 _ONLY_ONE = ("machine", "workload")
 
@@ -27,8 +27,7 @@ _MARKERS: dict[CellKind, str] = {
 
 
 def insert_cell(document: Document, index: int, kind: CellKind) -> Document:
-    """The document with an empty cell of `kind` before cell `index` (at the end for one more than there are).
-
+    """The document with a new cell of `kind` before cell `index` (at the end for the number of cells).
     Raises DocumentError "second-cell", "bad-cell-order", "no-such-cell".
     """
     if kind not in _MARKERS:
@@ -68,8 +67,8 @@ def delete_cell(document: Document, index: int) -> Document:
 
 
 def move_cell(document: Document, index: int, to: int) -> Document:
-    """The document with cell `index` as cell `to`. Raises DocumentError "no-such-cell", and "bad-cell-order" where Python would not find
-    a name that the schedule uses."""
+    """The document with cell `index` moved to position `to`. Raises DocumentError "no-such-cell", and "bad-cell-order" if the schedule
+    would precede a cell whose names it uses."""
     cell, other = cell_at(document, index), cell_at(document, to)
     if "preamble" in (cell.kind, other.kind):
         raise DocumentError(
@@ -82,7 +81,7 @@ def move_cell(document: Document, index: int, to: int) -> Document:
 
 
 def with_prose(document: Document, index: int, prose: str) -> Document:
-    """The document with the words of a markdown cell replaced, as comments or in the quotes that they stand in."""
+    """The document with the prose of a markdown cell replaced, as comments or inside the cell's triple quotes."""
     cell = cell_at(document, index)
     prose = prose.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if cell.kind != "markdown" or prose == cell.prose.strip("\n"):
@@ -104,7 +103,7 @@ def with_prose(document: Document, index: int, prose: str) -> Document:
 
 
 def _comments(cell: Cell, body: str, prose: str) -> list[str]:
-    """The words as comments; lines whose words are not new stay as they were written."""
+    """The prose as comments; unchanged lines keep their original text."""
     made, written, words = cell.comments_of(prose), body.split("\n"), cell.prose.split("\n")
     if body and len(written) == len(words):
         for old, new, length in alike(words, prose.split("\n")):
@@ -113,7 +112,7 @@ def _comments(cell: Cell, body: str, prose: str) -> list[str]:
 
 
 def cell_at(document: Document, index: int) -> Cell:
-    """One cell. Raises DocumentError "no-such-cell"."""
+    """The cell at `index`. Raises DocumentError "no-such-cell"."""
     if not 0 <= index < len(document.cells):
         raise _no_cell(index, document)
     return document.cells[index]
@@ -130,7 +129,7 @@ def _no_cell(index: int, document: Document) -> DocumentError:
 
 
 def _in_order(document: Document) -> Document:
-    """The document, where every name is there before the schedule uses it."""
+    """The document, after a check that every cell that the schedule uses precedes it."""
     first = next((n for n, cell in enumerate(document.cells) if cell.kind == "schedule"), None)
     late = [c for c in document.cells[first or 0 :] if c.kind in _BEFORE_SCHEDULE] if first is not None else []
     if late:

@@ -1,6 +1,6 @@
-"""A step that no longer applies, told like a conflict of a merge: what it needs, what was done to the steps before it, and the ways on.
+"""Conflicts: a step that no longer applies, presented like a merge conflict, with its missing names, earlier changes and resolutions.
 
-`good` is everywhere the last notebook whose steps all applied: what was there is known from it.
+In this module, `good` is the last notebook whose steps all applied; it is the baseline of the comparison.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ChangeKind = Literal["removed", "off", "edited", "moved", "added", "workload"]
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What was done to a step since all of them applied. `step` counts in the good notebook where the step was there, else in this one."""
+    """A change to a step since all steps applied. `step` is its index in the good notebook, or in this one for an added step."""
 
     kind: ChangeKind
     text: str
@@ -32,9 +32,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A name that has no value where the step stands, and the line that gave it one (None: no line ever did).
+    """An undefined name at the step, and the line that defined it (None: no line ever did).
 
-    `below` is the item that gives it one now, further down.
+    `below` is the later item that defines it now.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True, eq=False):
-    """The first step that fails. `applied_before`: it did, until `changes` were made; else it is simply wrong.
+    """The first failing step. `applied_before`: it applied before `changes`; otherwise it never applied.
 
-    `waiting` steps come after it.
+    `waiting` is the number of steps after it.
     """
 
     step: int
@@ -58,7 +58,7 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
 
 
 def conflict_of(notebook: Notebook, good: Notebook | None) -> Conflict | None:
-    """The conflict of a notebook, None where all steps apply."""
+    """The conflict of a notebook; None if all steps apply."""
     failed = failed_step(notebook)
     if failed is None or failed.error is None:
         return None
@@ -75,13 +75,13 @@ def conflict_of(notebook: Notebook, good: Notebook | None) -> Conflict | None:
 
 
 def failed_step(notebook: Notebook) -> NotebookStep | None:
-    """The first step that is refused."""
+    """The first failing step."""
     return next((step for step in notebook.steps if step.status == "failed"), None)
 
 
 def put_back(document: Document, good: Notebook, step: int) -> Document:
-    """The document with step `step` of the good notebook in its place again: switched on where it is off, else put in before the first
-    of its followers that is still there."""
+    """The document with step `step` of the good notebook restored: enabled if it is disabled, else inserted before the first of its
+    successors that still exists."""
     if not 0 <= step < len(good.steps):
         raise DocumentError(Refusal("no-such-step", f"there was no step {step}"))
     text = good.steps[step].text
@@ -97,7 +97,7 @@ def put_back(document: Document, good: Notebook, step: int) -> Document:
 
 
 def stop_at(document: Document, step: int) -> Document:
-    """The document with step `step` and all later ones switched off."""
+    """The document with step `step` and all later steps disabled."""
     for item in reversed(schedule_items(document)):
         if item.step is not None and item.step >= step:
             document = switch_off(document, item.index)
@@ -105,7 +105,7 @@ def stop_at(document: Document, step: int) -> Document:
 
 
 def skip_conflicts(notebook: Notebook) -> Notebook:
-    """The notebook with every step that fails switched off, one after the other; what then applies is applied."""
+    """The notebook with failing steps disabled, one after the other, until all remaining steps apply."""
     while (failed := failed_step(notebook)) is not None:
         document = switch_off(notebook.document, item_of_step(notebook.document, failed.index).index)
         notebook = evaluate(document, notebook)
@@ -113,7 +113,7 @@ def skip_conflicts(notebook: Notebook) -> Notebook:
 
 
 def repaired(notebook: Notebook) -> Notebook:
-    """The notebook with the calls before its failed step that make it legal. Raises DocumentError "no-repair" where none are known."""
+    """The notebook with the calls that make its failed step legal inserted before it. Raises DocumentError "no-repair" without any."""
     failed = failed_step(notebook)
     repair = failed.error.refusal.repair if failed is not None and failed.error is not None else ()
     if failed is None or not repair:
@@ -160,7 +160,7 @@ def _names(call: CallStep) -> Iterator[str]:
 
 
 def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change]:
-    """What is other before the failed step than it was."""
+    """The changes before the failed step, compared with the good notebook."""
     if notebook.program is not good.program:
         yield Change("workload", "")
     old, new = [step.text for step in good.steps], [step.text for step in notebook.steps]
@@ -187,7 +187,7 @@ def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change
 
 
 def _replaced(old: list[str], new: list[str], gone: set[str], come: set[str]) -> dict[str, str]:
-    """Which lines stand for which, where as many went as came."""
+    """Pairs of removed and added lines, if their numbers are equal; each pair counts as an edit."""
     left: Iterable[str] = [text for text in old if text in gone]
     there = [text for text in new if text in come]
     left = list(left)

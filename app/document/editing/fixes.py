@@ -1,4 +1,4 @@
-"""What a finding or a refusal proposes, as calls on the program that is shown: names in its text become the handles they mean."""
+"""Fixes from findings and refusals, applied as schedule calls; names in a fix's text are resolved to handles of the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .lines import apply_call, line_for
 
 
 class FixCall(msgspec.Struct, frozen=True, eq=False):
-    """A schedule call with handles in place of names."""
+    """A schedule call with its names resolved to handles."""
 
     method: str
     args: tuple[Any, ...]
@@ -31,9 +31,9 @@ class FixCall(msgspec.Struct, frozen=True, eq=False):
 
 
 def fix_call(state: State, text: str) -> FixCall:
-    """The call that `text` ("sch.set_scope('B', 0, 'local')") proposes. A name is a loop of the program, else a variable of the notebook.
+    """The call in `text` ("sch.set_scope('B', 0, 'local')"). A name is a loop of the program, else a variable of the notebook.
 
-    Raises TilewrightError where it is no single call of a primitive, or names what is not there ("loop", "consumer": to be filled in).
+    Raises TilewrightError unless it is a single call of a primitive with known names (placeholders such as "loop" are unknown).
     """
     calls = read_calls(text, "fix")
     if len(calls) != 1 or calls[0].method not in PRIMITIVES or calls[0].index is not None:
@@ -43,7 +43,7 @@ def fix_call(state: State, text: str) -> FixCall:
 
 
 def is_applicable(state: State, calls: Sequence[str]) -> bool:
-    """Whether each of `calls` can be read against the program. Whether they are legal only applying them tells."""
+    """Whether the names in all `calls` can be resolved. Legality is known only after they are applied."""
     try:
         for text in calls:
             if not is_sizes_line(text):
@@ -54,7 +54,7 @@ def is_applicable(state: State, calls: Sequence[str]) -> bool:
 
 
 def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
-    """The notebook with all of `calls` at its end. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    """The notebook with all of `calls` appended. Raises TilewrightError if one is refused; `notebook` is unchanged."""
     for text in calls:
         if is_sizes_line(text):
             notebook = evaluate(with_sizes_line(notebook.document, text), notebook)
@@ -65,8 +65,8 @@ def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
 
 
 def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
-    """The notebook with calls at its end that were traced on a copy of its schedule; what they made there is found again in what they make
-    here. Raises TilewrightError where one is refused; `notebook` stays as it is."""
+    """The notebook with calls appended that were traced on a copy of its schedule; result handles of the copy are mapped to the new ones.
+    Raises TilewrightError if one is refused; `notebook` is unchanged."""
     new: dict[Any, Any] = {}
     for step in steps:
         args, keywords = called_with(renamed(dict(step.arguments), new))
@@ -81,8 +81,8 @@ def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
 
 
 def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebook:
-    """The notebook with the line that made step `number` of the trace written as another call, or without it. Raises TilewrightError where
-    a later line does not go with that; `notebook` stays as it is."""
+    """The notebook with the line of trace step `number` replaced by the call `step`, or removed for None. Raises TilewrightError if a
+    later line fails after that; `notebook` is unchanged."""
     index = max(s.index for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number)
     document = notebook.document
     if step is None:
@@ -105,7 +105,7 @@ def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebo
 
 
 def _assigned(line: str, step: NotebookStep) -> str:
-    """The text of a call with the variables that the line of a step sets."""
+    """The text of a call, assigned to the target variables of `step`."""
     if not step.call.targets:
         return line
     *lookups, call = line.split("\n")
@@ -113,7 +113,7 @@ def _assigned(line: str, step: NotebookStep) -> str:
 
 
 def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:
-    """The notebook after a lint's fix of it: calls at its end, or one of its lines made otherwise."""
+    """The notebook after a lint's fix: calls appended, or one of its lines revised."""
     if fix.revision is not None:
         return apply_revision(notebook, fix.revision.number, fix.revision.step)
     return apply_steps(notebook, fix.steps)

@@ -1,4 +1,4 @@
-"""A notebook of a schedule that was made elsewhere, its handles kept: what is done to the one can be said of the other."""
+"""Conversion of an existing schedule to a notebook with the same handles, so that edits of one apply to the other."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..pasted import program_name, trace_line, workload_text
 def notebook_of_schedule(
     schedule: Schedule, machine: Machine | None = None, sizes: Mapping[str, int] | None = None
 ) -> Notebook:
-    """The schedule as a notebook that goes on with its loops and blocks: each traced call is a line, each line a moment.
+    """The notebook of a schedule, with the schedule's loops and blocks: each traced call is a line, each line a state.
 
-    `machine` is named in the text, which only a preset or a file can be found by. Calls that have no text (intrinsics that are no module's
-    variables, more calls than a notebook may have) leave the notebook without lines, at the last moment of the schedule.
+    The text names `machine`, which evaluation finds only if it is a preset or a file. If a call has no text (an intrinsic that is no
+    module's variable) or the calls exceed the limit of a notebook, the notebook has no lines, only the final state of the schedule.
     """
     program = _program(schedule)
     head = _head(program, machine, sizes or {})
@@ -44,7 +44,7 @@ def _program(schedule: Schedule) -> IRModule | PrimFunc:
 
 
 def _head(program: IRModule | PrimFunc, machine: Machine | None, sizes: Mapping[str, int]) -> str:
-    """The cells of machine and program, and the line that makes the schedule."""
+    """The machine and workload cells, and the line that constructs the schedule."""
     said = f'machine = tilewright.machine("{machine.name}")\n' if machine is not None else ""
     numbers = ", ".join(f'"{name}": {size}' for name, size in sizes.items())
     said += f"sizes = {{{numbers}}}\n" if sizes else ""
@@ -59,7 +59,7 @@ def _steps(calls: tuple[CallStep, ...]) -> tuple[NotebookStep, ...]:
 
 
 def _moments(schedule: Schedule, calls: tuple[CallStep, ...]) -> tuple[State, ...]:
-    """The schedule before, between and after the lines, and what their variables hold."""
+    """The states before, between and after the lines: schedule and variable values."""
     names: dict[str, Any] = {}
     moments = [State(schedule.at(0), {})]
     for count, (step, call) in enumerate(zip(schedule.trace.steps, calls, strict=True), 1):

@@ -1,4 +1,4 @@
-"""Moves as lines of a notebook: what a drag or a menu writes into the schedule cell, in words its reader would have used."""
+"""Schedule calls as readable lines: the text that a drag or a menu writes into the schedule cell."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..workload import program_names
 from .apply import append_call
 
 RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR", "print", "np")
-"""Names that a line never takes for a loop or a block."""
+"""Names that are never used for the variable of a loop or a block."""
 
 
 def variable_of(names: Mapping[str, Any], handle: Handle) -> str | None:
-    """The text that stands for `handle`: a variable, or an element of a variable with several handles. The newest wins."""
+    """The expression for `handle`: a variable, or an element of a variable with several handles. The newest variable wins."""
     for name, value in reversed(list(names.items())):
         if _is(value, handle):
             return name
@@ -47,9 +47,9 @@ def line_for(
 ) -> str:
     """The text of `receiver.method(*args)` that sets variables for its `results`: `ko, ki = sch.split(k, factors=[None, 64])`.
 
-    `args` are positional, or by parameter name. New variables take the names of their loops and blocks. A block without a variable is
-    written by its name, a loop without one gets it in a line before (`schedule`, before the call, is asked where the loop is), so the
-    text may have several lines. Raises DocumentError "nameless-loop" when that cannot be told.
+    `args` are positional, or by parameter name. New variables get the names of their loops and blocks. A block without a variable is
+    written by its name. A loop without a variable gets one on a preceding line, found by its position in `schedule` (the state before
+    the call), so the text may have several lines. Raises DocumentError "nameless-loop" for a loop that is not in `schedule`.
     """
     taken = {*names, *RESERVED, *reserved, receiver}
     arguments = dict(args) if isinstance(args, Mapping) else named_arguments(method, args, {})
@@ -78,7 +78,7 @@ def line_for(
 
 
 def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle], str], receiver: str) -> str:
-    """`sch.get_loops("C")[2]`, by a block below the loop."""
+    """The expression for a loop by a block inside it: `sch.get_loops("C")[2]`."""
     found = loop_position(schedule.func, loop) if schedule is not None else None
     if found is None:
         raise DocumentError(
@@ -88,10 +88,10 @@ def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle
 
 
 def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
-    """The notebook after one more call, written into its last schedule cell: what a drag does.
+    """The notebook after one more call, appended to its last schedule cell; a drag uses it.
 
-    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError, and nothing has changed. A notebook whose schedule
-    has a line that fails is not extended ("broken-schedule").
+    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError and changes nothing. A notebook whose schedule has a
+    failing line is not extended: DocumentError "broken-schedule".
     """
     if not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
@@ -106,7 +106,7 @@ def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) ->
     state = notebook.states[-1]
     schedule = state.schedule.copy()
     results = call_method(schedule, method, args, kwargs)
-    # A layout given as a function has no text; the trace has the index map it made.
+    # A layout given as a function has no text; the trace has the resulting index map.
     traced = dict(schedule.trace.steps[-1].arguments)
     arguments = named_arguments(method, args, kwargs)
     line = line_for(

@@ -1,5 +1,5 @@
-"""Figures of the machine that the notebook changes: `machine = machine.replace("memories.vtcm.banks", 4)`, written into the machine cell,
-changed there and taken out again, as text. A chain, `tilewright.machine("…").replace(…).replace(…)`, says the same and is edited in place.
+"""Overrides of machine parameters: adds, changes and removes lines such as `machine = machine.replace("memories.vtcm.banks", 4)` in the
+machine cell. The equivalent chain `tilewright.machine("…").replace(…).replace(…)` is edited in place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..files.read_write import DocumentError
 from .apply import replace_cell
 
 NEW = "machine"
-"""The variable of a machine line that is made."""
+"""The variable of a generated machine line."""
 
 
 class Turn(NamedTuple):
@@ -30,7 +30,7 @@ class Turn(NamedTuple):
 
 
 def unchained(text: str) -> str:
-    """`text` with chains taken apart: `m = x(…).replace(…)` as `m = x(…); m = m.replace(…)`. Lines stay where they are."""
+    """`text` with chains split: `m = x(…).replace(…)` becomes `m = x(…); m = m.replace(…)`. Line numbers stay valid."""
     lines = lines_of(text)
     for node in _statements(text):
         calls = list(_chain(node.value))
@@ -45,8 +45,8 @@ def unchained(text: str) -> str:
 
 
 def with_machine(document: Document, name: str) -> Document:
-    """The document with `name` in its machine line; a machine cell is made where there is none. Figures that were changed were those of
-    the machine before: their lines go."""
+    """The document with `name` in its machine line; a missing machine cell is created. If the machine changes, the parameter overrides,
+    which belong to the old machine, are removed."""
     line = f'{NEW} = tilewright.machine("{name}")'
     if named_machine(document) != name:
         document = without_turns(document)
@@ -71,8 +71,8 @@ def named_machine(document: Document) -> str | None:
 
 
 def with_turn(document: Document, machine: Machine, path: str, value: object) -> Document:
-    """The document with figure `path` of its machine set to `value`: in the call that sets it, else in a line of its own after the
-    machine's. `machine` is the one that the document has, or would have by default."""
+    """The document with parameter `path` of its machine set to `value`, in the call that already sets it, else in a new line after the
+    machine lines. `machine` is the document's machine, or the default machine."""
     wanted = machine.full_path(path)
     for turn in reversed(list(_turns(document))):
         if machine.full_path(turn.path) == wanted:
@@ -90,7 +90,7 @@ def with_turn(document: Document, machine: Machine, path: str, value: object) ->
 
 
 def without_turns(document: Document, machine: Machine | None = None, path: str | None = None) -> Document:
-    """The document without the calls that change figure `path` of its machine; of all figures without a path."""
+    """The document without the calls that set machine parameter `path`; None removes all overrides."""
     while True:
         turns = [t for t in _turns(document) if path is None or machine is None or _same(machine, t.path, path)]
         if not turns:
@@ -99,7 +99,7 @@ def without_turns(document: Document, machine: Machine | None = None, path: str 
 
 
 def turned_paths(document: Document, machine: Machine) -> tuple[str, ...]:
-    """The full paths of the figures that the document changes."""
+    """The full paths of the machine parameters that the document overrides."""
     return tuple(dict.fromkeys(machine.full_path(turn.path) for turn in _turns(document)))
 
 
@@ -108,7 +108,7 @@ def _same(machine: Machine, path: str, other: str) -> bool:
 
 
 def _turns(document: Document) -> Iterator[Turn]:
-    """The changes of figures in the file's order."""
+    """The parameter overrides in the file's order."""
     for cell in document.of_kind("machine"):
         for node in _statements(cell.body):
             for call in reversed(list(_chain(node.value))):
@@ -120,7 +120,7 @@ def _turns(document: Document) -> Iterator[Turn]:
 
 
 def _statements(text: str) -> list[ast.Assign]:
-    """The assignments of one name; none where the text is no Python, which whoever evaluates it says."""
+    """The assignments to a single name; empty for a text with a syntax error, which `evaluate` reports."""
     tree = find_tree(text)
     return (
         []
@@ -134,7 +134,7 @@ def _statements(text: str) -> list[ast.Assign]:
 
 
 def _chain(value: ast.expr) -> Iterator[ast.Call]:
-    """The calls of `a(…).replace(…).replace(…)`, the last first."""
+    """The calls of `a(…).replace(…).replace(…)`, last call first."""
     while isinstance(value, ast.Call):
         yield value
         if not isinstance(value.func, ast.Attribute) or value.func.attr != "replace":
@@ -147,7 +147,7 @@ def _arguments(call: ast.Call) -> str:
 
 
 def _last_line(document: Document) -> tuple[Cell, ast.Assign]:
-    """The last statement that makes or changes the machine."""
+    """The last statement that constructs or changes the machine."""
     for cell in reversed(document.of_kind("machine")):
         for node in reversed(_statements(cell.body)):
             if any(True for _ in _chain(node.value)):
@@ -177,18 +177,18 @@ def _with_span(document: Document, cell: Cell, node: ast.expr, new: str) -> Docu
 
 
 def _offset(lines: list[str], line: int | None, column: int | None) -> int:
-    """Where a place of the syntax tree is in the text; its columns count bytes."""
+    """The text offset of a syntax tree position, whose columns count bytes."""
     assert line is not None and column is not None
     return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode())
 
 
 def _literal(value: object) -> str:
-    """A figure as Python: texts in double quotes, as the rest of the line."""
+    """A value as a Python literal, with strings in double quotes like the rest of the line."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _with_machine_cell(document: Document, line: str) -> Document:
-    """A machine cell before the workload; a program before the first marker gets a workload marker."""
+    """The document with a machine cell before the workload; a program in the preamble gets a workload marker."""
     newline = document.newline
     made = f"# %% machine{newline}import tilewright{newline}{newline}{line}{newline}{newline}"
     at = next((n for n, cell in enumerate(document.cells) if cell.kind == "workload"), 0)

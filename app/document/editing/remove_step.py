@@ -1,4 +1,4 @@
-"""A schedule as if some of its lines had never been written: the later ones are made again, those that need it are left out too."""
+"""Replay of a schedule without some lines: later lines are applied again, and lines that depend on a removed line are dropped."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..notebook import Notebook, State
 
 
 class Without(NamedTuple):
-    """The moment that is reached, and the steps that could not be made any more."""
+    """The final state, and the steps that no longer apply."""
 
     moment: State
     dropped: tuple[int, ...]
 
 
 def replay_without(notebook: Notebook, count: int, *steps: int) -> Without:
-    """The moment after the first `count` steps of the notebook, made without `steps`."""
+    """The state after the first `count` steps of the notebook, without `steps`."""
     first = min(steps)
     state = notebook.states[first]
     dropped: list[int] = []

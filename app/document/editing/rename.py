@@ -1,7 +1,7 @@
-"""Another name for a loop or a block, written where the text gives it its name; the notebook that comes of it must do the same as before.
+"""Renaming of a loop or a block at the place in the text that names it; the resulting notebook must be equivalent.
 
-A loop is named by the program's `for`, or by `names=[…]` of the call that made it; one that a call named by itself gets its name from a
-split into one part. A block is named by the program; what a call makes is called by its buffer, so there the variable is renamed.
+A loop is named by the program's `for`, or by `names=[…]` of the call that created it; for a loop with a generated name, a split into one
+part is appended. A block is named by the program. A block that a call created is named after its buffer, so its variable is renamed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .apply import append_call
 from .lines import RESERVED, line_for, variable_of
 
 NAMED = ("split", "tile", "loop_partition")
-"""Calls with `names=[…]`; `fuse` has `name=`."""
+"""Primitives with a `names=[…]` argument; `fuse` has `name=`."""
 
 
 class Span(msgspec.Struct, frozen=True, order=True):
-    """A part of the file to be written anew: line from 1, columns in characters from 0."""
+    """A text replacement within a line of the file: `line` from 1, columns `start` and `end` in characters from 0."""
 
     line: int
     start: int
@@ -38,7 +38,7 @@ class Span(msgspec.Struct, frozen=True, order=True):
 
 
 def renamed(notebook: Notebook, handle: Handle, name: str) -> Notebook:
-    """The notebook with `handle` called `name` in its text. Raises DocumentError where that cannot be, or would mean something else."""
+    """The notebook with `handle` renamed to `name` in its text. Raises DocumentError if that is impossible or changes the meaning."""
     old = handle.name if isinstance(handle, Var) else handle
     if name == old:
         return notebook
@@ -60,7 +60,7 @@ def renamed(notebook: Notebook, handle: Handle, name: str) -> Notebook:
 
 
 def editable_name(notebook: Notebook, handle: Handle) -> str:
-    """The name that `renamed` would change: the loop's or block's own, or the variable of a block that a call named."""
+    """The name that `renamed` changes: that of the loop or block, or the variable of a block that a call created."""
     if isinstance(handle, Var):
         return handle.name
     variable = variable_of(notebook.names, handle)
@@ -72,7 +72,7 @@ def editable_name(notebook: Notebook, handle: Handle) -> str:
 
 
 def read_edited(document: Document, spans: list[Span]) -> Document:
-    """The document with `spans` written."""
+    """The document with `spans` applied."""
     lines = lines_of(document.text)
     for span in sorted(set(spans), reverse=True):
         line = lines[span.line - 1]
@@ -104,7 +104,7 @@ def _require_name(notebook: Notebook, handle: Handle, name: str) -> None:
 
 
 def _maker(notebook: Notebook, handle: Handle) -> tuple[NotebookStep | None, Step, int] | None:
-    """The call that made a loop or block: the notebook's step, the trace's, the place among its results. None: it is the program's own."""
+    """The call that created a loop or block: notebook step, trace step, result position. None for a loop or block of the program."""
     assert notebook.schedule is not None
     if _is_in(notebook.states[0].schedule.func, handle):
         return None
@@ -125,7 +125,7 @@ def _is_in(func: PrimFunc, handle: Handle) -> bool:
     return False
 
 
-# The program's text.
+# Edits of the program's text.
 
 
 def _in_program(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Span]:
@@ -170,7 +170,7 @@ def _targets(node: ast.For) -> list[ast.Name]:
 
 
 def _uses(nodes: list[ast.stmt], name: str) -> Iterator[ast.Name]:
-    """Where `name` is used below, up to loops that give it to something else."""
+    """The uses of `name` in `nodes`, except in the bodies of loops that rebind it."""
     waiting: list[ast.AST] = list(nodes)
     while waiting:
         node = waiting.pop()
@@ -191,11 +191,11 @@ def _block_names(scope: ast.AST, name: str) -> list[ast.Constant]:
     ]  # fmt: skip
 
 
-# The schedule's text.
+# Edits of the schedule's text.
 
 
 def _in_schedule(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Span]:
-    """The variable of that name, and a block's name in quotes."""
+    """The spans of the handle's variable, if its name is `old`, and of a block's name in quotes."""
     spans: list[Span] = []
     if variable_of(notebook.names, handle) == old:
         spans += _variable_spans(notebook.document, old, new)
@@ -229,7 +229,7 @@ def _made_loop(notebook: Notebook, loop: Var, maker: tuple[NotebookStep | None, 
 
 
 def _naming(lines: list[str], call: ast.Call, traced: Step, place: int, new: str) -> list[Span]:
-    """Where the call says the names of its loops; where it could, its own names with the new one. Nothing for other calls."""
+    """The span of the loop's name in the call; if the call has no names, an insertion of all names. Empty for other calls."""
     if traced.method not in (*NAMED, "fuse"):
         return []
     key = "name" if traced.method == "fuse" else "names"
@@ -280,12 +280,12 @@ def _span(lines: list[str], node: ast.expr, new: str) -> Span:
 
 
 def _characters(line: str, offset: int) -> int:
-    """ast counts bytes."""
+    """The character column of a byte column, which `ast` uses."""
     return len(line.encode("utf-8")[:offset].decode("utf-8"))
 
 
 def _checked(before: Notebook, after: Notebook, text: str) -> Notebook:
-    """`after`, where every line still applies and the nest is the same."""
+    """`after`, after a check that every line still applies and the loop nest is the same."""
     failed = next((step for step in after.steps if step.status == "failed"), None)
     error = after.error or (failed.error if failed is not None else None)
     if error is not None:

@@ -1,4 +1,4 @@
-"""What was probably meant: a name of the tables that is close to the one in the text, as a replacement at its place."""
+"""Spelling suggestions: the known name closest to an unknown name, as a text replacement."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..notebook import Notebook
 
 
 class Suggestion(msgspec.Struct, frozen=True):
-    """`new` in place of the text at `place`."""
+    """A replacement of the text at `place` by `new`."""
 
     place: Place
     new: str
 
 
 def culprit(notebook: Notebook, error: TilewrightError) -> Place | None:
-    """The part of the file that an error is about: the unknown name itself rather than its whole line."""
+    """The place of an error in the file, narrowed to the unknown name if the line contains it."""
     place = error.refusal.place
     if place is None:
         return None
@@ -38,7 +38,7 @@ def culprit(notebook: Notebook, error: TilewrightError) -> Place | None:
 
 
 def suggestion(notebook: Notebook, error: TilewrightError) -> Suggestion | None:
-    """The nearest name that there is, where the error is an unknown name."""
+    """The closest known name, if the error is an unknown name."""
     name, place = _unknown(error), culprit(notebook, error)
     if not name or place is None or place.line != place.end_line or place.end_column - place.column != len(name):
         return None
@@ -51,7 +51,7 @@ def suggestion(notebook: Notebook, error: TilewrightError) -> Suggestion | None:
 
 
 def with_suggestion(document: Document, made: Suggestion) -> Document:
-    """The document with the suggestion taken."""
+    """The document with the suggestion applied."""
     lines = lines_of(document.text)
     line = lines[made.place.line - 1]
     lines[made.place.line - 1] = line[: made.place.column - 1] + made.new + line[made.place.end_column - 1 :]
@@ -59,7 +59,7 @@ def with_suggestion(document: Document, made: Suggestion) -> Document:
 
 
 def _unknown(error: TilewrightError) -> str:
-    """The name that an error says it does not know."""
+    """The unknown name of an error; empty for other errors."""
     if error.code not in ("unknown-method", "unknown-name", "unknown-machine", "no-such-machine"):
         return ""
     found = re.search(r"'([^']+)'", error.refusal.message)

@@ -1,1 +1,1 @@
-"""Notebooks on disk: reading and writing, the history of a file, and three-way merge."""
+"""Notebooks on disk: reading, writing, edit history, and three-way merge."""

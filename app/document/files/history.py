@@ -1,10 +1,10 @@
-"""What was done to the notebooks of a folder, in the user's private state folder: each edit before the file itself is written.
+"""The edit history of the notebooks in a folder, in the user's private state folder; each edit is recorded before the file is written.
 
-It adds three things to files that are written atomically: undo goes on after a restart; an edit is durable in a few milliseconds, so that
-writing the file can wait until a burst of edits is over; and where another program changed the file in between, the text that both
-changes began with is known. SQLite keeps it whole whenever the process or the machine stops (write-ahead log, synced at each commit).
+It adds three guarantees to atomic file writes. Undo survives a restart. An edit is durable within a few milliseconds, so the file write
+can wait for the end of a burst of edits. If another program changes the file in between, the common base of both changes is known.
+SQLite keeps the history consistent after a crash of the process or the machine (write-ahead log, synced at each commit).
 
-Versions are a tree, as edits are: undo goes to a version's parent, redo to its latest child.
+Versions form a tree: undo moves to a version's parent, redo to its latest child.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from .read_write import DocumentError
 FILE = "history.sqlite3"
 
 MOST_VERSIONS = 1_000
-"""Of one file; older ones are forgotten."""
+"""The maximum number of versions of a file; older ones are deleted."""
 
 MOST_BYTES = 16_000_000
-"""Of one file's versions, compressed."""
+"""The maximum compressed size of a file's versions."""
 
 MOST_TEMPORARY = 50
-"""Names of temporary files that are kept for each notebook, to be removed after a kill."""
+"""The number of temporary file names recorded for each notebook; leftover files are removed after a kill."""
 
 CHECKPOINT_EVERY = 50
-"""Commits; SQLite itself makes one of them wait for a checkpoint after a few hundred."""
+"""Commits between checkpoints. Without them, SQLite blocks a commit for a checkpoint after a few hundred commits."""
 
 FORGET_EVERY = 50
-"""Versions between two looks for old ones, where the file is not written in between: looking takes longer than a commit."""
+"""Versions between two cleanups of old versions, if the file is not written in between; a cleanup is slower than a commit."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS versions (
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS temporary (id INTEGER PRIMARY KEY, file TEXT NOT NULL
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """One thing that was done: `text` is what came of it, `before` what it was done to. `way`: "edit", or where undo and redo went."""
+    """One edit from text `before` to `text`. `way` is "edit", "undo" or "redo"."""
 
     before: str
     text: str
@@ -73,8 +73,8 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """Text that is nowhere but on one page: what is being typed there, or a version that clashes with the file. `base` is the text that
-    it was made of; a draft that equals its base ends it."""
+    """Text that exists only on one page: unsaved typing, or a version in conflict with the file. `base` is the text that it started from;
+    recording a draft equal to its base deletes it."""
 
     page: str
     base: str
@@ -82,10 +82,10 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What one commit adds to the history of file `name`: edits in order, drafts, and the file (name and text) that it was made of.
+    """The additions of one commit to the history of file `name`: edits in order, drafts, and the notebook's source file (name and text).
 
-    `base` is the text that the file held when it was read or written last; None: there was no file. `text` is the notebook's, which the
-    drafts are about.
+    `base` is the file's text when it was last read or written; None: there was no file. `text` is the notebook's text, to which the
+    drafts belong.
     """
 
     name: str
@@ -97,10 +97,10 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is known of a file: the text that was reached, and those that undo (its last one first) and redo (its first one first) go to.
+    """The stored history of a file: the current text, and the texts that undo and redo lead to, in the order of the steps.
 
-    `disk` are digests of what the file holds if nobody else wrote it: more than one where the server ended while it wrote, none where there
-    was no file. `base` is the text that the file was last known to hold. `temporary` are names of files that writing it may have left.
+    `disk` holds digests of the file's expected content, absent foreign writes: two if the server stopped during a write, none if there
+    was no file. `base` is the last known text of the file. `temporary` are names of temporary files that a write may have left.
     """
 
     text: str
@@ -113,8 +113,8 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """A text that the file had, or was to have. `at` is when, in seconds since 1970; `parent` is the number of the one it was made of, 0
-    where that is forgotten or there was none."""
+    """A recorded text of the file, written or pending. `at` is its time in seconds since 1970; `parent` is its parent's number, or 0 if the
+    parent was deleted or never existed."""
 
     number: int
     parent: int
@@ -123,8 +123,8 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class History:
-    """The history of the notebooks in one folder. Not for two threads at once. Everything raises DocumentError "no-history" where the
-    state folder cannot be written to, or the disk is full; nothing is lost of what was recorded before."""
+    """The history of the notebooks in one folder; not thread-safe. Every method raises DocumentError "no-history" if the state folder is
+    not writable or the disk is full; earlier records stay intact."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -134,12 +134,12 @@ class History:
 
     @property
     def path(self) -> Path:
-        """The database. Raises OSError where the state folder cannot be used."""
+        """The path of the database. Raises OSError if the state folder is unusable."""
         return state_path(self.folder) / FILE
 
     @property
     def exists(self) -> bool:
-        """Whether something was recorded. Looking for it makes nothing."""
+        """Whether a history exists. The check creates no files."""
         try:
             return self._connection is not None or self.path.is_file()
         except OSError as error:
@@ -153,7 +153,7 @@ class History:
     # Recording.
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """Add the entries of one or several files, in one transaction: when this returns they are durable."""
+        """Add the entries of one or several files in one transaction; they are durable on return."""
         self._commits += 1
         with self._transaction() as db:
             for entry in entries:
@@ -165,7 +165,7 @@ class History:
                     _set_draft(db, entry.name, draft)
 
     def writing(self, name: str, text: str, temporary: str) -> None:
-        """The file is about to be written by way of the file `temporary`: until `written` it holds the base or this text."""
+        """Record the start of a write through the file `temporary`; until `written`, the file holds its base or `text`."""
         with self._transaction() as db:
             db.execute("UPDATE files SET next = ? WHERE name = ?", (digest_of(text), name))
             db.execute("INSERT INTO temporary (file, name) VALUES (?, ?)", (name, temporary))
@@ -173,13 +173,13 @@ class History:
             db.execute(f"DELETE FROM temporary WHERE file = ? AND id NOT IN ({kept})", (name, name, MOST_TEMPORARY))
 
     def written(self, name: str, text: str, temporary: str) -> None:
-        """The file holds `text`, and the temporary file is gone."""
+        """Record the end of a write: the file holds `text`, and the temporary file no longer exists."""
         with self._transaction() as db:
             self._record(db, Entry(name, base=text))
             db.execute("DELETE FROM temporary WHERE file = ? AND name = ?", (name, temporary))
 
     def checkpoint(self) -> None:
-        """Copy the write-ahead log into the database once it is long, while nobody waits for a commit: the commit after it syncs twice."""
+        """Copy a long write-ahead log into the database; call it when idle, because the next commit syncs twice."""
         if self._connection is None or self._commits < CHECKPOINT_EVERY:
             return
         with self._guarded():
@@ -189,7 +189,7 @@ class History:
     # Reading.
 
     def made_of(self, source: str, text: str) -> str | None:
-        """The notebook that was made of a file, where that still holds the same text."""
+        """The name of the notebook converted from file `source`, if the file's text is still the converted one."""
         if not self.exists:
             return None
         with self._transaction(reading=True) as db:
@@ -197,7 +197,7 @@ class History:
             return found[1] if found is not None and found[0] == digest_of(text) else None
 
     def load(self, name: str) -> Kept | None:
-        """What is known of file `name`; None where nothing is."""
+        """The stored history of file `name`; None if there is none."""
         if not self.exists:
             return None
         with self._transaction(reading=True) as db:
@@ -218,7 +218,7 @@ class History:
             )
 
     def versions(self, name: str, most: int = MOST_BACK) -> tuple[Version, ...]:
-        """The last versions of file `name` that can be read, the newest first."""
+        """The most recent readable versions of file `name`, newest first."""
         if not self.exists:
             return ()
         with self._transaction(reading=True) as db:
@@ -249,12 +249,12 @@ class History:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """After an error the connection is closed, and the next transaction opens another one."""
+        """Close the connection after an error; the next transaction opens a new one."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             self.close()
-            if type(error) is sqlite3.DatabaseError:  # neither locked nor out of room: the file is no history
+            if type(error) is sqlite3.DatabaseError:  # neither a lock nor a full disk: the file is not a valid database
                 self._set_aside()
             raise _refused(error) from error
 
@@ -267,7 +267,7 @@ class History:
         return self._connection
 
     def _set_aside(self) -> None:
-        """Keep a broken database under another name, for whoever wants to look at it."""
+        """Rename a broken database, so that it stays available for inspection."""
         for end in ("", "-wal", "-shm"):
             path = self.path.with_name(FILE + end)
             if path.exists():
@@ -307,8 +307,8 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _recover(db: sqlite3.Connection) -> None:
-    """Copy the log into the database and empty it, before anything is added: where syncing the log failed, pages of it may exist in memory
-    only, and whatever came after them in the log would be lost with them."""
+    """Copy the log into the database and truncate it before the first write. If a sync of the log failed, some of its pages may exist only
+    in memory; a crash would lose them and every later page."""
     is_busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if is_busy:
         raise sqlite3.OperationalError("the log of the history is in use")
@@ -344,14 +344,14 @@ def _add(db: sqlite3.Connection, name: str, parent: int | None, text: str) -> in
 
 
 def _went(db: sqlite3.Connection, here: int, edit: Edit) -> int | None:
-    """Where undo or redo lead, if it is where they led on the page."""
+    """The version that undo or redo leads to, if it has the text that the page shows; else None."""
     around = {"undo": parents, "redo": children}.get(edit.way)
     there = None if around is None else next(around(db, here), None)
     return there if there is not None and digest_at(db, there) == digest_of(edit.text) else None
 
 
 def _forget(db: sqlite3.Connection, name: str, here: int) -> None:
-    """The oldest versions, so that a history does not grow for ever; never the one that the file is at."""
+    """Delete the oldest versions beyond the limits of count and size, except the current one."""
     rows = db.execute("SELECT id, length(text) FROM versions WHERE file = ? ORDER BY id DESC", (name,)).fetchall()
     size, old = 0, []
     for count, (version, length) in enumerate(rows):

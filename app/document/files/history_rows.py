@@ -1,4 +1,4 @@
-"""Rows of a history's tables: the texts of versions, and which version was made of which."""
+"""Queries on the tables of a history: the texts of versions, and the parents and children of versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from ...limits import LIMITS
 
 MOST_BACK = 200
-"""Versions that undo and redo get back after a restart, in each direction."""
+"""The maximum number of undo steps, and of redo steps, restored after a restart."""
 
 
 def digest_of(text: str) -> bytes:
@@ -19,7 +19,7 @@ def digest_of(text: str) -> bytes:
 
 
 def parents(db: sqlite3.Connection, version: int) -> Iterator[int]:
-    """The versions that undo leads to, the nearest first."""
+    """The versions that undo leads to, nearest first."""
     seen = {version}
     for _ in range(MOST_BACK):
         found = db.execute(
@@ -33,7 +33,7 @@ def parents(db: sqlite3.Connection, version: int) -> Iterator[int]:
 
 
 def children(db: sqlite3.Connection, version: int) -> Iterator[int]:
-    """The versions that redo leads to, the nearest first."""
+    """The versions that redo leads to, nearest first."""
     seen = {version}
     for _ in range(MOST_BACK):
         found = db.execute("SELECT id FROM versions WHERE parent = ? ORDER BY id DESC LIMIT 1", (version,)).fetchone()
@@ -45,7 +45,7 @@ def children(db: sqlite3.Connection, version: int) -> Iterator[int]:
 
 
 def texts(db: sqlite3.Connection, versions: Iterable[int]) -> Iterator[str]:
-    """The texts of versions, up to the first one that cannot be read."""
+    """The texts of versions, up to the first unreadable one."""
     for version in versions:
         text = text_at(db, version)
         if text is None:
@@ -54,13 +54,13 @@ def texts(db: sqlite3.Connection, versions: Iterable[int]) -> Iterator[str]:
 
 
 def digest_at(db: sqlite3.Connection, version: int) -> bytes | None:
-    """The digest of a version; None where there is no such version."""
+    """The digest of a version; None if the version does not exist."""
     found = db.execute("SELECT digest FROM versions WHERE id = ?", (version,)).fetchone()
     return None if found is None else found[0]
 
 
 def text_at(db: sqlite3.Connection, version: int) -> str | None:
-    """The text of a version; None where it is missing or does not have its digest."""
+    """The text of a version; None if it is missing or does not match its digest."""
     found = db.execute("SELECT digest, text FROM versions WHERE id = ?", (version,)).fetchone()
     if found is None:
         return None
@@ -77,12 +77,12 @@ def text_with(db: sqlite3.Connection, name: str, digest: bytes | None) -> str | 
 
 
 def packed(text: str) -> bytes:
-    """A text as it is stored."""
+    """The compressed bytes of a text, as stored."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
 def unpacked(data: bytes) -> str | None:
-    """The text of stored bytes; None for bytes that are no such text, or hold more than a notebook may have."""
+    """The text of stored bytes; None for invalid bytes, or a text larger than the limit of a notebook."""
     try:
         unpacking = zlib.decompressobj()
         text = unpacking.decompress(data, 2 * LIMITS.file_bytes)

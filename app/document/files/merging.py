@@ -1,4 +1,4 @@
-"""Two texts made of one, brought together line by line (diff3): what only one of them changed is taken, what both changed is a clash."""
+"""Line-based three-way merge (diff3): a change on one side is accepted, a change on both sides is a conflict (`Clash`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import msgspec
 from ..cells import lines_of
 
 MOST_PAIRS = 250_000
-"""Of lines that are compared between those that stand once in each text: where it would be more, what lies there is one clash. A page
-merges while its server waits, and the largest texts take it a tenth of a second."""
+"""The maximum number of line pairs compared between anchors (lines unique in each text); lines beyond the limit count as different. The
+server waits for a merge; with this limit the largest texts need 0.1 s."""
 
 
 class Clash(msgspec.Struct, frozen=True):
-    """Lines that both changed. `line` is where they stand in our text, from 1."""
+    """Lines that both sides changed. `line` is their first line in our text, from 1."""
 
     line: int
     base: str
@@ -29,7 +29,7 @@ Part = str | Clash
 
 
 def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
-    """Text that is agreed on, and clashes, in order."""
+    """The merged text and the conflicts, in order."""
     before, a, b = lines_of(base), lines_of(ours), lines_of(theirs)
     found: list[Part] = []
     at = line = start_b = 0
@@ -41,12 +41,12 @@ def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
 
 
 def merged(parts: Sequence[Part]) -> str | None:
-    """The text, where nothing clashes."""
+    """The merged text; None if there is a conflict."""
     return None if any(isinstance(part, Clash) for part in parts) else resolved(parts, ())
 
 
 def resolved(parts: Sequence[Part], choices: Sequence[str]) -> str:
-    """The text with "ours", "theirs" or "both" for each clash, in order; ours where nothing is said."""
+    """The text with the choice "ours", "theirs" or "both" for each conflict, in order; missing choices default to "ours"."""
     waiting = iter(choices)
     found: list[str] = []
     for part in parts:
@@ -72,7 +72,7 @@ def _part(base: str, ours: str, theirs: str, line: int) -> list[Part]:
 
 
 def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Runs of lines that all three have: start and end in `base`, start in `a`, start in `b`. The last one is empty, at the end."""
+    """Runs of lines common to all three texts: start and end in `base`, start in `a`, start in `b`. The last run is empty, at the end."""
     in_a, in_b = alike(base, a), alike(base, b)
     n = m = 0
     while n < len(in_a) and m < len(in_b):
@@ -104,11 +104,11 @@ def alike(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Lines that stand once in each text, as many as are in the same order in both (patience diff)."""
+    """The longest common sequence of lines that are unique in each text (patience diff)."""
     once_old, once_new = _standing_once(old), _standing_once(new)
     pairs = [(n, once_new[line]) for line, n in once_old.items() if line in once_new]
-    ends: list[int] = []  # of the rising runs of each length, the least last place in the new text
-    before: list[int] = []  # of each pair, how long the longest rising run is that it may go on
+    ends: list[int] = []  # the smallest last position in the new text of an increasing run of each length
+    before: list[int] = []  # for each pair, the length of the longest increasing run that it extends
     for _, at in pairs:
         length = bisect.bisect_left(ends, at)
         ends[length : length + 1] = [at]
@@ -128,7 +128,7 @@ def _standing_once(lines: list[str]) -> dict[str, int]:
 
 
 def _alike_between(old: list[str], new: list[str], left: int) -> tuple[list[tuple[int, int, int]], int]:
-    """The same of lines between two anchors, and how many pairs of lines that took."""
+    """The shared runs of lines between two anchors, and the number of compared line pairs."""
     head = next((n for n, (x, y) in enumerate(zip(old, new, strict=False)) if x != y), min(len(old), len(new)))
     most = min(len(old), len(new)) - head
     tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)

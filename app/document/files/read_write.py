@@ -1,4 +1,4 @@
-"""Notebook files on disk: bounded reading, atomic writing that never takes another program's text away unseen."""
+"""Reading and writing of notebook files: bounded reads, and atomic writes that never silently overwrite another program's changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ...limits import LIMITS
 from ..cells import Document, read_document
 
 MAX_BYTES = LIMITS.file_bytes
-"""Larger files are refused: no notebook written by hand or by drags comes near."""
+"""The maximum file size in bytes; notebooks written by hand or by drags are far smaller."""
 
 STALE_SECONDS = 60
-"""A temporary file of this age was left by a server that was killed between writing and renaming."""
+"""The age from which a temporary file counts as left by a server that was killed between write and rename."""
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 """Python's declaration of an encoding, in one of the first two lines (PEP 263)."""
@@ -48,11 +48,11 @@ _WHY = {
 
 
 class DocumentError(TilewrightError):
-    """A notebook file that cannot be read, written or edited as asked."""
+    """A notebook file that cannot be read, written or edited as requested."""
 
 
 class FileVersion(NamedTuple):
-    """What a file looks like from outside: when it is another one, its text may be."""
+    """The metadata that identifies a file's state; a difference means that the text may have changed."""
 
     inode: int
     size: int
@@ -60,7 +60,8 @@ class FileVersion(NamedTuple):
 
 
 def stamp_of(path: Path, *, follow: bool = True) -> FileVersion | None:
-    """None where there is no file. Raises DocumentError "unreadable", "not-a-file": a folder; if not `follow`, also a link or a pipe."""
+    """The version of a file; None if there is no file. Raises DocumentError "unreadable"; "not-a-file" for a folder, and if not `follow`,
+    also for a link or a pipe."""
     try:
         found = path.stat() if follow else path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +87,7 @@ def load_document(path: str | Path) -> Document:
 
 
 def real_path(path: Path) -> Path | None:
-    """Where links lead to; None for one that leads in a circle."""
+    """The path with links resolved; None for a link cycle."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -94,9 +95,9 @@ def real_path(path: Path) -> Path | None:
 
 
 def read_text(path: Path, *, follow: bool = True) -> tuple[str, FileVersion]:
-    """The text of a file, and the file's stamp from before it was read. Raises as `load_document`.
+    """The text of a file, and the file's version before the read. Raises the errors of `load_document`.
 
-    If not `follow`, only a regular file is read: no link is followed, and no pipe or device is waited for.
+    If not `follow`, only a regular file is read: links are not followed, and pipes and devices cannot block.
     """
     try:
         stamp = stamp_of(path, follow=follow)
@@ -119,15 +120,15 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def read_stream(stream: BinaryIO, name: str) -> str:
-    """The text of an open file, or of a pipe. Raises DocumentError "file-too-large", "not-utf-8" of what goes by `name`; OSError."""
-    data = stream.read(MAX_BYTES + 1)  # not by its size: a device or a pipe does not tell
+    """The text of an open file or pipe, called `name` in messages. Raises DocumentError "file-too-large", "not-utf-8"; OSError."""
+    data = stream.read(MAX_BYTES + 1)  # devices and pipes report no size
     if len(data) > MAX_BYTES:
         raise DocumentError(Refusal("file-too-large", f"{name} is too large", expected=f"at most {MAX_BYTES} bytes"))
     return _decoded(data, name)
 
 
 def _decoded(data: bytes, path: str) -> str:
-    """Raises DocumentError "not-utf-8" that says which encoding it seems to be instead."""
+    """The text of UTF-8 bytes. Raises DocumentError "not-utf-8" with the apparent encoding."""
     expected = "a Python file in UTF-8"
     declared = _declared(data)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -148,7 +149,7 @@ def _decoded(data: bytes, path: str) -> str:
 
 
 def _declared(data: bytes) -> str | None:
-    """The encoding that Python would read the file in, where it is not UTF-8."""
+    """The declared encoding of a Python file, if it is not UTF-8."""
     for line in data.split(b"\n", 2)[:2]:
         found = _COOKIE.match(line.removeprefix(b"\xef\xbb\xbf"))
         if found is not None:
@@ -160,7 +161,7 @@ def _declared(data: bytes) -> str | None:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a file. Raises DocumentError "not-utf-8" for half characters, and for more than the declared encoding has."""
+    """The bytes of a text. Raises DocumentError "not-utf-8" for lone surrogates, and for non-ASCII text with another declared encoding."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -180,7 +181,7 @@ def encoded(text: str) -> bytes:
 
 
 def save_document(document: Document, path: str | Path | None = None) -> Document:
-    """Write the document to `path` (or where it came from), as `write_text` does. Returns the document with its path."""
+    """Write the document to `path` (default: its own path) with `write_text`. Returns the document with its path."""
     target = Path(path or document.path or "")
     if not target.name:
         raise DocumentError(Refusal("no-path", "the notebook has no file yet", expected="a path to save it to"))
@@ -189,21 +190,21 @@ def save_document(document: Document, path: str | Path | None = None) -> Documen
 
 
 ANY = FileVersion(-1, -1, -1)
-"""Whatever the file looks like now."""
+"""A value for `known` that disables the check for foreign changes."""
 
 
 def write_text(target: Path, text: str, known: FileVersion | None = ANY) -> FileVersion:
-    """Write the file as `replace_text` does; a link is written through, so that it stays one."""
+    """Write the file with `replace_text`; for a link, write its target, so that the link stays."""
     return replace_text(Path(os.path.realpath(target)), text, known, temporary_name(target), shown=target)
 
 
 def replace_text(
     target: Path, text: str, known: FileVersion | None, temporary: str, *, shown: Path | None = None
 ) -> FileVersion:
-    """Write the file so that a reader sees the old one or the new one, never a part, after a crash too. Returns its stamp.
+    """Write the file atomically, so that a reader sees the old or the new text, also after a crash. Returns its version.
 
-    The text goes to the file `temporary` beside the target, is flushed to the disk, then renamed over it; no link is followed. Messages
-    call the file `shown`. Raises DocumentError: "changed-on-disk" where the file is not as it is `known` any more (None: there is none),
+    The text is written to the file `temporary` beside the target, synced, then renamed over the target; links are not followed. Messages
+    call the file `shown`. Raises DocumentError: "changed-on-disk" if the file's version differs from `known` (None: no file),
     "read-only", "no-space", "no-folder", "disk-error", "not-a-file", "not-utf-8", "file-too-large", "unwritable".
     """
     shown = shown or target
@@ -229,7 +230,7 @@ def replace_text(
 
 
 def temporary_name(target: Path) -> str:
-    """The name of a file beside the target that nobody has yet, and that says whose it is."""
+    """An unused name for a temporary file beside the target; it contains the target's name."""
     return f".{target.name[:50]}.{secrets.token_hex(8)}.tmp"
 
 
@@ -242,7 +243,7 @@ def _replace_file(target: Path, data: bytes, known: FileVersion | None, temporar
             file.flush()
             os.fsync(file.fileno())
             made = os.fstat(file.fileno())
-        if known is not ANY and stamp_of(target, follow=False) != known:  # as late as can be
+        if known is not ANY and stamp_of(target, follow=False) != known:  # as late as possible
             raise DocumentError(Refusal("changed-on-disk", f"another program changed {target.name}"))
         os.replace(temporary, target)
     except BaseException:
@@ -254,13 +255,13 @@ def _replace_file(target: Path, data: bytes, known: FileVersion | None, temporar
 
 
 def _look_like(target: Path, descriptor: int, temporary: Path) -> None:
-    """Permissions, owner and extended attributes of the file that is replaced; a new one is readable by all, as editors do."""
+    """Copy permissions, owner and extended attributes of the replaced file; a new file is readable by all, as with editors."""
     try:
         before = target.lstat()
     except FileNotFoundError:
         os.fchmod(descriptor, 0o644)
         return
-    with suppress(OSError):  # only root gives files away
+    with suppress(OSError):  # only root can change the owner
         os.fchown(descriptor, before.st_uid, before.st_gid)
     try:
         shutil.copystat(target, temporary, follow_symlinks=False)
@@ -269,10 +270,10 @@ def _look_like(target: Path, descriptor: int, temporary: Path) -> None:
 
 
 def clear_leftovers(folder: Path, names: Iterable[str]) -> None:
-    """Remove temporary files of these names, which a server that was killed while it wrote left in the folder. No link is followed."""
+    """Remove temporary files of these names that a killed server left in the folder. Links are not followed."""
     for name in names:
         path = folder / name
-        with suppress(OSError):  # removed by somebody else
+        with suppress(OSError):  # another process may have removed it
             found = path.lstat()
             if path.parent == folder and stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > STALE_SECONDS:
                 path.unlink()

@@ -35,7 +35,7 @@ class Item(msgspec.Struct, frozen=True, eq=False):
 
 
 class Pair(msgspec.Struct, frozen=True, eq=False):
-    """A line of the comparison. A row that moved out of line has two lines, one on each side. `words` say what is not the same."""
+    """A line of the comparison. A row that moved out of line has two lines, one on each side. `words` describe the differences."""
 
     a: Item | None
     b: Item | None
@@ -119,7 +119,7 @@ def matched(left: Sequence[Item], right: Sequence[Item]) -> dict[int, int]:
 
 
 def _match_by(partner: dict[int, int], left: Sequence[Item], right: Sequence[Item], key: Any) -> None:
-    """Match what has a key that is there once on each side; no key matches nothing."""
+    """Match items whose key is unique on each side; items without a key stay unmatched."""
     taken = set(partner.values())
     keys_a = {i.place: k for i in left if i.place not in partner and (k := key(i)) is not None}
     keys_b = {i.place: k for i in right if i.place not in taken and (k := key(i)) is not None}
@@ -129,7 +129,7 @@ def _match_by(partner: dict[int, int], left: Sequence[Item], right: Sequence[Ite
 
 
 def _written(item: Item) -> tuple[str, ...] | None:
-    """What a block writes; loops have no such key."""
+    """The names of the buffers that a block writes; None for loops."""
     return tuple(b["name"] for b in item.row["writes"]) if item.row["kind"] == "block" else None
 
 
@@ -163,7 +163,7 @@ def _in_line(left: Sequence[Item], right: Sequence[Item], partner: Mapping[int, 
 def _moved_in_line(
     left: Sequence[Item], right: Sequence[Item], partner: Mapping[int, int], in_line: Sequence[tuple[int, int]]
 ) -> set[int]:
-    """Rows that kept their order and are under other loops all the same. What stands in such a row moved with it, and is not counted."""
+    """Rows that kept their order but are under other loops. Rows inside of such a row moved with it and are not counted."""
     kept = {a for a, _ in in_line}
     others: dict[int, frozenset[int]] = {}
     moved: set[int] = set()
@@ -207,7 +207,7 @@ def _under(items: Sequence[Item], place: int) -> str:
 
 
 def changes(left: Item, right: Item) -> Iterator[str]:
-    """What is not the same of a row, in words."""
+    """Descriptions of the differences between two matched rows."""
     a, b = left.row, right.row
     if a["name"] != b["name"]:
         yield f"name {a['name']} → {b['name']}"

@@ -1,4 +1,4 @@
-"""What two reports differ in, as a table: figure by figure A, B, and the change with a sign and a word for better or worse."""
+"""The differences of two reports as a table: figure by figure A, B, and the change with a sign and a word for better or worse."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _counts(
 
 
 def _change(before: int, after: int) -> tuple[str, str]:
-    """What is new or gone is neither better nor worse by itself: something else may have become of it."""
+    """The change and its trend; a figure that appears or disappears is neutral, since another may replace it."""
     text, trend = change_of(before, after)
     return text, trend if before and after else "same"
 

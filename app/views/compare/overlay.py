@@ -1,5 +1,5 @@
-"""Two runs on one scale: for each engine what it does in A and below it in B, as bars where there is room for each task, else as the part
-of each short stretch that it is at work, by buffer. Below them the live bytes of each memory.
+"""Two runs on one scale: for each engine its work in A and below it in B, as a bar for each task if they fit, else as its busy share of each
+short stretch, by buffer. Below them the live bytes of each memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GREY = 9
 
 
 def overlay_value(a: Report, b: Report, colours: Colours, span: tuple[float, float] | None) -> Value:
-    """cycles of both, the span in sight, and for each engine with work in either: name and what A and B do there."""
+    """cycles of both, the visible span, and for each engine with work in either: its name and the bars of A and B."""
     longest = max(a.cycles, b.cycles, 1)
     start, end = (0, longest) if span is None else (max(0, int(span[0])), min(longest, int(span[1]) + 1))
     end = max(end, start + 1)
@@ -72,7 +72,7 @@ def _memory(name: str, a: Report, b: Report, start: int, end: int) -> Value:
 
 
 def _levels(report: Report, name: str, start: int, end: int, scale: float) -> list[float]:
-    """The most live bytes in each stretch, in sight once the run has ended as nothing."""
+    """The maximum of live bytes in each stretch; 0 after the end of the run."""
     if name not in report.occupancy.steps:
         return []
     steps = report.occupancy.steps[name]
@@ -96,7 +96,7 @@ def _works(report: Report, engine: str) -> bool:
 
 def _lanes(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
     """Engine -> bars [start, end, colour, words] or stretches [[colour, share of each stretch]]."""
-    # One whose result is still on its way is no longer at work.
+    # A task whose result is still in flight no longer occupies its engine.
     at_work = (task for task in report.segments.between(start, end) if task.end > start)
     tasks = list(islice(at_work, MOST_BARS + 1))
     if len(tasks) > MOST_BARS:

@@ -1,4 +1,4 @@
-"""A/B: two programs beside each other: the lines of both trees, what differs in figures, which step explains most, both timelines."""
+"""A/B: two programs beside each other: the lines of both trees, the differences in figures, the step that explains most, both timelines."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .differences import difference_table
 from .overlay import overlay_value
 
 MAX_LINES = 2_000
-"""More lines than this are not sent: no browser lays them out in time."""
+"""The maximum number of lines sent; a browser lays out more too slowly."""
 
 Value = dict[str, Any]
 
 
 def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Value:
-    """sides [key, label, about, error], choices, lines, counts, table, explanation; empty where nothing is compared."""
+    """sides [key, label, about, error], choices, lines, counts, table, explanation; empty without a comparison."""
     if state.comparison is None or state.shown is None:
         return {"sides": [], "choices": [], "lines": [], "counts": {}, "table": [], "explanation": None, "more": 0}
     sides = (state.comparison.a, state.comparison.b)
@@ -80,7 +80,7 @@ def compared_script(state: State, store: Store) -> Value:
 
 
 def _known_report(side: State, store: Store) -> Report | TilewrightError | None:
-    """None while nobody has simulated it."""
+    """The report or the error; None until the program is simulated."""
     if side.moment is None:
         return None
     return store.known("report", (store.costed(side, side.moment.schedule), store.machine(side)))
@@ -99,7 +99,7 @@ def _side(side: Side, state: State, report: Report | TilewrightError | None, sto
 
 
 def side_label(side: Side, state: State) -> str:
-    """What a side is, in words: `state` is the page as if it showed it."""
+    """The label of a side; `state` is the page's state with this side displayed."""
     if side.label:
         return side.label
     if side.count is None or state.shown is None:
@@ -112,7 +112,7 @@ def side_label(side: Side, state: State) -> str:
 
 
 def choices(state: State, examples: Sequence[Example]) -> list[Value]:
-    """What a side can be, in groups: {title, items: [{key, text}]}."""
+    """The possible sides, in groups: {title, items: [{key, text}]}."""
     assert state.shown is not None
     numbers = step_numbers(state.shown.steps)
     steps = [
@@ -179,7 +179,7 @@ def _buffer(buffer: Value, colours: dict[str, int]) -> Value:
 
 
 def common_colours(a: PrimFunc, b: PrimFunc) -> dict[str, int]:
-    """One colour for each name in both programs: B's, and for what only A has one that B does not use, as long as there are any."""
+    """One colour for each name in both programs: B's, and for names only in A a colour that B does not use, while there are any."""
     colours = {buffer.name: index for buffer, index in buffer_colours(b).items()}
     count = len(BUFFER_COLOURS)
     free = [n for n in range(count) if n not in colours.values()]

@@ -1,7 +1,7 @@
-"""Pictures that stand alone: loop tree, timeline and the layout of a buffer as SVG text, made of the values that the views draw from.
+"""Self-contained drawings: loop tree, timeline and buffer layout as SVG text, from the same values as the views.
 
-A drawing needs no style sheet, font or script of ours. `theme` "auto" follows the reader's light or dark (by media query), "light" and
-"dark" are fixed.
+A drawing needs no external style sheet, font or script. `theme` "auto" follows the reader's light or dark mode (by media query); "light"
+and "dark" are fixed.
 """
 
 from .canvas import Theme

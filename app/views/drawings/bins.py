@@ -1,4 +1,4 @@
-"""A timeline with more tasks than can be drawn one by one: how much of each bin of time they take, as height or as strength."""
+"""Binned drawing of a timeline with too many tasks: the occupied share of each time bin, as height or as opacity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .frame import Frame
 Value = Mapping[str, Any]
 
 SHADES = 6
-"""Strengths that are told apart: each is one path."""
+"""The number of opacity levels; each level is drawn as one path."""
 
 
 def draw_bins(canvas: Canvas, value: Value, frame: Frame, causes: Mapping[str, tuple[str, str]]) -> None:
@@ -46,7 +46,7 @@ def draw_bins(canvas: Canvas, value: Value, frame: Frame, causes: Mapping[str, t
 
 
 def _heights(canvas: Canvas, value: Value, frame: Frame, step: float) -> None:
-    """How busy each engine is, bin by bin, block on block."""
+    """The busy share of each engine in each bin, stacked by block."""
     bins = value["window"]["bins"]
     heights = np.zeros((len(value["engines"]), bins["count"]))
     for number, packed in bins["task"]:
@@ -68,12 +68,12 @@ def _heights(canvas: Canvas, value: Value, frame: Frame, step: float) -> None:
 
 
 def _levels(packed: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Shares from 0 to 1, as `lens.packed` wrote them."""
+    """Shares from 0 to 1, decoded from the bytes that `lens.packed` encodes."""
     return np.frombuffer(base64.b64decode(packed), np.uint8) / 255
 
 
 def _shades(levels: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, list[tuple[int, int]]]]:
-    """Strength -> runs of bins that have it, rounded up."""
+    """Pairs of an opacity level (rounded up) and the runs of bins with it."""
     rounded = np.ceil(levels * SHADES - 1e-9).astype(int)
     cuts = [0, *(np.flatnonzero(np.diff(rounded)) + 1).tolist(), len(rounded)]
     found: dict[int, list[tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""What drawings are drawn on: SVG elements in colours by name, collected as text."""
+"""The canvas of drawings: collects SVG elements as text, with named colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .inks import fonts, inks
 Theme = Literal["auto", "light", "dark"]
 
 SANS, SANS_BOLD, MONO = 0.56, 0.6, 0.603
-"""Width of a character as part of the size: an average that system fonts do not exceed by much, and that of monospaced ones."""
+"""Character width relative to the font size: averages that system fonts rarely exceed by much, and the width of monospaced fonts."""
 
 _STROKES = {
     "forward": "M0 6 6 0M-1 1 1-1M5 7 7 5",
@@ -24,23 +24,23 @@ _STROKES = {
     "sparse": "M0 5H6",
     "dots": "M1.5 1.5h.01M4.5 4.5h.01",
 }
-"""Hatchings of a tile of 6 by 6, as the timeline in the browser has them."""
+"""Hatch patterns in a tile of 6 by 6, as in the browser's timeline."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def number(value: float) -> str:
-    """A coordinate: two decimals where they say something."""
+    """A coordinate as text, with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def text_width(text: str, size: float, *, bold: bool = False, mono: bool = False) -> float:
-    """About how wide a text is."""
+    """The approximate width of a text."""
     return len(text) * size * (MONO if mono else SANS_BOLD if bold else SANS)
 
 
 def shortened(text: str, width: float, size: float, *, mono: bool = False) -> str:
-    """`text` cut to what `width` holds; "" where that is next to nothing."""
+    """`text` shortened to fit into `width`; "" if fewer than 3 characters fit."""
     count = int(width / (size * (MONO if mono else SANS)))
     if len(text) <= count:
         return text
@@ -48,7 +48,7 @@ def shortened(text: str, width: float, size: float, *, mono: bool = False) -> st
 
 
 class Word(NamedTuple):
-    """A piece of a line of text; `gap` pixels stand behind it."""
+    """A piece of a line of text, followed by a gap of `gap` pixels."""
 
     text: str
     ink: str = "text"
@@ -63,7 +63,7 @@ class Word(NamedTuple):
 
 
 class Canvas:
-    """An SVG in the making. Inks are names of `inks()`; coordinates are pixels at its natural size."""
+    """An SVG builder. Inks are names of `inks()`; coordinates are pixels at the natural size."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme: Theme = theme
@@ -75,7 +75,7 @@ class Canvas:
         self, x: float, y: float, width: float, height: float, fill: str = "", *, stroke: str = "", radius: float = 0,
         opacity: float = 1, hatch: str = "", tip: str = "", data: dict[str, object] | None = None,
     ) -> None:  # fmt: skip
-        """A box; with `hatch` it is filled with strokes of the ink instead."""
+        """Add a rectangle; with `hatch` it is filled with that pattern in the ink's colour."""
         place = {"x": x, "y": y, "width": max(0.0, width), "height": max(0.0, height), "rx": radius or None}
         self._shape("rect", place, fill, stroke, opacity, hatch, tip=tip, data=data)
 
@@ -92,7 +92,7 @@ class Canvas:
         self, text: str, x: float, y: float, ink: str = "text", *, size: float = 11, bold: bool = False,
         mono: bool = False, anchor: Literal["start", "middle", "end"] = "start",
     ) -> None:  # fmt: skip
-        """A line of text whose middle is at `y`."""
+        """Add a line of text, vertically centred at `y`."""
         look = {
             "x": x, "y": y + 0.35 * size, "font-size": size, "font-weight": 600 if bold else None,
             "text-anchor": anchor if anchor != "start" else None,
@@ -101,7 +101,7 @@ class Canvas:
         self._parts.append(f"<text{_attributes(look)}{self._paint(ink, '', classes)}>{_escaped(text)}</text>")
 
     def words(self, words: Sequence[Word], x: float, y: float) -> None:
-        """Words behind each other, each as wide as the reader's font makes it."""
+        """Add consecutive words; the reader's font determines their widths."""
         spans: list[str] = []
         for n, word in enumerate(words):
             gap = words[n - 1].gap if n else None
@@ -117,17 +117,17 @@ class Canvas:
 
     @contextmanager
     def group(self, tip: str = "", **data: object) -> Iterator[None]:
-        """Elements that belong together; `data` goes into data-attributes."""
+        """Group elements; `data` becomes data-attributes."""
         self._parts.append(f"<g{_data(data)}>{_title(tip)}")
         yield
         self._parts.append("</g>")
 
     def finished(self, width: float, height: float, label: str) -> str:
-        """The whole SVG, on a ground of its own. `label` says to screen readers what is to be seen."""
+        """The complete SVG with a background. `label` is the description for screen readers."""
         width, height = round(width), round(height)
         ground = f'<rect width="{width}" height="{height}" rx="6"{self._paint("surface", "", [])}/>'
         body = "".join(self._parts)
-        # What its rules are scoped by: drawings stand beside each other in one page.
+        # The id scopes the style rules, since one page may contain several drawings.
         name = f"tw-{hashlib.sha256(f'{self._theme}{body}'.encode()).hexdigest()[:10]}"
         body = body.replace("url(#hatch-", f"url(#{name}-")
         return (
@@ -136,7 +136,7 @@ class Canvas:
             f"<style>{self._rules(name)}</style>{self._defs(name)}{ground}{body}</svg>\n"
         )
 
-    # ---- How elements come about.
+    # ---- Construction of elements.
 
     def _shape(
         self, tag: str, place: dict[str, object], fill: str, stroke: str, opacity: float, hatch: str, *, tip: str = "",
@@ -151,7 +151,7 @@ class Canvas:
         self._parts.append(f"<{tag}{_attributes(look)}{filling}{_data(data or {})}{end}")
 
     def _paint(self, fill: str, stroke: str, classes: list[str]) -> str:
-        """The attributes that colour an element: for readers without style rules too."""
+        """The colour attributes of an element; they also work in renderers without style rules."""
         found = ""
         for attribute, ink in (("fill", fill), ("stroke", stroke)):
             if not ink:
@@ -206,5 +206,5 @@ def _title(tip: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text of a person for XML: what is no character there is left out."""
+    """User text escaped for XML, without characters that XML does not allow."""
     return escape(_NOT_XML.sub("", text))

@@ -1,4 +1,4 @@
-"""Where everything of a drawn timeline stands: lanes, rows of memories, and the time from left to right."""
+"""The geometry of a drawn timeline: lanes, memory rows, and the time axis from left to right."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from .canvas import number
 
 GUTTER, RIGHT, SLOTS = 192, 12, 112
-"""The names on the left; the pictures of slots begin at SLOTS."""
+"""The width of the names on the left, the right margin, and the x position of the slot pictures."""
 
 HEAD, MARK, LEVELS = 32, 15, 3
 LANE, STALL = 38, 8
 ROW = (46, 96)
 CELL = 17
-"""Height that a slot needs for its name."""
+"""The height that a slot needs for its name."""
 
 
 class Place(NamedTuple):
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class Frame:
-    """Of a timeline's value and a width. Times are as they are drawn: what repeats is there once."""
+    """The frame of a timeline's value at a width. Times are compressed: repeats are drawn once."""
 
     def __init__(self, value: Mapping[str, Any], width: float) -> None:
         self.width = float(width)
@@ -46,24 +46,24 @@ class Frame:
         return GUTTER + time * self.scale
 
     def mark(self, level: int) -> float:
-        """Where the ×N of a repeat in `level` others stands."""
+        """The y position of the ×N mark of a repeat at nesting depth `level`."""
         return float(HEAD + min(level, LEVELS - 1) * MARK)
 
     def box(self, start: float, end: float, top: float, height: float, gap: float = 0) -> str:
-        """A rectangle as a piece of a path; half a pixel wide at least."""
+        """A rectangle as path data, at least half a pixel wide."""
         wide = (end - start) * self.scale
         wide = max(0.5, wide - gap if wide > 3 else wide)
         return f"M{number(self.x(start))} {number(float(top))}h{number(wide)}v{number(float(height))}h{number(-wide)}z"
 
     def band(self, cell: Mapping[str, Any]) -> tuple[float, float]:
-        """Top and height of a slot in its row."""
+        """The top and height of a slot in its row."""
         row = self.rows[cell["row"]]
         top = row.top + row.height * (1 - min(1.0, cell["high"]))
         return top, max(1.5, row.height * (min(1.0, cell["high"]) - cell["low"]) - 0.7)
 
 
 def _height(row: int, value: Mapping[str, Any]) -> float:
-    """As much as its slots need for their names."""
+    """The height that the row's slots need for their names, within the limits of ROW."""
     needed = [
         CELL / (cell["high"] - cell["low"])
         for cell in value["cells"]

@@ -1,4 +1,4 @@
-"""The colours of drawings: the design tokens of the style sheets, which say each colour once, as `light-dark(light, dark)`."""
+"""The colours of drawings: design tokens of the style sheets, which define each colour once as `light-dark(light, dark)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def inks() -> Mapping[str, tuple[str, str]]:
 
 @cache
 def fonts() -> Mapping[str, str]:
-    """ "font" and "mono" as CSS lists of families."""
+    """The font families "font" and "mono" as CSS lists."""
     return {found["name"]: found["value"] for found in _FONT.finditer(_sheet(SHEETS[0]))}
 
 

@@ -1,4 +1,4 @@
-"""The layout of a buffer as a drawing: its elements in the shade of the bank that each lies in, and the facts beside them."""
+"""The layout of a buffer as a drawing: its elements shaded by bank, and its facts beside them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Value = Mapping[str, Any]
 MARGIN, HEAD, FACT, SIDE = 12, 34, 19, 256
 FACTS_WIDTH, NAMES = 330, 92
 SHADES = 8
-"""Strengths of the buffer's colour; more banks than this share them, as on the page."""
+"""The number of opacity levels of the buffer's colour; with more banks, banks share a level, as on the page."""
 
 HATCHES = ("", "forward", "back", "dots")
 
 
 def layout_svg(picker: Value | None, *, theme: Theme = "auto") -> str:
-    """`views.layouts.layout_value` drawn, without what it is to choose from. None where no buffer is chosen."""
+    """The drawing of `views.layouts.layout_value` without its controls and cards. `picker` is None if no buffer is chosen."""
     canvas = Canvas(theme)
     if picker is None:
         canvas.text("no such buffer", MARGIN, 20, "muted", size=12)
@@ -43,7 +43,7 @@ def layout_svg(picker: Value | None, *, theme: Theme = "auto") -> str:
 
 
 def _grid(canvas: Canvas, grid: Value, ink: str) -> float:
-    """Cells as runs of one bank; returns where the picture ends."""
+    """Draw the cells as runs of one bank; return the lower end of the grid."""
     cell = SIDE / max(grid["width"], grid["height"])
     found: dict[int, list[str]] = {}
     for unit, row, start, end in _runs(grid):
@@ -72,7 +72,7 @@ def _grid(canvas: Canvas, grid: Value, ink: str) -> float:
 
 
 def _runs(grid: Value) -> Iterator[tuple[int, int, int, int]]:
-    """(unit, row, first column, column behind the last)."""
+    """The runs of cells with one unit: (unit, row, first column, column after the last)."""
     width, units = grid["width"], grid["units"]
     for row in range(grid["height"]):
         line = units[row * width : (row + 1) * width]

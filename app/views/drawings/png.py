@@ -1,4 +1,4 @@
-"""A drawing as PNG, by resvg: a renderer of SVG without a browser; letters come from the fonts of the system."""
+"""A drawing as PNG by resvg, an SVG renderer without a browser; text uses system fonts."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import resvg_py
 
 
 def png_of(svg: str, scale: float = 2) -> bytes:
-    """The picture at `scale` times its natural size. Of theme "auto" it is the light one: there is no reader to ask."""
+    """The PNG at `scale` times the natural size. Theme "auto" renders as light."""
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, sans_serif_family="DejaVu Sans"))

@@ -1,4 +1,4 @@
-"""The timeline as a drawing: engines and what they wait for, the banks with their tiles, bytes against capacity, what repeats as ×N."""
+"""The timeline as a drawing: engines with their stalls, banks with their tiles, bytes against capacity, and repeats as ×N."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ CAUSES = {
     "data": ("operand", "forward"), "slot": ("slot", "back"), "port": ("port", "dots"), "issue": ("queue", "upright"),
     "unit": ("unit", "level"), "idle": ("done", "sparse"),
 }  # fmt: skip
-"""Why an engine waits: a word and a hatching, as in `static/components/timeline_inks.js`."""
+"""The label and hatching of each stall cause, as in `static/components/timeline_inks.js`."""
 
 WORTH_SAYING = 9
-"""Letters of a tile's name that say which one it is."""
+"""The number of characters that identify a tile; a label shortened below it is omitted."""
 
 WORTH_A_TIP = 1.5
-"""Narrower tasks are drawn together, without words of their own."""
+"""The width in pixels below which tasks are drawn together, without labels and tooltips."""
 
 
 def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
-    """`views.timeline.timeline_value` drawn: the whole run, what repeats once. Without a report it says why there is none."""
+    """The drawing of `views.timeline.timeline_value`: the whole run, repeats drawn once. Without a report it shows the reason."""
     canvas = Canvas(theme)
     if not value["cycles"]:
         note = value["note"] or "nothing runs"
@@ -78,7 +78,7 @@ def _grounds(canvas: Canvas, frame: Frame) -> None:
 
 
 def ticks(frame: Frame) -> list[float]:
-    """Where the axis has words, on the drawn time: round numbers."""
+    """The labelled positions of the axis in drawn time, at round numbers."""
     about = frame.length / max(1.0, (frame.width - GUTTER) / 95)
     power = 10 ** math.floor(math.log10(max(about, 1)))
     step = next(n for n in (power, 2 * power, 5 * power, 10 * power) if n >= about)
@@ -105,7 +105,7 @@ def _repeats(canvas: Canvas, value: Value, frame: Frame) -> None:
 
 
 def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]:
-    """Where at least two of the tasks run."""
+    """The intervals in which at least two tasks run."""
     starts = [(start, 1) for start in tasks["start"]]
     ends = [(start + length, -1) for start, length in zip(tasks["start"], tasks["length"], strict=True)]
     busy, since = 0, 0
@@ -118,7 +118,7 @@ def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]
 
 
 def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: Frame) -> None:
-    """Cycles with two engines busy: a quiet ground and a line under the lanes."""
+    """Draw the cycles with at least two busy engines: a faint background and a line under the lanes."""
     spans = list(overlapping(tasks))
     ground = "".join(frame.box(a, b, frame.top, frame.lanes_end - frame.top) for a, b in spans)
     line = "".join(frame.box(a, b, frame.lanes_end - 1, 2) for a, b in spans)
@@ -166,7 +166,7 @@ def _task_tip(template: Value, place: Sequence[int], start: int, length: int) ->
 
 
 def _task_words(template: Value, place: Sequence[int], width: float) -> str:
-    """The block, and the innermost index where there is room for both."""
+    """The block's name, and the innermost index if both fit."""
     if template["loops"]:
         loop = template["loops"][-1]["name"]
         both = f"{template['block']} {loop}={place[len(template['loops']) - 1]}"
@@ -176,7 +176,7 @@ def _task_words(template: Value, place: Sequence[int], width: float) -> str:
 
 
 def _waits(canvas: Canvas, value: Value, frame: Frame) -> None:
-    """Below each lane, hatched by cause; pieces of a kind are one path."""
+    """Draw the stalls below each lane, hatched by cause; pieces of one kind form one path."""
     pieces = value["window"]["waits"]
     boxes: dict[int, str] = {}
     cycles: dict[int, int] = {}
@@ -214,7 +214,7 @@ def _tiles(canvas: Canvas, value: Value, frame: Frame) -> None:
 
 
 def _bytes(canvas: Canvas, value: Value, number: int, frame: Frame) -> None:
-    """The line of live bytes and that of the capacity; what is above it is hatched."""
+    """Draw the lines of live bytes and of the capacity; allocated bytes above the capacity are hatched."""
     row, place = value["rows"][number], frame.rows[number]
     window = value["window"]
     line = window["bytes"][number]
@@ -250,7 +250,7 @@ def _axis(canvas: Canvas, value: Value, frame: Frame) -> None:
 
 
 def _clock(repeats: Sequence[Value], at: float) -> int:
-    """The cycle at a drawn time: what is behind a repeat comes later by all of its copies. Inside of one it is the first copy's."""
+    """The real cycle at a drawn time: earlier repeats add the cycles of their omitted copies. Inside a repeat, the first copy counts."""
     return round(at + sum(r["extra"] * r["cycles"] for r in repeats if r["end"] <= at))
 
 
@@ -264,7 +264,7 @@ def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:
         canvas.text(
             shortened(row["text"], SLOTS + 4, 10), 12, place.top + 22, "bad" if row["over"] else "muted", size=10
         )
-        if not row["limit"]:  # from here on up the row is not to scale
+        if not row["limit"]:  # the row is not to scale above this point
             x, y = GUTTER - 7, place.top
             canvas.path(f"M{x} {y + 2}l6-4m-6 7l6-4", stroke="muted")
     for cell in value["cells"]:
@@ -278,13 +278,13 @@ def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:
 
 
 def _slot_words(label: str, width: float) -> str:
-    """The end of a label says which slot it is: the middle is what is left out."""
+    """A label shortened in the middle, because its end identifies the slot."""
     name, sign, slot = label.partition("#")
     return f"{shortened(name, width - text_width(sign + slot, 9), 9)}{sign}{slot}"
 
 
 def _legend(canvas: Canvas, value: Value, frame: Frame) -> float:
-    """Which colour is which buffer, which hatching is which wait; returns where it ends."""
+    """Draw the legend of buffer colours and stall hatchings; return its lower end."""
     x, y = 12.0, frame.bottom + 34.0
     causes = [cause for cause in CAUSES if any(wait["cause"] == cause for wait in value["waits"])]
     entries = [(buffer["name"], f"buffer-{buffer['colour']}", "") for buffer in value["buffers"]]

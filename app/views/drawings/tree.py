@@ -1,4 +1,4 @@
-"""The loop tree as a drawing: rows as the page has them, blocks in cards with their buffers, and what each costs."""
+"""The loop tree as a drawing: the rows of the page, blocks as cards with their buffers, and costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_WIDTH = 380
 GAP = 22
 LOOP_INDENT = 16
 COST_BAR, COST = 56, 118
-"""The bar of a cost, and bar, text and the space around them."""
+"""The width of a cost bar, and of bar, text and surrounding space."""
 
 LETTERS = {"spatial": "S", "reduce": "R", "scan": "C", "opaque": "O"}
 TONES = {"accent": "accent", "warn": "warn", "good": "good", "bad": "bad"}
@@ -25,7 +25,7 @@ TONES = {"accent": "accent", "warn": "warn", "good": "good", "bad": "bad"}
 def tree_svg(
     rows: Sequence[Row], costs: Mapping[str, Any] | None = None, *, title: str = "", theme: Theme = "auto"
 ) -> str:
-    """`views.tree.tree_rows` drawn, with `views.costs.row_costs` as bars of cycles where they are given."""
+    """The drawing of `views.tree.tree_rows`, with cycle bars if `views.costs.row_costs` are given."""
     canvas = Canvas(theme)
     costs = costs or {}
     wide = max([LEAST_WIDTH, *(_natural_width(row) for row in rows), text_width(title, 13, bold=True) + 2 * MARGIN])
@@ -61,7 +61,7 @@ def _left(row: Row) -> float:
 
 
 def _guides(canvas: Canvas, rows: Sequence[Row], places: Mapping[str, tuple[float, float]]) -> None:
-    """A line from each row down along all that is below it."""
+    """Draw a line from each row along all its descendants."""
     last: dict[str, float] = {}
     parents = {row["id"]: row["parent"] for row in rows}
     for row in rows:
@@ -142,7 +142,7 @@ def _badge(canvas: Canvas, badge: Mapping[str, str], x: float, y: float) -> floa
 
 
 def _flow(canvas: Canvas, row: Row, right: float, y: float) -> None:
-    """What is read, an arrow, what is written, from the right end of the card."""
+    """Draw the read buffers, an arrow and the written buffers, right-aligned in the card."""
     x = right - _flow_width(row)
     for buffer in row["reads"]:
         x = _chip(canvas, buffer, x, y, written=False)
@@ -164,7 +164,7 @@ def _chip(canvas: Canvas, buffer: Mapping[str, Any], x: float, y: float, *, writ
 
 
 def _chip_words(buffer: Mapping[str, Any], *, written: bool) -> list[tuple[str, str]]:
-    """Where a buffer is and how large; a read says less, and a cache has its scope in its name already."""
+    """The scope and size of a written buffer; empty for a read. The scope is omitted if the name contains it."""
     if not written:
         return []
     scope = "" if f"_{buffer['scope']}" in buffer["name"] else buffer["scope"]
@@ -182,7 +182,7 @@ def _flow_width(row: Row) -> float:
 
 
 def _natural_width(row: Row) -> float:
-    """What a row needs for all of its words, margins included."""
+    """The width that a row needs for its full text, margins included."""
     if row["kind"] == "loop":
         return _left(row) + LOOP_INDENT + sum(word.width + word.gap for word in _loop_words(row)) + MARGIN
     words = 13 + text_width(row["name"], 12.5, mono=True) + 8 + 14 * len(row["iters"]) + 6

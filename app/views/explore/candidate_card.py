@@ -1,4 +1,4 @@
-"""One candidate: what it chooses, and why it costs what it does: which bound it reaches, what the next limits are."""
+"""The card of one candidate: its choices, and its cost explained by lower bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = dict[str, Any]
 
 
 def trial_now(state: State, found: Found) -> Trial | None:
-    """The candidate that is looked at: the chosen one, else the best."""
+    """The candidate shown on the card: the selected one, else the best."""
     exploration = state.exploration
     number = None if exploration is None else exploration.trial
     if number is None:
@@ -34,8 +34,8 @@ def trial_now(state: State, found: Found) -> Trial | None:
 
 
 def card_value(state: State, store: Store, found: Found) -> Value | None:
-    """trial, point, is_best, is_front, status, why, choices [{name, text, changed}], words (what its bound says), limits [{name, kind,
-    cycles, share}], verdict. None where nothing was found that could be looked at."""
+    """The card's value: trial, point, is_best, is_front, status, why, choices [{name, text, changed}], words (the bound in a sentence),
+    limits [{name, kind, cycles, share}], verdict. None without a candidate."""
     trial = trial_now(state, found)
     if trial is None or state.exploration is None:
         return None
@@ -59,13 +59,13 @@ def card_value(state: State, store: Store, found: Found) -> Value | None:
 
 
 def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report | None:
-    """What the machine does with a candidate, once it was worked out again for the person who looks at it."""
+    """The full simulation report of a candidate; None until the background simulation has finished."""
     known = store.known(f"trial {trial.number}", (exploration.sought,))
     return known if isinstance(known, Report) else None
 
 
 def words_of(outcome: Outcome, sought: SearchRequest) -> str:
-    """Why a candidate does not fit; "" for one that does."""
+    """The reason why a candidate is infeasible; "" for a feasible one."""
     if outcome.status == "fits":
         return ""
     line = "" if outcome.line is None else f" in `{' '.join(sought.space.lines[outcome.line].text.split())}`"
@@ -73,7 +73,7 @@ def words_of(outcome: Outcome, sought: SearchRequest) -> str:
 
 
 def bound_words(outcome: Outcome, report: Report | None) -> str:
-    """Which bound a candidate reaches, in a sentence."""
+    """A sentence that compares a candidate's cycles with its lower bounds."""
     figures = outcome.figures
     if figures is None or not figures.bound:
         return ""
@@ -92,7 +92,7 @@ def bound_words(outcome: Outcome, report: Report | None) -> str:
 
 
 def limits(report: Report) -> list[Value]:
-    """What no schedule of the same tasks can be below, the highest first, as shares of all cycles."""
+    """The lower bounds on the cycles of any schedule of the same tasks, highest first, as shares of all cycles."""
     return [
         {"name": b.name, "kind": b.kind, "cycles": grouped(b.cycles), "share": b.cycles / max(1, report.cycles)}
         for b in report.bounds[:MOST_LIMITS]

@@ -1,6 +1,6 @@
-"""The Explore pane: what would be searched and how, what the search has come to, and its candidates as rows for the pictures.
+"""The value of the Explore pane: the search space, the settings, the search progress, and candidate rows for the charts.
 
-The rows are asked for by the browser, those that it does not have yet: thousands of them travel once, not with each of the values.
+The browser requests only the rows that it does not have yet, so thousands of rows are sent once and not with each value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..labels.numbers import grouped, size_text
 from .candidate_card import card_value, words_of
 
 MOST_ROWS = 2_000
-"""Rows in one answer; the browser asks again for those after them."""
+"""The maximum number of rows in one answer; the browser requests later rows separately."""
 
 MOST_FIGURES = 12
 
@@ -41,17 +41,17 @@ LABELS = {
 
 
 def explore_value(state: State, store: Store) -> Value:
-    """offer: what can be searched; search: what is, None where nothing was begun."""
+    """The pane's value. offer: the searchable space; search: the current search, None before the first one."""
     return {"offer": offer_value(state, store), "search": search_value(state, store)}
 
 
-# What can be searched.
+# The searchable space.
 
 
 def offer_value(state: State, store: Store) -> Value | None:
-    """holes [{name, target, values}], size, figures [{key, label, unit}], usual (settings), exhaustive (the most that are all tried), most
-    trials, machine, example (a line with a hole), auto (whether a space
-    may be derived), error. None where no program is shown."""
+    """The searchable space: holes [{name, target, values}], size, figures [{key, label, unit}], usual (default settings), exhaustive (the
+    largest space that is searched completely), most_trials, machine, example (a line with a hole), auto (whether a space may be
+    derived), error. None without a program."""
     notebook = state.shown
     if notebook is None:
         return None
@@ -85,29 +85,29 @@ def _offer(state: State, store: Store) -> Value:
 
 
 def _sent(count: int) -> float:
-    """A count that may be larger than what a browser counts with."""
+    """A count in a form that JSON in a browser can hold: a float for counts from 2^53."""
     return count if count < 1 << 53 else float(min(count, 10**300))
 
 
 def figures_value(machine: Machine) -> list[Value]:
-    """The figures that candidates have on a machine: key, label, unit."""
+    """The metrics of candidates on a machine: key, label, unit."""
     far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
     named = [(key, *LABELS[key]) for key in (CYCLES, PEAK, TRAFFIC, ENERGY)]
     peaks = [(f"{PEAK} {row}", f"Peak {row.removeprefix('local.')}", "bytes") for row in rows]
     if len(rows) == 1:
-        peaks = []  # it is that of all
+        peaks = []  # equal to the overall peak
     return [{"key": key, "label": label, "unit": unit} for key, label, unit in (*named, *peaks)][:MOST_FIGURES]
 
 
-# What is searched.
+# The current search.
 
 
 def search_value(state: State, store: Store) -> Value | None:
-    """key (by this the rows are known), standing, asked (in words), stale (what it is of, where the notebook is another by now), branch,
-    holes, figures, objectives, count (of the candidates), total, all (tried), size, counts, front, best, seconds, left, checking (how many
-    of how many checks of the best were made, while they go on), error, now (figures
-    of the schedule that is shown), bound (of the space), checked (verdicts), card (the candidate that is looked at)."""
+    """The current search: key (identifies its rows), standing (status), asked (the request in words), stale (its origin, if the notebook
+    has changed), branch, holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size,
+    counts, front, best, seconds, left, checking (progress while the best candidates are verified), error, now (metrics of the
+    displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
     exploration = state.exploration
     if exploration is None:
         return None
@@ -161,14 +161,14 @@ def _label(key: str) -> str:
 
 
 def amount_text(key: str, amount: float) -> str:
-    """A figure with its unit."""
+    """A metric's value with its unit."""
     if key == CYCLES:
         return f"{grouped(round(amount))} cycles"
     return f"{amount / 1e6:.4g} µJ" if key == ENERGY else size_text(round(amount))
 
 
 def _stale(state: State, sought: SearchRequest, store: Store) -> str:
-    """What the candidates are of, where the notebook says something else by now: another program, schedule or machine; else ""."""
+    """The origin of the candidates, if the notebook's program, schedule or machine has changed since; else ""."""
     shown = state.shown
     if shown is None or shown is sought.notebook:
         return ""
@@ -189,12 +189,12 @@ def _stale(state: State, sought: SearchRequest, store: Store) -> str:
 
 
 def best_of(found: Found) -> int | None:
-    """The number of the first of the front: the least of the first objective."""
+    """The number of the first trial on the front, which has the smallest first objective."""
     return found.front[0] if found.front else None
 
 
 def seconds_left(found: Found) -> float | None:
-    """As long as the last ones took, so long the rest will take; None where nothing is known."""
+    """The estimated remaining seconds, from the rate of the last 40 candidates; None without an estimate."""
     recent = found.at[-40:]
     if found.checking is not None:
         return None
@@ -204,7 +204,7 @@ def seconds_left(found: Found) -> float | None:
 
 
 def _now(state: State, store: Store, sought: SearchRequest) -> list[float] | None:
-    """The figures of the schedule that is shown, where it is on the same machine."""
+    """The metrics of the displayed schedule; None if it has no report or its machine differs from the search's."""
     report = store.report_now(state)
     if not isinstance(report, Report) or store.machine(state) != sought.machine:
         return None
@@ -214,7 +214,7 @@ def _now(state: State, store: Store, sought: SearchRequest) -> list[float] | Non
 
 
 def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | None:
-    """The least bound of all candidates that fit or were left out for theirs: what none of the space can be below, once all were tried."""
+    """The smallest lower bound of all feasible and pruned candidates; `whole` if it covers the entire space. None without bounds."""
     known = [
         t.outcome.figures.bound
         for t in found.trials
@@ -225,12 +225,12 @@ def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | No
     return {"cycles": min(known), "whole": found.standing == "ended" and len(found.trials) == sought.space.size}
 
 
-# Its candidates.
+# The candidates of the search.
 
 
 def trials_answer(state: State, store: Store, message: Mapping[str, Any]) -> Value | None:
-    """What a view asks for with {"kind": "trials", "search", "from"}: rows in the order in which they ended: [number, status, exact, point,
-    figures or None, seconds, why]. None for other messages, and of another search."""
+    """The answer to {"kind": "trials", "search", "from"}: rows in order of completion: [number, status, exact, point, figures or None,
+    seconds, why]. None for other messages and other searches."""
     if message.get("kind") != "trials" or state.exploration is None:
         return None
     exploration: Exploration = state.exploration
@@ -251,7 +251,7 @@ def _row(trial: Trial, at: float, sought: SearchRequest) -> list[Any]:
 
 
 def listed(figures: Figures, sought: SearchRequest) -> list[float]:
-    """The figures in the order of `figures_value`; a memory that is not used takes nothing."""
+    """The metrics in the order of `figures_value`; the peak of an unused memory is 0."""
     return [_figure(figures, entry["key"]) for entry in figures_value(sought.machine)]
 
 

@@ -1,4 +1,4 @@
-"""The memories at a glance, while nothing is chosen: how full each is at its peak, and the buffers in it, each to be chosen."""
+"""The memory summary for an empty selection: peak use of each memory, and its buffers as links."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def glance_value(
     machine: Machine | None,
     report: Report | None,
 ) -> list[dict[str, Any]]:
-    """A memory: {name, scope, blocks: [{name, peak, capacity, share, over}], buffers: [{id, name, colour, size, note, tone}]}; the last
-    has the buffers of no memory that is known."""
+    """Memories {name, scope, blocks: [{name, peak, capacity, share, over}], buffers: [{id, name, colour, size, note, tone}]}. The last
+    entry has the buffers without a known memory."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for name, buffer in buffer_ids(func).items():
         memory = machine.find_memory(buffer.scope) if machine is not None else None

@@ -1,4 +1,4 @@
-"""The inspector's value: facts about the chosen loop or block, the layout of a chosen buffer, else the memories and engines of the run."""
+"""The inspector's value: facts about the selected loop or block, the layout of a chosen buffer, else the memories and engines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Section = dict[str, Any]
 
 
 def inspector_value(state: State, store: Store) -> dict[str, Any]:
-    """kind ("nothing", "loop", "block", "buffer"), crumbs back from a buffer: [{label, row}], sections (title, kind, rows: [name, value,
-    hint], note), buffers to choose: [{id, name, …}], memories at a glance where nothing is chosen, traffic rows, and the layout picker
-    of a buffer.
+    """The inspector's value: kind ("nothing", "loop", "block", "buffer"), crumbs back from a buffer: [{label, row}], sections (title, kind,
+    rows: [name, value, hint], note), memories (the summary for an empty selection), traffic rows, and picker (the layout picker of a
+    buffer).
     """
     value: dict[str, Any] = {
         "kind": "nothing",
@@ -70,7 +70,7 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> dict[str, Any]:
-    """The whole run: its engines, the longest waits, what crosses between memories."""
+    """The whole run: engines, longest waits, and traffic between memories."""
     data = store.remember("json", (report,), report.to_json)
     sections = [_engines(data)]
     assert state.shown is not None
@@ -81,7 +81,7 @@ def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> di
 
 
 def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
-    """What is really allocated for each intermediate buffer, with the notebook's sizes, after compaction; empty where it cannot be told."""
+    """The allocation of each intermediate buffer after compaction, with the notebook's sizes; empty if planning fails."""
     sized = store.sized(state, func)
 
     def compute() -> dict[Buffer, Allocation]:
@@ -117,7 +117,7 @@ def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) ->
 
 
 def _cost(report: Report, blocks: set[str], title: str) -> Section:
-    """Busy cycles of engines with the tasks that are made of these blocks."""
+    """The busy cycles of each engine with tasks of these blocks."""
     section = _section(title, "busy cycles")
     spent: dict[str, list[int]] = {}
     for task in report.tasks:
@@ -173,7 +173,7 @@ def _block_sections(
 
 
 def _engine(report: Report, name: str) -> list[Section]:
-    """Which engine runs the block, why that one, and what it takes."""
+    """The engine that runs the block, the reason for its choice, and its cost."""
     found: list[Section] = []
     for task in report.tasks:
         blocks = task.block.split(" + ")
@@ -231,7 +231,7 @@ def _shape(shape: tuple[Any, ...], separators: tuple[int, ...]) -> str:
 
 
 def _engines(data: dict[str, Any]) -> Section:
-    """The engines in words: the timeline is a canvas, which no screen reader reads."""
+    """The engines as text, since screen readers cannot read the timeline's canvas."""
     section = _section("Engines", "busy")
     cycles = data["cycles"]
     for name, engine in data["engines"].items():

@@ -1,1 +1,1 @@
-"""Ids, numbers, sizes and colours as all views write them."""
+"""Ids, numbers, sizes and colours, formatted for all views."""

@@ -1,4 +1,4 @@
-"""A pane that has nothing to show yet: what it will show, why it cannot now, and the next thing to do."""
+"""The placeholder of an empty pane: its purpose, the reason for being empty, and the next action."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...state.model import State
 
 
 def blank_value(state: State, store: Store, shows: str) -> dict[str, Any] | None:
-    """Where there is a report, or one is on its way, None. Else `shows`, `why`, `expected`, and `calls` that can be written at once;
-    without them, or where there is a choice, the way on is the Problems pane, which tries fixes."""
+    """The placeholder `shows`, `why`, `expected`, and `calls` that can be applied directly; None with a report or while it is computed.
+    Without calls, or with several alternatives, the user continues in the Problems pane, which tries fixes."""
     report = store.report_now(state)
     if not isinstance(report, TilewrightError) or state.moment is None:
         return None

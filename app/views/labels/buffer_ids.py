@@ -1,4 +1,4 @@
-"""Names for the buffers of a program, as the browser calls them, and the blocks by which a schedule call means them."""
+"""Ids of a program's buffers for the browser, and the block accesses by which schedule calls refer to buffers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .row_ids import RowIds
 
 
 def buffer_ids(func: PrimFunc) -> dict[str, Buffer]:
-    """Id -> buffer, parameters first: the name, for the second of that name `name~2`."""
+    """Id -> buffer, parameters first. The id is the name; the second buffer with that name has `name~2`."""
     found: dict[str, Buffer] = {}
     for buffer in (*func.buffers, *allocated_buffers(func.body)):
         name, count = buffer.name, 1
@@ -24,7 +24,7 @@ def buffer_ids(func: PrimFunc) -> dict[str, Buffer]:
 
 
 class Access(msgspec.Struct, frozen=True, eq=False):
-    """A block that reads or writes a buffer, and which of its reads or writes that is."""
+    """A block that reads or writes a buffer, with the position of that read or write."""
 
     block: str
     row: str
@@ -39,7 +39,7 @@ class Access(msgspec.Struct, frozen=True, eq=False):
 
 
 def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
-    """Who writes and reads a buffer, writers first, each in text order."""
+    """The accesses to a buffer, writes first, each in text order."""
     found: list[Access] = []
     for row, name in ids.items():
         if not isinstance(name, str):
@@ -53,7 +53,7 @@ def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Acces
 
 
 def leaf_accesses(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
-    """Those of blocks that hold no others, where there are any: a block around them only says what they do."""
+    """The accesses of leaf blocks, or all accesses if there are none; an outer block only summarises its inner blocks."""
     every = accesses_of(index, ids, buffer)
     leaves = tuple(a for a in every if not index.child_blocks(index.block(a.block)))
     return leaves or every

@@ -1,4 +1,4 @@
-"""A hole as views show it: its name, and its values in the order of an axis."""
+"""A hole in the form that views show: its name, and its values in the order of an axis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ....engine.adopt import Hole
 
 
 def axis_of(hole: Hole) -> dict[str, Any]:
-    """name, values as written, and in which order (of positions) they stand on an axis: numbers rise."""
+    """The axis of a hole: name, values as written, and the order of their positions on the axis, ascending for numbers."""
     numbers = [v for v in hole.values if isinstance(v, int | float) and not isinstance(v, bool)]
     places = list(range(len(hole.values)))
     if len(numbers) == len(places):

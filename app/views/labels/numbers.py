@@ -1,4 +1,4 @@
-"""Figures as people read them: grouped digits, binary sizes, changes in per cent with a word for better or worse."""
+"""Number formatting: grouped digits, binary sizes, and changes in per cent with a word for better or worse."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ THIN_SPACE = "\u202f"
 
 
 def grouped(number: int) -> str:
-    """`41 216`, with thin spaces that do not break. Counts of 16 digits and more get a power of ten."""
+    """A count such as `41 216`, with non-breaking thin spaces. Counts of 16 digits or more use scientific notation."""
     if abs(number) >= 10**15:
         return f"{number:.3e}"
     return f"{number:,}".replace(",", THIN_SPACE)
 
 
 def size_text(size_bytes: int | None) -> str:
-    """`96 KiB`, `1.125 MiB`; bytes below 1 KiB; nothing for an unknown size."""
+    """A size such as `96 KiB` or `1.125 MiB`; in bytes below 1 KiB; "" for an unknown size."""
     if size_bytes is None:
         return ""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
@@ -24,7 +24,7 @@ def size_text(size_bytes: int | None) -> str:
 
 
 def change_of(before: int, after: int) -> tuple[str, str]:
-    """A change as `−32 %` and whether fewer is "better", "worse" or the "same". Beyond tenfold it is `×12` or `÷12`, from nothing `new`."""
+    """A change as text (`−32 %`; `×12` or `÷12` from tenfold on; `new` from 0) and its trend: "better" (a decrease), "worse" or "same"."""
     if before == after:
         return f"±0{THIN_SPACE}%", "same"
     trend = "better" if after < before else "worse"
@@ -41,5 +41,5 @@ def change_of(before: int, after: int) -> tuple[str, str]:
 
 
 def percent_text(fraction: float) -> str:
-    """`87 %`."""
+    """A fraction as a percentage: `87 %`."""
     return f"{100 * float(fraction):.0f}{THIN_SPACE}%"

@@ -1,4 +1,4 @@
-"""One colour per buffer in every view. `static/tilewright.css` has the same values as `--tw-buffer-N`, for what is not a canvas."""
+"""One colour per buffer in every view. `static/tilewright.css` has the same values as `--tw-buffer-N`, for elements outside canvases."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
     ("#93603a", "#cf9f78"),
     ("#9a4bb5", "#d390e6"),
 )
-"""(light, dark) by colour index."""
+"""Pairs (light, dark) by colour index."""
 
 
 def buffer_colours(func: PrimFunc) -> dict[Buffer, int]:
-    """The colour index of each buffer: parameters first, then what blocks allocate, so that a new cache does not repaint the others.
+    """The colour index of each buffer: parameters first, then allocated buffers, so that a new cache does not recolour the others.
 
-    With more buffers than colours they repeat: a colour is never the only sign of a buffer.
+    With more buffers than colours, colours repeat; a colour is never the only identification of a buffer.
     """
     return {buffer: n % len(BUFFER_COLOURS) for n, buffer in enumerate((*func.buffers, *allocated_buffers(func.body)))}
 
 
 def colour(index: int, *, dark: bool) -> str:
-    """ "#rrggbb" of a colour index."""
+    """The colour "#rrggbb" of a colour index."""
     return BUFFER_COLOURS[index][dark]

@@ -1,4 +1,4 @@
-"""Names for the rows of the tree: what the browser calls a loop or a block, and the handle it means."""
+"""Ids of tree rows for the browser, and the loop or block handles that they identify."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Handle = Var | str
 
 
 class RowIds(Mapping[str, Handle]):
-    """Row id -> handle (a loop is its Var, a block its name), in text order; `of` goes the other way."""
+    """Row id -> handle (the Var of a loop, the name of a block), in text order; `of` is the inverse."""
 
     def __init__(self, handles: Mapping[str, Handle]) -> None:
         self._handles = dict(handles)
@@ -26,12 +26,12 @@ class RowIds(Mapping[str, Handle]):
         return len(self._handles)
 
     def of(self, handle: Handle) -> str:
-        """The row id of a loop or block. Raises KeyError for what has no row (the root block)."""
+        """The row id of a loop or block. Raises KeyError for a handle without a row (the root block)."""
         return self._ids[handle]
 
 
 def row_ids(func: PrimFunc) -> RowIds:
-    """Ids of all loops and blocks below the root: the name; for the second of that name `name~2`, in text order."""
+    """Ids of all loops and blocks below the root, in text order. The id is the name; the second of that name has `name~2`."""
     handles: dict[str, Handle] = {}
     counts: dict[str, int] = {}
     for stmt in loops_and_blocks(func.body):
@@ -46,7 +46,7 @@ def row_ids(func: PrimFunc) -> RowIds:
 
 
 def _free(name: str, taken: Mapping[str, Handle], counts: dict[str, int]) -> str:
-    """`counts`: up to which number the rows of a name are taken, so that thousands of `i` are not tried one after the other."""
+    """The next free row id of a name. `counts` caches the last used number of each name, so that thousands of `i` stay fast."""
     row, count = name, counts.get(name, 1)
     while row in taken:
         count += 1

@@ -1,4 +1,4 @@
-"""Sizes of buffers, and expressions as people read them."""
+"""Sizes of buffers, and readable text of expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....engine.script import expr_text
 
 
 def buffer_bytes(buffer: Buffer) -> int | None:
-    """Bytes of the whole buffer as declared; None when an extent is symbolic."""
+    """The bytes of the whole buffer as declared; None for a symbolic extent."""
     count = dtype.size_bytes(buffer.dtype)
     for extent in buffer.shape:
         value = build.int_value(extent)
@@ -23,12 +23,12 @@ _TYPED = re.compile(r"T\.u?int(?:8|16|32|64)\((-?\d+)\)")
 
 
 def plain_text(expr: Expr) -> str:
-    """An index or extent for people: numbers without their type, which TVMScript needs and a reader does not."""
+    """An index or extent as readable text: numbers without the type that TVMScript requires."""
     return _TYPED.sub(r"\1", expr_text(expr))
 
 
 def annotation_text(value: Annotation) -> str:
-    """What an annotation says, for people."""
+    """An annotation's value as readable text."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(annotation_text, value))}]"
     if isinstance(value, AnnotationMap):

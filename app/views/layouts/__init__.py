@@ -1,4 +1,4 @@
-"""The layout picker: where a buffer's elements lie, who takes them, what other layouts would cost, and the calls that make them."""
+"""The layout picker: element addresses of a buffer, its accesses, the costs of alternative layouts, and the calls that apply them."""
 
 from .jobs import Work, layout_work
 from .value import layout_value

@@ -1,4 +1,4 @@
-"""What else may be set on a buffer: its memory, its slots, its padding and strides. Each setting is a schedule call."""
+"""Further settings of a buffer: memory, slots, padding, swizzle and strides. Each setting is a schedule call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Option = dict[str, Any]
 
 
 def control_values(chosen: Chosen) -> list[dict[str, Any]]:
-    """{id, label, value, options: [{value, label, note, call | null}], blocked, help}: a call is {method, target, arguments, text}."""
+    """Controls {id, label, value, options: [{value, label, note, call | null}], blocked, help}; call: {method, target, arguments, text}."""
     found = [_scope(chosen), _slots(chosen), _padding(chosen), _align(chosen), _swizzle(chosen), _strides(chosen)]
     return [control for control in found if control is not None]
 
@@ -51,7 +51,7 @@ def _option(value: str, label: str, call: dict[str, Any] | None = None, note: st
 
 
 def _scope(chosen: Chosen) -> dict[str, Any]:
-    """The memories of the machine, with what would fit beside what lies there already."""
+    """The memories of the machine, each with its free capacity."""
     scope, writer, machine = chosen.buffer.scope, chosen.writer, chosen.machine
     blocked = ""
     if chosen.is_param:
@@ -70,7 +70,7 @@ def _scope(chosen: Chosen) -> dict[str, Any]:
 
 
 def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
-    """What is free at the peak, and whether the buffer fits into it."""
+    """The free capacity at the peak, and whether the buffer fits into it."""
     assert chosen.machine is not None
     memory = chosen.machine.find_memory(scope)
     if memory is None or chosen.report is None or chosen.bed is None:
@@ -141,7 +141,7 @@ def _padding(chosen: Chosen) -> dict[str, Any] | None:
 
 
 def _align(chosen: Chosen) -> dict[str, Any] | None:
-    """Padding in figures of one's own: rows lie a multiple of the factor and the offset apart."""
+    """The custom padding control: the row stride is a multiple of the factor plus the offset."""
     subject = chosen.subject
     if subject is None or subject.is_param or subject.access.side != "write" or len(subject.names) < 2:
         return None
@@ -164,7 +164,7 @@ def _align(chosen: Chosen) -> dict[str, Any] | None:
 
 
 def _alignments(chosen: Chosen) -> list[tuple[int, ...]]:
-    """What `storage_align` asked for of this buffer: (position, axis, factor, offset)."""
+    """The `storage_align` annotations of this buffer: (position, axis, factor, offset)."""
     writer = chosen.writer
     if writer is None:
         return []
@@ -196,7 +196,7 @@ def _swizzle(chosen: Chosen) -> dict[str, Any] | None:
 
 
 def _last_map(chosen: Chosen) -> str | None:
-    """How the indices of the buffer's last axis are made, in its first access: a swizzle shows in them."""
+    """The operators in the indices of the buffer's first access, as text; a swizzle appears there as an exclusive or."""
     for access in chosen.accesses:
         for node in walk(chosen.index.block(access.block)):
             if isinstance(node, BufferLoad | BufferStore) and node.buffer is chosen.buffer:

@@ -1,4 +1,4 @@
-"""An index map as a person types it: read, never run, and told what is wrong with it before it is applied."""
+"""Parsing and checks of an index map from the text field. The text is never executed; errors are reported before it is applied."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .trials import applied
 
 
 class Reading(msgspec.Struct, frozen=True, eq=False):
-    """What is known of a typed map: the call it would be, or the error; `column` is where in the text, from 1, 0 for nowhere.
+    """The result for a typed map: the resulting call, or the error with its `column` in the text, from 1 (0: no column).
 
-    `doubtful`: it is no sum of quotients and remainders; whether it is one to one is tried out afterwards.
+    `doubtful`: the map was not proved bijective, as it is no sum of quotients and remainders; bijectivity is checked afterwards.
     """
 
     candidate: Candidate | None = None
@@ -29,7 +29,7 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
-    """The call that a typed map makes, tried on a copy."""
+    """The call of a typed map, tried on a copy of the schedule."""
     unread = syntax_error(text)
     if unread is not None:
         return unread
@@ -53,7 +53,7 @@ def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
 
 
 def syntax_error(text: str) -> Reading | None:
-    """Where a text is no Python expression, and why; None where it is one. (What is read otherwise is read inside of a call.)"""
+    """The syntax error of a text that is no Python expression; None for a valid expression. (`read_index_map` parses it within a call.)"""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def syntax_error(text: str) -> Reading | None:
 
 
 def with_padding(candidate: Candidate, value: float = 0.0) -> Candidate:
-    """The same map where places without an element hold `value`."""
+    """The same map with padding `value` in positions without an element."""
     return msgspec.structs.replace(candidate, arguments=(*candidate.arguments, ("pad_value", value)))
 
 

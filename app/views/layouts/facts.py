@@ -1,4 +1,4 @@
-"""What there is to know of a buffer: what of it is live, how often each byte is used, runs, conflicts, who reads and writes."""
+"""Facts about a buffer: live tile, footprint, reuse, contiguous runs, bank conflicts, readers and writers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = tuple[str, str, str]
 
 
 def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
-    """(name, value, what it means), the most asked first."""
+    """Rows (name, value, meaning), most important first."""
     buffer, bed, report = chosen.buffer, chosen.bed, chosen.report
     shape = " × ".join(plain_text(e) for e in buffer.shape) or "a scalar"
     rows: list[Row] = [("declared", f"{shape} {buffer.dtype}", "Shape in the program")]
@@ -86,6 +86,6 @@ def _traffic_rows(report: Report, name: str) -> list[Row]:
 
 
 def people(chosen: Chosen) -> list[dict[str, Any]]:
-    """The blocks that write and read it, each a row of the tree: {row, block, side}."""
+    """The blocks that write and read the buffer: {row, block, side}, `row` in the tree."""
     every = dict.fromkeys((a.row, a.block, a.side) for a in chosen.accesses)
     return [{"row": row, "block": block, "side": side} for row, block, side in every]

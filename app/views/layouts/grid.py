@@ -1,6 +1,6 @@
-"""The grid of a buffer: a window of its elements, each with the address and the bank it lies in; and what each access takes of them.
+"""The grid of a buffer: a window of elements with their addresses and banks, and the elements of each access.
 
-A buffer of any rank is shown as rows of its last axis. What is too large to be seen is shown in cells of several elements.
+A buffer of any rank is shown as rows of its last axis. In a large window, a cell represents several elements.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...state.model import Look
 from .trials import Trial, placed, run_of
 
 CELLS = 64
-"""Cells across and down at most."""
+"""The maximum number of cells across and down."""
 MOST_CELLED = 4 * CELLS
-"""Elements across that are still shown as cells of several, where nobody asked for it."""
+"""The maximum default width of a window whose cells hold several elements."""
 MOST_ELEMENTS = 1 << 20
-"""Elements that are looked at for one picture."""
+"""The maximum number of elements evaluated for one grid."""
 THUMB = 32
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MOST_ACCESSES = 256
@@ -31,15 +31,14 @@ UNIT_WORDS = {"bank": "bank", "block": "block", "set": "cache set", "burst": "bu
 
 
 def plane(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns that a buffer is shown as."""
+    """The numbers of rows and columns of the grid for a buffer."""
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
 def grid_value(bed: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
-    """rows, columns: of the whole; row, column, height, width: the window, in elements and in cells of `scale` × `scale` elements.
-
-    addresses and units (MIXED where elements of a cell differ), row by row; `slots`, `slot`; what a unit is. With a `trial`, where the
-    same elements lie in that; None where it cannot be told which are the same.
+    """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
+    `scale` × `scale` elements; addresses and units (MIXED if a cell's elements differ), row by row; `slots`, `slot`; a description of
+    the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements do not correspond.
     """
     rows, columns = plane(bed.shape)
     across = _across(bed, look, rows, columns)
@@ -78,14 +77,14 @@ def grid_value(bed: BufferPlacement, look: Look, trial: Trial | None = None) -> 
 
 
 def _across(bed: BufferPlacement, look: Look, rows: int, columns: int) -> int:
-    """Elements across the window: as many as suit one cell each; of physical blocks all of them, if that is not too many."""
+    """The window's width in elements: the requested one, else one element a cell; for physical blocks all elements, up to MOST_CELLED."""
     widest = _widest(rows, columns)
     whole = bed.unit.kind == "block" and widest <= MOST_CELLED
     return max(4, min(look.across or (widest if whole else CELLS), widest))
 
 
 def _widest(rows: int, columns: int) -> int:
-    """As many as make one window of it all, or as can be looked at."""
+    """The width of a window over the whole buffer, limited by MOST_ELEMENTS."""
     widest = max(rows, columns)
     while min(widest, rows) * min(widest, columns) > MOST_ELEMENTS:
         widest //= 2
@@ -123,20 +122,20 @@ def _spots(bed: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: in
 def _spots_in(
     trial: Trial, there: BufferPlacement, now: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int
 ) -> ElementAddresses | None:
-    """Where elements of the present tile lie in a trial."""
+    """The addresses of the current tile's elements in a trial."""
     moved = placed(trial.candidate, there, now.shape, points(now.shape, rows, columns) if now.shape else ())
     return None if moved is None else there.spots(moved, min(slot, there.placement.slots - 1))
 
 
 def points(shape: tuple[int, ...], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The indices of the elements in `rows` and `columns` of the plane, one array an axis."""
+    """The indices of the elements in `rows` and `columns` of the plane, one array per axis."""
     lead = np.unravel_index(rows, shape[:-1]) if len(shape) > 1 else ()
     grid = (len(rows), len(columns))
     return (*(np.broadcast_to(axis[:, None], grid) for axis in lead), np.broadcast_to(columns, grid))
 
 
 def _joined(units: np.ndarray, scale: int) -> np.ndarray:
-    """One unit a cell; MIXED where its elements are in several."""
+    """The unit of each cell; MIXED if its elements are in several units."""
     if scale == 1:
         return units
     rows, columns = (-(-n // scale) * scale for n in units.shape)
@@ -147,17 +146,17 @@ def _joined(units: np.ndarray, scale: int) -> np.ndarray:
 
 
 class Thumb(msgspec.Struct, frozen=True, eq=False):
-    """A small picture of a layout. `places` are the addresses and units of its elements, to be compared; None where the elements are not
-    those of the present tile."""
+    """A thumbnail of a layout. `places` are the element addresses and units, for comparison; None if the elements do not correspond to
+    those of the current tile."""
 
     value: dict[str, Any]
     places: bytes | None
 
 
 def thumb(candidate: Candidate, trial: BufferPlacement, now: BufferPlacement) -> Thumb:
-    """The first elements of the present tile where the candidate puts them; of a memory of blocks elements far apart, which tell more.
+    """The thumbnail of a candidate: the first elements of the current tile for banks and cache sets, else elements spread evenly over it.
 
-    A character an element in each text: `shades` the bank, else the address, from 0 to z; `blocks` the physical block.
+    The texts have one character per element: `shades` encodes the bank, else the address, from 0 to z; `blocks` the physical block.
     """
     near = trial.unit.kind in ("bank", "set")
     rows, columns = (_picked(n, near=near) for n in plane(now.shape))
@@ -187,7 +186,7 @@ def _characters(levels: np.ndarray) -> str:
 
 
 def uses_value(report: Report, bed: BufferPlacement) -> list[dict[str, Any]]:
-    """Who takes what: block, engine, how; its first accesses, each with its elements, the rows of each bank, and its degree."""
+    """The uses of the buffer: block, engine, kind; the first accesses with their elements, the rows in each bank, and the degree."""
     return [_use_value(use) for use in accesses_of(report.program, bed)]
 
 
@@ -225,7 +224,7 @@ def _use_value(use: BufferAccess) -> dict[str, Any]:
 def _step(
     use: BufferAccess, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
 ) -> dict[str, Any]:
-    """`hits`: [unit, rows of it, rows that other operands want there at the same time], `others` are their names."""
+    """One access. `hits`: [unit, rows in it, rows of other operands in it at the same time]; `others` are the names of those operands."""
     bed = use.bed
     hits: list[list[int]] = []
     if bed.shape and bed.unit.kind in ("bank", "block", "set"):
@@ -240,14 +239,14 @@ def _step(
 
 
 def _rows_of(units: np.ndarray, rows: np.ndarray) -> dict[int, int]:
-    """How many different rows of each unit."""
+    """The number of distinct rows in each unit."""
     pairs = np.unique(np.stack([units.reshape(-1), rows.reshape(-1)]), axis=1)
     found, counts = np.unique(pairs[0], return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _runs(positions: np.ndarray) -> list[int]:
-    """start, step, count, start, step, count, …: how positions are sent."""
+    """The positions run-length encoded for the browser: start, step, count, start, step, count, …"""
     found: list[int] = []
     values = positions.tolist()
     at = 0

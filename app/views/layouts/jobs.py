@@ -1,4 +1,4 @@
-"""What the picker needs that takes longer than a paint: who takes what, and each layout tried out. Done in a thread, piece by piece."""
+"""Background jobs of the layout picker: the accesses of the buffer, and a trial of each layout. They run in a thread, in pieces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .trials import Trial, figures_of, try_out
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
-    """What is known of the layouts of a buffer: who takes what (None: not yet), and trials by their candidates' keys."""
+    """The current results for a buffer's layouts: accesses (None: not computed yet), and trials by candidate key."""
 
     uses: list[dict[str, Any]] | None = None
     trials: Mapping[str, Trial] = {}
@@ -29,7 +29,7 @@ NOTHING_YET = Found()
 
 
 class Work(msgspec.Struct, frozen=True, eq=False):
-    """Work that only reads frozen values: `pieces` are values for the store's `what` of `of`, each better than the one before."""
+    """A background job that only reads frozen values. Each value of `pieces` replaces the last one in the store, under `what` and `of`."""
 
     what: str
     of: tuple[object, ...]
@@ -37,7 +37,7 @@ class Work(msgspec.Struct, frozen=True, eq=False):
 
 
 def layout_work(state: State, store: Store) -> Work | None:
-    """What is shown of the chosen buffer and not known yet: first what a person is typing."""
+    """The next job for the chosen buffer, the layout in the text field first; None if every result is known."""
     chosen = chosen_buffer(state, store)
     if chosen is None or chosen.bed is None or chosen.subject is None or chosen.machine is None:
         return None
@@ -51,7 +51,7 @@ def layout_work(state: State, store: Store) -> Work | None:
 
 
 def found_layouts(chosen: Chosen, store: Store) -> Found:
-    """What is known of its layouts."""
+    """The current results for the buffer's layouts."""
     return store.known(*layouts_key(chosen)) or NOTHING_YET
 
 
@@ -64,7 +64,7 @@ def draft_key(chosen: Chosen, candidate: Candidate) -> tuple[str, tuple[object, 
 
 
 def draft_reading(state: State, store: Store, chosen: Chosen) -> Reading | None:
-    """What the typed map says, where one is typed."""
+    """The parsed map in the text field; None for an empty field."""
     text = state.look.draft
     if not text.strip() or chosen.subject is None:
         return None
@@ -90,7 +90,7 @@ def _once(chosen: Chosen, candidate: Candidate) -> Iterator[Trial]:
 
 
 def trial_of(chosen: Chosen, candidate: Candidate) -> Trial:
-    """The candidate tried out; the layout as it is needs no trying."""
+    """The trial of a candidate; the current layout needs no simulation."""
     assert chosen.report is not None and chosen.bed is not None and chosen.machine is not None
     if candidate is NOW:
         return Trial(candidate, figures_of(chosen.report, chosen.bed), chosen.bed)

@@ -1,4 +1,4 @@
-"""The buffer that is chosen, with what the other modules need to know of it: gathered once, memoised by the program."""
+"""The chosen buffer, with the data that the other modules need about it, memoised by program, machine and report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .trials import find_bed
 
 
 class Chosen(msgspec.Struct, frozen=True, eq=False):
-    """A buffer of the picture. `bed` and `subject` are None where the program cannot be simulated, or nobody uses the buffer."""
+    """The chosen buffer. `bed` and `subject` are None if the program cannot be simulated; `subject` also for an unused buffer."""
 
     name: str
     buffer: Buffer
@@ -37,7 +37,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def writer(self) -> Access | None:
-        """The block that a call about what is written means the buffer by."""
+        """The write access that calls on written buffers use to identify the buffer."""
         return next((a for a in self.accesses if a.side == "write"), None)
 
     @property
@@ -46,7 +46,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
 
 
 def chosen_buffer(state: State, store: Store) -> Chosen | None:
-    """The chosen buffer of the picture; None where there is none, or it is gone."""
+    """The chosen buffer; None if none is chosen or it no longer exists."""
     if state.moment is None or not state.buffer:
         return None
     schedule = state.moment.schedule
@@ -83,5 +83,5 @@ def _extents(buffer: Buffer) -> tuple[int, ...] | None:
 
 
 def axis_names(rank: int) -> tuple[str, ...]:
-    """ "i", "j", "k" …, as the menus' forms name axes."""
+    """Axis names "i", "j", "k" …, as in the forms of the menus."""
     return tuple("ijklm"[:rank]) if rank <= 5 else tuple(f"i{n}" for n in range(rank))

@@ -1,4 +1,4 @@
-"""What a layout comes to: its call made on a copy of the schedule, and the result simulated. Pure, so that a thread may do it."""
+"""Trials of layouts: apply the call to a copy of the schedule and simulate the result. Pure functions, safe to run in a thread."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..labels.buffer_ids import buffer_ids
 from ..menus import call_arguments, read_index_map
 
 LISTED = 1 << 14
-"""Iterations of a task that tell how long runs are."""
+"""The number of task iterations from which run lengths are computed."""
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What one program makes of one buffer. `misses` are of the nearest cache (None: none is in front of it), `burst_share` is how much
-    of the bursts that vectors move for it they asked for (None: nothing moves so)."""
+    """The metrics of one buffer in one program. `misses` are those of the nearest cache (None: no cache), `burst_share` is the share of
+    requested bytes in the bursts that vector accesses move (None: no bursts)."""
 
     cycles: int
     degree: int
@@ -37,7 +37,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True, eq=False):
-    """A candidate's program simulated, or why there is none. What was played is not kept: it is large, and there are many."""
+    """The simulation result of a candidate, or its error. The report is not kept, since it is large and there are many trials."""
 
     candidate: Candidate
     figures: Figures | None = None
@@ -46,7 +46,7 @@ class Trial(msgspec.Struct, frozen=True, eq=False):
 
 
 def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
-    """The schedule after the candidate's call; the given one stays. Raises TilewrightError."""
+    """A copy of the schedule after the candidate's call. Raises TilewrightError."""
     trial = schedule.copy()
     args, kwargs = call_arguments(trial.func, candidate.method, candidate.target, dict(candidate.arguments))
     call_method(trial, candidate.method, args, kwargs)
@@ -56,7 +56,7 @@ def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
 def try_out(
     schedule: Schedule, candidate: Candidate, name: str, machine: Machine, sizes: Mapping[str, int]
 ) -> Trial:  # fmt: skip
-    """Make the call and simulate what comes of it. `name` is the id of the buffer."""
+    """Apply the candidate's call and simulate the result. `name` is the id of the buffer."""
     made = attempt("layout", lambda: applied(schedule, candidate))
     if isinstance(made, TilewrightError):
         return Trial(candidate, error=made)
@@ -72,13 +72,13 @@ def try_out(
 
 
 def find_bed(report: Report, func: PrimFunc, name: str) -> BufferPlacement | None:
-    """Where the buffer with id `name` of the simulated `func` lies. (Planning makes buffers anew, and keeps their names.)"""
+    """The placement of the buffer with id `name` of the simulated `func`. (Planning recreates buffers but keeps their names.)"""
     buffer: Buffer | None = buffer_ids(func).get(name)
     return None if buffer is None else placement_of(report.program, buffer)
 
 
 def figures_of(report: Report, bed: BufferPlacement) -> Figures:
-    """The figures of a buffer in a report."""
+    """The metrics of a buffer in a report."""
     name, program = bed.buffer.name, report.program
     rows = [row for row in report.conflicts if name in row.buffers]
     memory = [m for row, m in report.memory.items() if row.split("[")[0] == bed.placement.memory.scope]
@@ -110,7 +110,7 @@ def _burst_share(report: Report, name: str) -> float | None:
 
 
 def run_of(use: BufferAccess) -> int:
-    """Bytes that lie in one piece in what an access takes: of a copy its descriptor's run, of others as their elements lie."""
+    """The contiguous bytes of an access: the descriptor's run for a copy, else the average run of the listed element addresses."""
     if use.run_bytes:
         return use.run_bytes
     listing = use.listing()
@@ -129,7 +129,7 @@ def run_of(use: BufferAccess) -> int:
 def placed(
     candidate: Candidate, trial: BufferPlacement, tile: tuple[int, ...], points: tuple[Any, ...]
 ) -> tuple[Any, ...] | None:
-    """Where elements of the present tile stand in the candidate's: indices of its axes; None where that is not the same tile."""
+    """The indices of the current tile's elements in the candidate's tile; None if the tiles do not correspond."""
     if len(points) != len(tile):
         return None
     moved: Any = list(points)

@@ -1,4 +1,4 @@
-"""The picker's value: the grid of the chosen buffer, who takes what, the layouts to choose from with their figures, a map of one's own."""
+"""The picker's value: the grid of the chosen buffer, its accesses, the candidate layouts with their metrics, and the custom map."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .trials import Figures, Trial
 Card = dict[str, Any]
 
 HALF = 0.5
-"""Bursts of which less is used are a waste to look at."""
+"""The share of used burst bytes below which bursts are marked as wasteful."""
 ALL_USED = 0.995
-"""What is rounded to a hundred per cent need not be told."""
+"""The share that rounds to 100 % and is not shown."""
 
 
 def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | None:
-    """None where no buffer is chosen. `colour` is the buffer's index in the palette."""
+    """The picker's value; None if no buffer is chosen. `colour` is the buffer's index in the palette."""
     chosen = chosen_buffer(state, store)
     if chosen is None:
         return None
@@ -59,7 +59,7 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
 
 
 def _previewed(state: State, store: Store, chosen: Chosen, found: Found) -> Trial | None:
-    """The trial that is looked at as if it were applied: of a card, or of the map that is being typed."""
+    """The previewed trial, of a card or of the map in the text field."""
     key = state.look.preview
     if not key or key == NOW.key:
         return None
@@ -79,7 +79,7 @@ def _why_not(chosen: Chosen, state: State, store: Store) -> str:
 
 
 def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
-    """One a candidate; those that lie exactly as the program does already are left out."""
+    """The cards of the candidates, without those equivalent to the current layout."""
     cards: list[Card] = []
     now = found.trials.get(NOW.key)
     for candidate in chosen.candidates:
@@ -89,13 +89,13 @@ def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
         cards.append(_card(chosen, candidate, trial, now, store))
     done = [c for c in cards if c["rank"] is not None and not c["overflows"]]
     if found.is_complete and len(done) > 1:
-        # Of equals the first, which is the layout as it is.
+        # Of equal ranks, `min` chooses the first card, which is the current layout.
         min(done, key=lambda c: c["rank"])["best"] = True
     return cards
 
 
 def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
-    """Whether every element lies where it lies now, and the program takes as long."""
+    """Whether all element addresses, the footprint and the cycles equal the current ones."""
     assert chosen.bed is not None and chosen.report is not None
     if trial.bed is None or trial.figures is None:
         return False
@@ -148,7 +148,7 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
 
 
 def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]]:
-    """(name, value, what it means, "bad" where it costs): cycles first."""
+    """Rows (name, value, meaning, "bad" for a costly value or ""), cycles first."""
     run = size_text(figures.run_bytes) if figures.run_bytes else "–"
     found = [("cycles", grouped(figures.cycles), "Of the whole program", "")]
     banked = chosen.bed is not None and chosen.bed.unit.kind == "bank"
@@ -173,7 +173,7 @@ def _lost(figures: Figures) -> str:
 
 
 def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dict[str, Any]:
-    """The typed map: text, status ("empty", "wrong", "checking", "right"), error with its column, and the card of its trial."""
+    """The custom map: text, status ("empty", "wrong", "checking", "right"), error with its column, and the trial's card."""
     assert chosen.subject is not None
     names = ", ".join(chosen.subject.names)
     value: dict[str, Any] = {
@@ -204,6 +204,6 @@ def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dic
 
 
 def _by_text(chosen: Chosen, text: str) -> Candidate:
-    """The call of a typed map."""
+    """The candidate of a custom map."""
     assert chosen.subject is not None
     return by_map(chosen.subject.access, text.strip(), "custom", "your map")

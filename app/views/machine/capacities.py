@@ -1,4 +1,4 @@
-"""Sizes to choose for a memory: half and twice the machine file's, and those of real parts (`static/capacities.toml`)."""
+"""Suggested sizes for a memory: half and twice the machine file's, and those of real parts (`static/capacities.toml`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..labels.numbers import size_text
 
 
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`size_bytes` that `part` has of what figure `figure` of preset `machine` says."""
+    """The size of the real part `part` for parameter `figure` of preset `machine`."""
 
     machine: str
     figure: str
@@ -23,7 +23,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A size to take with one click."""
+    """A size to set with one click."""
 
     text: str
     size_bytes: int
@@ -32,13 +32,13 @@ class Offer(msgspec.Struct, frozen=True):
 
 @cache
 def real_sizes() -> tuple[Size, ...]:
-    """All of the file; frozen, so that sessions can share it."""
+    """All sizes of the file; frozen, so that sessions can share them."""
     text = (resources.files(static) / "capacities.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text)["size"], tuple[Size, ...])
 
 
 def offers(machine: str, figure: str, size_bytes: int) -> tuple[Offer, ...]:
-    """For a figure that the machine file has as `size_bytes`."""
+    """The suggestions for a parameter whose value in the machine file is `size_bytes`."""
     found = [
         Offer("×½", size_bytes // 2, f"Half of the machine file's: {size_text(size_bytes // 2)}"),
         Offer("×1", size_bytes, f"As in the machine file: {size_text(size_bytes)}"),

@@ -1,4 +1,4 @@
-"""Figures of a machine as people read and type them: a word, a unit, a text that can be edited, the next smaller and larger value."""
+"""Machine parameters in the UI: label, unit, editable text, and the next smaller and larger value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scale = Literal["bytes", "hertz", "plain"]
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """What a figure is. `by_one`: it is stepped by one, and not doubled."""
+    """The label, unit and scale of a parameter. `by_one`: steps change it by one instead of doubling it."""
 
     label: str
     unit: str = ""
@@ -75,12 +75,12 @@ _HERTZ = {"": 1, "HZ": 1, "K": 10**3, "KHZ": 10**3, "M": 10**6, "MHZ": 10**6, "G
 
 
 def meaning_of(field: str) -> Meaning:
-    """A field without words of its own is said as it is written."""
+    """The meaning of a field; the label defaults to the field's name with spaces."""
     return MEANINGS.get(field, Meaning(field.replace("_", " ")))
 
 
 def figure_text(field: str, value: Any) -> str:
-    """A figure as it stands in its field; `figure_value` reads it again."""
+    """A parameter's value as editable text; `figure_value` is the inverse."""
     scale = meaning_of(field).scale
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -98,7 +98,7 @@ def figure_text(field: str, value: Any) -> str:
 
 
 def spoken(field: str, value: Any) -> str:
-    """A figure with its unit, for sentences: "52 B/cycle", "4 MiB"."""
+    """A parameter's value with its unit, for sentences: "52 B/cycle", "4 MiB"."""
     unit = meaning_of(field).unit
     text = (
         grouped(value) if isinstance(value, int) and meaning_of(field).scale == "plain" else figure_text(field, value)
@@ -107,7 +107,7 @@ def spoken(field: str, value: Any) -> str:
 
 
 def figure_value(field: str, text: str) -> int | float | bool | str:
-    """What somebody typed as a figure: "256 KiB", "1.2 GHz", "26", "0x20". Raises DocumentError for what is none."""
+    """The value of a typed text such as "256 KiB", "1.2 GHz" or "26". Raises DocumentError "bad-figure" for an invalid text."""
     if field in CHOICES:
         return text
     if field == "broadcast":
@@ -131,7 +131,7 @@ def figure_value(field: str, text: str) -> int | float | bool | str:
 
 
 def steps(field: str, value: Any) -> tuple[Any, Any]:
-    """The next smaller and the next larger value: half and double, or one less and one more. None where there is none."""
+    """The next smaller and the next larger value: half and double, or one less and one more; None without such a value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None, None
     if meaning_of(field).by_one:

@@ -1,4 +1,4 @@
-"""The roofline: the roofs that the machine's figures make, and where the program stands: at the start, before the last step, now."""
+"""The roofline: the machine's roofs, and the program's points at the start, before the last step, and now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLANK = "Here stand the bytes between memories, beside the least that the progra
 
 
 def pictures_value(state: State, store: Store) -> Value:
-    """What the traffic pane shows: traffic and roofline, or why neither can be."""
+    """The value of the traffic pane: traffic and roofline, or the reason why there are none."""
     return {
         "traffic": traffic_value(state, store),
         "roofline": roofline_value(state, store),
@@ -27,7 +27,8 @@ def pictures_value(state: State, store: Store) -> Value:
 
 
 def roofline_value(state: State, store: Store) -> Value:
-    """roofs: flat ones {name, peak, used}; slope: {name, bytes_per_cycle}; points {key, label, x, y, roof, text}; ridge, clock_hz, note.
+    """The roofline's value: flat roofs {name, peak, used}; slope {name, bytes_per_cycle}; points {key, label, x, y, …}; ridge, clock_hz,
+    note, words.
 
     x is operations per byte of the largest memory, y operations per cycle. Points without operations or without bytes are left out.
     """
@@ -50,7 +51,7 @@ def roofline_value(state: State, store: Store) -> Value:
 
 
 def _reports(state: State, store: Store, machine: Machine, now: Report) -> list[tuple[str, str, Report]]:
-    """Those that are known: the earlier ones are simulated after the paint."""
+    """The available reports; those of earlier states are simulated after the paint."""
     assert state.shown is not None
     moments = [("start", "at the start", state.shown.states[0]), ("before", "before the last step", state.before)]
     found: list[tuple[str, str, Report]] = []
@@ -79,7 +80,7 @@ def _point(key: str, label: str, report: Report) -> Value:
 
 
 def _roofs(machine: Machine, report: Report) -> list[Value]:
-    """Computing engines by what they do at most; those with work are used."""
+    """The compute engines with their peak operations per cycle; engines with tasks are `used`."""
     return [
         {"name": e.name, "peak": operations_per_cycle(e), "used": bool(report.engines[e.name].tasks)}
         for e in machine.engines
@@ -88,7 +89,7 @@ def _roofs(machine: Machine, report: Report) -> list[Value]:
 
 
 def _words(report: Report) -> str:
-    """Which roof is above the program, and how near it is."""
+    """A sentence on the roof above the program and the attained share of it."""
     line = report.roofline
     is_slope = line.intensity * line.bytes_per_cycle < line.peak_operations_per_cycle
     roof = "the bandwidth" if is_slope else "the fastest engine"

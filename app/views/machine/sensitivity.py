@@ -1,4 +1,4 @@
-"""Which figure of the machine limits the program, as far as it was tried: in words, and for each figure."""
+"""Sensitivity of the cycles to each machine parameter, and a sentence that names the limiting parameter."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..labels.numbers import change_of, grouped, percent_text
 from .parameters import meaning_of, spoken
 
 LEAST = 0.01
-"""A figure that saves a smaller part than this is not said to limit."""
+"""The smallest saved share of the cycles for which a parameter counts as limiting."""
 
 
 MOST = 4
-"""So many figures are named at the head of the panel."""
+"""The number of parameters listed at the head of the panel."""
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """The figures that were made twice as good so far, of `total`."""
+    """The results of the parameters tried up to now, each made twice as good: `done` of `total`."""
 
     knobs: tuple[MachineParameter, ...]
     done: int
@@ -36,7 +36,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[Tried]:
-    """What is known after each figure. Takes a simulation each: not for the server's own thread."""
+    """The results after each parameter. Each needs a simulation, so run this outside the server's event loop thread."""
     todo = trials(machine, report)
     found: list[MachineParameter] = []
     if not todo:
@@ -53,14 +53,14 @@ def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iter
 
 
 def tried_now(state: State, store: Store) -> Tried | None:
-    """What is known of the picture."""
+    """The current sensitivity results of the displayed program; None before the first one."""
     if state.moment is None:
         return None
     return store.known("sensitivity", (store.costed(state, state.moment.schedule), store.machine(state)))
 
 
 def limit_value(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Any]:
-    """text, detail, path of the figure that limits ("" for none), done and total."""
+    """The limit: text, detail, path of the limiting parameter ("" for none), done and total."""
     if not isinstance(report, Report):
         return _limit("The machine cannot run the program", "" if report is None else report.refusal.message)
     if found is None or not found.is_complete:
@@ -85,7 +85,7 @@ def limit_value(found: Tried | None, report: Report | TilewrightError | None) ->
 
 
 def gain_value(knob: MachineParameter, cycles: int) -> dict[str, Any]:
-    """What one figure gains: better (spoken), change, trend, share (of all cycles), hint."""
+    """The gain of one parameter: better (value with unit), change, trend, share (of all cycles), hint."""
     text, trend = change_of(cycles, knob.cycles)
     better = spoken(_field(knob), knob.better)
     return {
@@ -102,7 +102,7 @@ def _limit(text: str, detail: str = "", path: str = "", done: int = 0, total: in
 
 
 def levers(found: Tried | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
-    """The figures that gain the most, at most so many: path, name and what `gain_value` says."""
+    """The parameters with the largest gain, at most MOST: path, name and the fields of `gain_value`."""
     if found is None or not isinstance(report, Report):
         return []
     return [
@@ -115,6 +115,6 @@ def _field(knob: MachineParameter) -> str:
 
 
 def _name(knob: MachineParameter) -> str:
-    """ "read bandwidth of ddr"."""
+    """The parameter's name, such as "read bandwidth of ddr"."""
     part = knob.path.split(".")[-2]
     return f"{meaning_of(_field(knob)).label} of {part}"

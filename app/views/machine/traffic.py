@@ -1,4 +1,4 @@
-"""Bytes from scope to scope, for a picture and a table: what is copied, beside what must be; what engines read and write."""
+"""Bytes between scopes, for a diagram and a table: copied bytes with their lower bounds, and bytes that engines read and write."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..labels.palette import buffer_colours
 Value = dict[str, Any]
 
 GREY = 9
-"""The colour of buffers that the program has no colour for, as those that an engine's copy is of."""
+"""The colour index of buffers without a colour in the program, such as an engine's copies."""
 
 
 def traffic_value(state: State, store: Store) -> Value:
-    """columns: the memories, the largest first, and the engines that compute. flows: rows, copies first, each from one column to
-    another with its bytes. trips: what leaves a memory and comes back. caches: a row for each level. total, note."""
+    """The traffic's value. columns: the memories, largest first, and the compute engines. flows: rows, copies first, each with its source
+    and destination column and its bytes. trips: off-chip round trips. caches: a row for each level. total, note."""
     report, machine = store.report_now(state), store.machine(state)
     if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
@@ -31,7 +31,7 @@ def traffic_value(state: State, store: Store) -> Value:
 
 
 def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value:
-    """The picture of a report."""
+    """The traffic of a report."""
     trips = {buffer for buffer, _ in round_trips(report)}
     copies = [_copy(row, colours.get(row.buffer, GREY), row.buffer in trips) for row in _ordered(report, trips)]
     accesses = [flow for row in report.accesses for flow in _accesses(row, colours.get(row.buffer, GREY))]
@@ -51,7 +51,7 @@ def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value
 
 
 def round_trips(report: Report) -> tuple[tuple[str, str], ...]:
-    """(buffer, scope): an intermediate that is copied into a memory and read out of it again."""
+    """Pairs (buffer, scope) of intermediates that are copied to global memory and back."""
     rows = [row for row in report.traffic if not row.least_bytes]
     return tuple(
         dict.fromkeys(
@@ -65,7 +65,8 @@ def round_trips(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def _ordered(report: Report, trips: set[str]) -> list[Traffic]:
-    """What comes from global memory, what goes there and back, what else is moved; out and back of one buffer stand together."""
+    """The copies in display order: copies to on-chip memories, then round trips, then other copies to global memory. The two copies of a
+    round trip are adjacent."""
     rank = {row: (row.buffer in trips, row.destination == "global") for row in report.traffic}
     names = list(dict.fromkeys(row.buffer for row in report.traffic))
 
@@ -83,7 +84,7 @@ def _trip(buffer: str, scope: str, rows: Iterable[Traffic]) -> Value:
 
 
 def _columns(machine: Machine, flows: list[Value]) -> list[Value]:
-    """Memories from the far one to the near ones, then engines; only those that something goes to or comes from."""
+    """Memories by falling capacity, then engines; only those that are an end of a flow."""
     used = {flow["source"] for flow in flows} | {flow["destination"] for flow in flows}
     memories = sorted((m for m in machine.memories if m.scope in used), key=lambda m: -m.capacity_bytes)
     engines = [e.name for e in machine.engines if e.name in used]
@@ -113,7 +114,7 @@ def _copy(row: Traffic, colour: int, is_trip: bool) -> Value:
 
 
 def _accesses(row: EngineAccess, colour: int) -> list[Value]:
-    """What an engine reads comes from the memory, what it writes goes there."""
+    """The flows of an engine's accesses: reads from the memory, writes to it."""
     found: list[Value] = []
     if row.read_bytes:
         found.append(_flow("access", row.buffer, row.scope, row.engine, row.read_bytes, colour))
@@ -123,7 +124,7 @@ def _accesses(row: EngineAccess, colour: int) -> list[Value]:
 
 
 def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
-    """What is asked of each level and not there, the nearest first, and which block's buffer misses most in it."""
+    """The accesses and misses of each cache level, nearest first, and the block and buffer with the most misses."""
     found: list[Value] = []
     if counts is None:
         return found

@@ -1,4 +1,4 @@
-"""The machine panel's value: every figure of the machine file with its unit and source, to be turned, and what each would gain."""
+"""The machine panel's value: every machine parameter with its unit, source, editable value and sensitivity."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Value = dict[str, Any]
 FIXED = frozenset(
     {"name", "description", "scopes", "block_scopes", "reads", "writes", "unit", "source", "memory", "engines", *GROUPS}
 )
-"""Fields that say what a part is, and how parts hang together: no figures."""
+"""Fields for identity and connections of parts, which are no parameters."""
 
 CHANGED_SOURCE = "changed in this notebook"
 
 
 def machine_value(state: State, store: Store) -> Value:
-    """name, description, changed (how many), limit (`limit_value`), levers, parts: each with its figures."""
+    """The panel's value: name, description, changed (count), limit (`limit_value`), levers, parts with their parameters."""
     machine = store.machine(state)
     if isinstance(machine, TilewrightError) or state.notebook is None:
         message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
@@ -56,7 +56,7 @@ def machine_value(state: State, store: Store) -> Value:
 
 
 def _base(state: State, machine: Machine) -> Machine:
-    """The machine as its file has it; what is shown, where the text names another one by now, or its file has other parts."""
+    """The machine of the machine file, without overrides; the displayed machine if that cannot be loaded or has other parts."""
     assert state.notebook is not None
     document = without_turns(state.notebook.document)
     is_named = named_machine(document) is not None
@@ -90,7 +90,7 @@ def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]
 
 
 def _parts(machine: Machine, base: Machine) -> list[Value]:
-    """The machine's own figures, then memories, caches, buses and engines."""
+    """The machine's global parameters, then memories, caches, buses and engines."""
     whole = {
         "path": "",
         "name": machine.name,
@@ -128,8 +128,8 @@ def _about(part: Part) -> str:
 
 
 def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str) -> Value:
-    """path, label, meaning, unit, text, source, changed, was, choices, less and more (texts, None where the machine cannot have that),
-    offers."""
+    """A parameter: path, label, meaning, unit, text, source, changed, was, choices, less and more (texts; None for values that the machine
+    refuses), offers."""
     field = path.rpartition(".")[2]
     value, before = machine.figure(path), base.figure(path)
     words = meaning_of(field)
@@ -152,7 +152,7 @@ def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str)
 
 
 def _step(machine: Machine, path: str, value: Any) -> str | None:
-    """A value that the machine can have, as text."""
+    """A value as text; None if the machine refuses it."""
     if value is None or not _accepts(machine, path, value):
         return None
     return figure_text(path.rpartition(".")[2], value)

@@ -1,4 +1,4 @@
-"""What may be done to a row besides dragging it: menus of primitives with the fields of their forms, and forms read back into calls."""
+"""The menus of tree rows: schedule primitives with their form fields, and conversion of submitted forms to calls."""
 
 from .arguments import call_arguments, handle_of, read_index_map
 from .facts import SCOPES, Facts, scopes_of

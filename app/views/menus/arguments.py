@@ -1,4 +1,4 @@
-"""What a form sent, read back into the arguments of a call: row ids become handles, texts of maps are read, never run."""
+"""Conversion of submitted form values to call arguments: row ids become handles; map texts are parsed, never executed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..labels.row_ids import RowIds, row_ids
 def call_arguments(
     func: PrimFunc, method: str, target: str, arguments: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a form sent, as (args, kwargs) for `getattr(schedule, method)`: row ids become handles, an index map is read.
+    """The submitted values as (args, kwargs) for `getattr(schedule, method)`: row ids become handles, index maps are parsed.
 
-    Only fields that hold rows are looked up as rows: a buffer or a new loop may have the name of a loop. Raises TilewrightError
+    Only fields that hold rows are resolved as rows, since a buffer or a new loop may have the name of a loop. Raises TilewrightError
     "unknown-row", "bad-index-map", or a ParseError.
     """
     ids = row_ids(func)
@@ -27,7 +27,7 @@ def call_arguments(
 
 
 def handle_of(ids: RowIds, row: str) -> Var | str:
-    """The loop or block of a row. Raises TilewrightError "unknown-row" (the picture was older than the program)."""
+    """The loop or block of a row. Raises TilewrightError "unknown-row" (for example, if the page is older than the program)."""
     if not isinstance(row, str) or row not in ids:
         raise TilewrightError(
             Refusal("unknown-row", f"there is no loop or block {row!r} any more", expected=", ".join(ids))
@@ -59,7 +59,7 @@ def _require_text(code: str, text: object, expected: str) -> None:
 
 
 def read_index_map(text: str) -> IndexMap:
-    """The IndexMap of "lambda i, j: [j // 4, AXIS_SEPARATOR, i]". Raises TilewrightError; the text is read, not run."""
+    """The IndexMap of "lambda i, j: [j // 4, AXIS_SEPARATOR, i]". Raises TilewrightError; the text is parsed, not executed."""
     _require_text("bad-index-map", text, "lambda i, j: [j, i]")
     for step in read_calls(f"sch.transform_layout({text.strip()})", "index map"):
         if len(step.args) == 1 and not step.kwargs and isinstance(step.args[0], IndexMap):

@@ -1,4 +1,4 @@
-"""Copies of what a block reads and writes: in nearer memories, in the order of its iterators, by a map; with two slots."""
+"""Menu items of copies of a block's operands: caching, reindexing, index maps, scopes and double buffering."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cache_fields(side: str) -> Callable[[Facts, Block], list[Field]]:
 
 
 def in_place(block: Block) -> list[int]:
-    """The reads of a block that it also writes."""
+    """The positions of a block's reads whose buffer it also writes."""
     written = {w.buffer for w in block.writes}
     return [n for n, r in enumerate(block.reads) if r.buffer in written]
 
@@ -134,7 +134,7 @@ def no_banks(facts: Facts, block: Block) -> str:
 
 
 def _intermediate_scope(facts: Facts, block: Block) -> str:
-    """The scope of the first buffer that a block writes for others of the function."""
+    """The scope of the first intermediate buffer that a block writes."""
     return next(w.buffer.scope for w in block.writes if not facts.index.is_param(w.buffer))
 
 

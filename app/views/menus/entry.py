@@ -1,4 +1,4 @@
-"""An entry of a menu as the browser gets it, and the item it is made of."""
+"""Menu items, and their entries in the form that the browser receives."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Entry = dict[str, Any]
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A primitive in a menu. `fields` are asked for; `blocked` says why it cannot be done here ("" where it can).
+    """A primitive in a menu. `fields` returns the form fields; `blocked` returns why it is not applicable ("" if it is).
 
-    A `rare` one is not shown before it is asked for, by "More" or by typing a part of its name.
+    A `rare` item is shown only after "More" or if the typed filter matches its name.
     """
 
     method: str
@@ -29,14 +29,14 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Items under one heading, most used first."""
+    """Items under one heading, most frequently used first."""
 
     name: str
     items: tuple[Item, ...]
 
 
 def entries(groups: Sequence[Group], facts: Facts, node: Any) -> list[Entry]:
-    """What a menu says of a loop or a block."""
+    """The menu entries of a loop or a block."""
     return [_entry(item, group.name, facts, node) for group in groups for item in group.items]
 
 
@@ -55,8 +55,8 @@ def _entry(item: Item, group: str, facts: Facts, node: Any) -> Entry:
 
 
 def field(name: str, label: str, kind: str, default: Any = "", choices: Sequence[Any] = (), **more: Any) -> Field:
-    """One thing that a form asks for. `choices` are values, or {value, label, sets}: what a choice `sets` are the defaults of other fields
-    that go with it. With `spread`, a choice's value is a list, one for each of these arguments.
+    """A form field. `choices` are values, or {value, label, sets}, where `sets` are the defaults of other fields for that choice. With
+    `spread`, a choice's value is a list with one item for each of these arguments.
     """
     options = [c if isinstance(c, dict) else {"value": c, "label": str(c)} for c in choices]
     return {

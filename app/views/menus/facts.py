@@ -1,4 +1,4 @@
-"""What menus need to know: the program, the memories of the machine, the intrinsics of the schedule."""
+"""The inputs of menus: the program, the memories of the machine, and the intrinsics of the schedule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCOPES = (
     "wmma.accumulator",
     "global",
 )
-"""Offered where the machine is not known; never required."""
+"""Suggestions without a known machine; other scopes are accepted."""
 
 THREADS = (
     *(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"),
@@ -30,13 +30,13 @@ THREADS = (
 
 
 def scopes_of(machine: Machine) -> tuple[str, ...]:
-    """The memories of a machine as scopes to offer: those on chip first, in the machine's order."""
+    """The scopes of a machine's memories for suggestions: on-chip ones first, in the machine's order."""
     scopes = dict.fromkeys(memory.scope for memory in machine.memories)
     return tuple(sorted(scopes, key=lambda scope: scope == "global"))
 
 
 class Facts:
-    """The program and its surroundings."""
+    """The program with its row ids and index, scopes, machine and intrinsics."""
 
     def __init__(
         self, func: PrimFunc, scopes: Sequence[str], machine: Machine | None, intrinsics: Sequence[str]
@@ -48,12 +48,12 @@ class Facts:
         self.index = ProgramIndex(func)
 
     def banks(self, scope: str) -> list[str]:
-        """The physical blocks of a memory by name: "local.vtcm[0]". Empty where it has one, or is not known."""
+        """The names of a memory's physical blocks: "local.vtcm[0]". Empty for a single block or an unknown memory."""
         memory = self.machine.find_memory(scope) if self.machine is not None else None
         return [f"{scope}[{n}]" for n in range(memory.blocks)] if memory is not None and memory.blocks > 1 else []
 
     def inner_chain(self, loop: For) -> list[str]:
-        """Row ids of the loops that stand directly in one another below `loop`, outermost first."""
+        """Row ids of the perfectly nested loops below `loop`, outermost first."""
         found: list[str] = []
         body = loop.body
         while isinstance(body, For):
@@ -62,7 +62,7 @@ class Facts:
         return found
 
     def loops_behind(self, loop: For) -> list[str]:
-        """Row ids of the loops in statements behind `loop` in its sequence that run equally often as far as one can see."""
+        """Row ids of the loops after `loop` in its statement sequence."""
         around = self.index.parent(loop)
         if not isinstance(around, SeqStmt):
             return []

@@ -1,4 +1,4 @@
-"""Layouts of buffers, and of a block's own iterators."""
+"""Menu items of buffer layouts and block iterators: form fields and preconditions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32",
 
 
 def layout_buffers(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> tuple[Field, str]:
-    """The choice of a buffer to lay out, what the function allocates before the caller's; and the `default` of field `name` that goes
-    with the first of them."""
+    """The field that chooses a buffer, intermediates before parameters, and the `default` of field `name` for the first choice."""
     sides = (("write", "written", block.writes), ("read", "read", block.reads))
     found: dict[Buffer, Entry] = {}
     for side, word, regions in sides:
@@ -73,7 +72,7 @@ def dtype_fields(facts: Facts, block: Block) -> list[Field]:
 
 
 def own_buffer(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> Field:
-    """The choice of a buffer that the block writes and the function allocates, each with the `default` of field `name`."""
+    """The field that chooses an intermediate buffer written by the block; each choice sets the `default` of field `name`."""
     buffer = scope_fields(facts, block)[0]
     for choice in buffer["choices"]:
         choice["sets"] = {name: default(block.writes[choice["value"]].buffer)}

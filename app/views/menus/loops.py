@@ -1,4 +1,4 @@
-"""Loops: what is asked for to reshape one, to run its iterations another way, and to copy what they touch."""
+"""Menu items of loops: form fields and preconditions of reshaping, loop kinds, pipelines and copies at a loop."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def no_pipeline(_: Facts, loop: For) -> str:
 
 
 def touched_below(facts: Facts, loop: For, side: str) -> list[tuple[str, str]]:
-    """(block, buffer) of what the blocks below a loop read or write, each buffer once."""
+    """The pairs (block, buffer) that the blocks below a loop read or write, each buffer once."""
     found: dict[str, tuple[str, str]] = {}
     for realize in facts.index.child_blocks(loop):
         for region in realize.block.reads if side == "read" else realize.block.writes:

@@ -1,4 +1,4 @@
-"""Notes on loops and blocks: annotations, and what a block is declared to read and write."""
+"""Menu items of annotations, and of the declared accesses of a block."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def access_fields(_: Facts, block: Block) -> list[Field]:
 
 
 def region_text(block: Block, region: BufferRegion) -> str:
-    """What is declared now, as a lambda of the iterators."""
+    """The declared region as a lambda of the iterators."""
     axes = tuple((axis.min, build.add(axis.min, axis.extent)) for axis in region.region)
     return region_map_text(RegionMap(tuple(iv.var for iv in block.iter_vars), axes))
 

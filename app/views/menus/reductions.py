@@ -1,4 +1,4 @@
-"""Reductions and paddings taken apart and put together; instructions of the machine in a block's place."""
+"""Menu items of reductions, padding and tensorization: form fields and preconditions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rfactor_fields(_: Facts, __: For) -> list[Field]:
 
 
 def not_reduced(facts: Facts, loop: For) -> str:
-    """Whether the loop runs over a reduction of one block only."""
+    """The reason why the loop is not a reduction loop of exactly one block; "" if it is."""
     below = facts.index.child_blocks(loop)
     if len(below) != 1 or below[0].block.init is None:
         return "it does not stand around one reduction only"

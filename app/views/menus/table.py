@@ -1,4 +1,4 @@
-"""The menus of loops and blocks: every primitive that is not a drag, in the order in which people work."""
+"""The menus of loops and blocks: every primitive without a drag gesture, in the usual order of work."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def row_menus(
 ) -> dict[str, list[Entry]]:
     """Row id -> [{method, label, key, help, group, rare, disabled, fields: [{name, label, type, choices, default, optional, help}]}].
 
-    `disabled` is the reason where the program's shape alone rules a call out; the engine has the last word on the others. A field's
-    name is the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "words" (texts),
-    "literal" (a number or text), "index_map" (a lambda). `scopes` are offered where a memory is asked for, the first as the default;
-    `intrinsics` are the names that tensorize finds.
+    `disabled` is the reason why the program's structure rules out a call; the engine checks the other calls when they are applied. A
+    field's name is the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "words"
+    (texts), "literal" (a number or text), "index_map" (a lambda). `scopes` are the choices for memories, the first as the default;
+    `intrinsics` are the names of registered intrinsics.
     """
     facts = Facts(func, scopes, machine, intrinsics)
     return {row: menu_of(facts, row) for row in facts.ids}

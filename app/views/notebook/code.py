@@ -10,7 +10,7 @@ from ...state.derived import Store
 from ...state.model import State
 
 MAX_LINES = 4_000
-"""A longer text is cut: no browser lays it out in time, and its download is whole."""
+"""The maximum number of lines; a browser lays out more too slowly. Downloads are complete."""
 
 EXPORT_FILE = "schedule_tvm.py"
 
@@ -34,7 +34,7 @@ def script_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def _caption(state: State) -> str:
-    """Which step the marks are of: the last one up to here that changed the program."""
+    """The caption with the step that the marks show: the last one that changed the displayed program."""
     assert state.shown is not None and state.moment is not None
     func = state.moment.schedule.func
     made = next((n for n, moment in enumerate(state.shown.states) if moment.schedule.func is func), 0)

@@ -1,4 +1,4 @@
-"""What the page says of the notebook's file: how it stands, what was done to it from elsewhere, and where two texts clash."""
+"""The status of the notebook's file on the page: saving, changes by other programs, and merge conflicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT = {
 }
 
 MOST_LINES = 400
-"""Of each side of a clash that are shown."""
+"""The maximum number of lines shown for each side of a conflict."""
 
 
 def file_value(state: State) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _words(file: FileStatus) -> tuple[str, str, str]:
 
 
 def file_banners(state: State) -> list[dict[str, Any]]:
-    """What is to be known at the notebook: that it is not saved and why, that two versions wait, what others did."""
+    """The banners above the notebook: a failed save with its reason, an open merge conflict, changes by others."""
     if state.file is None:
         return []
     status, _, hint = _words(state.file)
@@ -127,7 +127,7 @@ def _clashing(file: FileStatus) -> tuple[str, tuple[Part, ...]]:
 
 
 def question_value(state: State) -> dict[str, Any] | None:
-    """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None where all is one."""
+    """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None without a conflict."""
     if state.file is None:
         return None
     who, parts = _clashing(state.file)

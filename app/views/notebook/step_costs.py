@@ -1,4 +1,4 @@
-"""What each step changed in figures: cycles, bytes moved, the peak of the memories on the chip, overlap; better or worse in a word."""
+"""The changes of each step in figures: cycles, bytes moved, the peak of the memories on the chip, overlap; better or worse in a word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..labels.numbers import change_of, grouped, percent_text, size_text
 Figure = dict[str, str]
 
 OVERLAP_STEP = 0.005
-"""A smaller difference of the overlap is none."""
+"""The smallest reported difference of the overlap."""
 
 
 def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
@@ -43,7 +43,7 @@ def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -
 
 
 def _row(figures: list[Figure]) -> dict[str, Any]:
-    """What stands behind a step's line: the cycles, the rest in a tooltip and below the chosen step."""
+    """The costs next to a step's line: the cycles, the rest in a tooltip and below the chosen step."""
     lines = [f"{f['label']} {f['before']} → {f['after']}, {f['change']} ({f['trend']})" for f in figures]
     cycles = next((f for f in figures if f["label"] == "Cycles"), None)
     return {
@@ -55,7 +55,7 @@ def _row(figures: list[Figure]) -> dict[str, Any]:
 
 
 def cost_figures(before: Report, after: Report) -> list[Figure]:
-    """The figures that are other in `after`."""
+    """The figures that differ in `after`."""
     found: list[Figure] = []
     if before.cycles != after.cycles:
         found.append(_figure("Cycles", before.cycles, after.cycles, grouped))

@@ -1,4 +1,4 @@
-"""A schedule cell's value: its lines as rows, with what each one changed, and the line that does not apply with the ways on."""
+"""A schedule cell's value: its lines as rows, with the changes of each, and the failing line with its possible fixes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def schedule_rows(
         if row["kind"] == "step":
             row |= _findings(row, state, store, changes)
         if row["kind"] == "step" and state.draft_of is not None:
-            row |= {"status": "applied", "error": None, "underline": None}  # the editor says what is wrong in time
+            row |= {"status": "applied", "error": None, "underline": None}  # the editor reports the errors itself
     rows += _notes(cell, mine, notebook)
     rows.sort(key=lambda row: row[0])
     return [row for _, row in rows]
@@ -169,7 +169,7 @@ def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int,
 
 
 def _hole_value(step: NotebookStep) -> dict[str, Any] | None:
-    """Of a line that leaves something to choose: its variable, its name and its values, of which the first holds where nobody searches."""
+    """The hole of a line: its variable, its name and its values; the first one is the default."""
     if not is_hole(step.call):
         return None
     found = attempt("hole", lambda: hole_of(step.call))
@@ -195,7 +195,7 @@ def _comment(item: Item, lines: list[str]) -> str:
 
 
 def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> Row:
-    """What is known of a step: its cost, its difference where it is chosen, its conflict where it is refused."""
+    """The known results of a step: its cost; its changes if it is selected; its conflict if it fails."""
     assert state.notebook is not None
     change = changes.get(row["index"], {}) if _is_shown(row, state) else {}
     found: Row = {name: change.get(name) for name in ("change", "trend", "hint")}
@@ -212,7 +212,7 @@ def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mappin
 
 
 def _is_shown(row: Row, state: State) -> bool:
-    """Whether the picture is of a schedule with this step: of a text that is not right yet it may be another one."""
+    """Whether the displayed schedule has this step; while the text is invalid, another schedule may be displayed."""
     if state.shown is None or row["index"] >= len(state.shown.steps):
         return False
     return state.shown.steps[row["index"]].text == row["text"]

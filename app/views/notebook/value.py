@@ -1,4 +1,4 @@
-"""The notebook column's value: the cells of the file, the branches of its schedule, and what is wrong in its text, each at its place."""
+"""The notebook column's value: the cells of the file, the branches of its schedule, and the errors of its text with their places."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str
 
 
 def _banners(state: State) -> list[dict[str, Any]]:
-    """What is to be known of the picture: it is of an earlier step, or of the last text that was right."""
+    """The banners about the displayed program: it is of an earlier step, or of the last valid text."""
     notebook, shown = state.notebook, state.shown
     assert notebook is not None
     found: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def _problems(notebook: Notebook) -> list[dict[str, Any]]:
 
 
 def _problem(notebook: Notebook, error: TilewrightError) -> dict[str, Any]:
-    """An error with its place; `mend` is what one press would write instead."""
+    """An error with its place; `mend` is the replacement text of the fix, if any."""
     refusal, place, near = error.refusal, culprit(notebook, error), suggestion(notebook, error)
     return {
         "line": place.line if place is not None else None,

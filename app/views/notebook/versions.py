@@ -1,4 +1,4 @@
-"""The earlier versions of the notebook's file: when each was made, what it changed, and what going back to it would change."""
+"""The earlier versions of the notebook's file: time and changes of each, and the diff of a restore."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def versions_value(state: State) -> dict[str, Any] | None:
 
 
 def changes_of(versions: Sequence[Version]) -> tuple[str, ...]:
-    """What each of them changed, in a line. Takes long for long texts, and is made once, in a thread."""
+    """A one-line summary of each version's changes. Slow for long texts; computed once, in a thread."""
     lines = {version.number: version.text.splitlines() for version in versions}
     return tuple(_what(version, lines) for version in versions)
 
 
 def _what(version: Version, lines: dict[int, list[str]]) -> str:
-    """The first line that it brought in or took out, and how many more."""
+    """The first line that a version added or removed, and the number of further ones."""
     old, new = lines.get(version.parent), lines[version.number]
     if old is None:
         return "as it was found" if not version.parent else "an edit"

@@ -1,6 +1,6 @@
-"""What an editor of the notebook can offer while a line is typed: calls with their parameters, and the words that go into them.
+"""Completions for the notebook's editor: calls with their parameters, and the values of these.
 
-It is made when an editor asks for it, not with the picture.
+Computed on the editor's request, not with each update of the page.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS = {
     "intrinsic": ("tensor_intrin",),
     "buffer": ("buffer",),
 }
-"""What a parameter of a name takes."""
+"""Kind of value -> the names of the parameters of this kind."""
 
 _KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 _QUERY_TAKES = {"get_block": "block", "get_sblock": "block", "get_loop": "loop"}
@@ -71,7 +71,7 @@ def words_value(state: State, store: Store) -> Value:
 
 
 def calls_to_write() -> list[Value]:
-    """Every call that a schedule cell may have, primitives first, and what names the machine."""
+    """Every call that a schedule cell may have, primitives first, and `machine`."""
     found = [_call(name, primitive.apply, "") for name, primitive in PRIMITIVES.items()]
     found += [_call(name, getattr(Schedule, name), _QUERY_TAKES.get(name, "")) for name in sorted(QUERIES)]
     name = {"name": "name", "default": None, "many": False, "named": False, "takes": "machine"}
@@ -80,7 +80,7 @@ def calls_to_write() -> list[Value]:
 
 
 def _call(name: str, function: Callable[..., Any], takes: str) -> Value:
-    """`takes` is what the parameter "name" does."""
+    """The completion of a call. `takes` is the kind of its parameter "name"."""
     parameters: list[Value] = []
     listed = False
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
@@ -99,7 +99,7 @@ def _call(name: str, function: Callable[..., Any], takes: str) -> Value:
 
 
 def _handles(names: Any, func: PrimFunc | None) -> Iterator[Value]:
-    """The variables of the notebook: loops, blocks, lists of either. What is gone from the program is behind what is there."""
+    """The variables of the notebook: loops, blocks, lists of either. Those no longer in the program come last."""
     there = {} if func is None else {handle: row for row, handle in row_ids(func).items()}
     extents = _extents(func)
     later: list[Value] = []

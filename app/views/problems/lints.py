@@ -1,4 +1,4 @@
-"""Lints of what is shown: worked out after the paint, piece by piece, and kept for the program and the machine they are of."""
+"""Background linting of the displayed program: runs after the paint in pieces; results are cached by program and machine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ...state.model import State
 
 
 class Linted(msgspec.Struct, frozen=True, eq=False):
-    """What was found so far."""
+    """The current findings, and whether they are complete."""
 
     findings: tuple[LintFinding, ...]
     is_complete: bool
 
 
 class LintWork(msgspec.Struct, frozen=True, eq=False):
-    """What is still to be found out: the values of `pieces` are for the store's `what` of `of`; None is no news."""
+    """A background lint job. Each value from `pieces` is stored under `what` and `of`; None means no change."""
 
     what: str
     of: tuple[object, ...]
@@ -32,13 +32,13 @@ class LintWork(msgspec.Struct, frozen=True, eq=False):
 
 
 def lints_now(state: State, store: Store) -> Linted | None:
-    """What is known; None before anything is."""
+    """The current lint results; None before the first one."""
     found = _question(state, store)
     return None if found is None else store.known(*found)
 
 
 def lint_work(state: State, store: Store) -> LintWork | None:
-    """What is to be worked out for the picture; None where it is known, or there is nothing to lint."""
+    """The lint job for the current state; None if the results are complete or there is nothing to lint."""
     found = _question(state, store)
     machine = store.machine(state)
     if found is None or state.moment is None or isinstance(machine, TilewrightError):
@@ -59,7 +59,7 @@ def lint_work(state: State, store: Store) -> LintWork | None:
 
 
 def offered_fix(state: State, store: Store, calls: tuple[str, ...], replaces: str) -> Fix | None:
-    """The fix of the picture's findings that reads like this, its handles those of the picture."""
+    """The fix with these call texts among the displayed findings; its handles belong to the displayed program."""
     linted = lints_now(state, store)
     fixes = () if linted is None else (fix for finding in linted.findings for fix in finding.fixes)
     return next((fix for fix in fixes if fix.calls == calls and fix.replaces == replaces), None)
@@ -73,7 +73,7 @@ def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | No
 
 
 def _pieces(run: Callable[..., Iterator[tuple[LintFinding, ...] | None]]) -> Iterator[Linted | None]:
-    """Findings as they come; a fault of ours ends them, and the page has what was found by then."""
+    """The findings as they arrive. An internal error ends the lint; the page keeps the findings up to then."""
     found: tuple[LintFinding, ...] = ()
     with suppress(Exception):
         for piece in run(simulate=_simulate):

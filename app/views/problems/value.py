@@ -1,4 +1,4 @@
-"""What stands in the problems pane: errors of the text, what the machine cannot do, a wrong result, and the lints with their fixes."""
+"""The value of the Problems pane: errors in the text, machine refusals, failed verification, and lints with their fixes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
-    """`problems`, the most severe first: severity, code, message, found, expected, place, `rows` of the tree that it is about, `fixes`.
-    `looking` while fixes are still looked for.
+    """The pane's value. `problems`, most severe first: severity, code, message, found, expected, place, `rows` (of the tree), `fixes`.
+    `looking`: lints are running.
 
-    A fix: `calls` as texts, `replaces` the call they are made in place of (or that goes), `applicable` whether it can be applied to what is
-    shown, `change` {text, trend} of the cycles and `detail` where that was tried.
+    A fix: `calls` as texts, `replaces` (the call that they replace or that is removed), `applicable` (whether it applies to the displayed
+    schedule), and for tried fixes `change` {text, trend} of the cycles and `detail`.
     """
     if state.notebook is None or state.moment is None:
         return {"problems": [], "looking": False}
@@ -51,7 +51,7 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
-    """For each row of the tree that something is said of: how severe the worst is, and `messages` {severity, text}, the worst first."""
+    """The mark of each tree row with problems: the highest severity, and `messages` {severity, text}, most severe first."""
     marks: dict[str, Problem] = {}
     for problem in problems:
         for row in problem["rows"]:
@@ -63,7 +63,7 @@ def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
 def _findings(
     state: State, store: Store, report: Report | TilewrightError | None, linted: Linted | None
 ) -> tuple[LintFinding, ...]:
-    """What the lints found; until they are done, what the report says too. What is refused is told as that."""
+    """The lint findings; until the lints are done, also the findings of the report. Refusals are shown by `_refused` instead."""
     found = () if linted is None else tuple(f for f in linted.findings if f.code != "refused")
     machine = store.machine(state)
     is_done = linted is not None and linted.is_complete
@@ -77,7 +77,7 @@ def _findings(
 
 
 def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds) -> Problem:
-    """Why the machine cannot run it, with the fixes that were tried; where none was, the calls that the refusal names."""
+    """The machine's refusal with the tried fixes; without tried fixes, with the calls that the refusal suggests."""
     fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
     problem = _problem("error", refusal, ids)
     if fixes:
@@ -89,14 +89,14 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
 
 
 def _can_add(state: State) -> bool:
-    """A fix goes to the end of the schedule, so it is offered only when the end is what is shown."""
+    """Whether a fix can be appended: the end of the schedule is displayed, and the notebook has no error."""
     return not state.looks_back and state.notebook is not None and state.notebook.error is None
 
 
 def _verdict(state: State, store: Store, report: Report | TilewrightError | None) -> list[Problem]:
     assert state.moment is not None
     verdict = store.verdict(state, state.moment.schedule)
-    waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # for a run, too
+    waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # verification needs the sizes, too
     if verdict is None or verdict.status not in ("failed", "unknown") or (verdict.status == "unknown" and waits):
         return []
     severity = "error" if verdict.status == "failed" else "info"
@@ -104,13 +104,13 @@ def _verdict(state: State, store: Store, report: Report | TilewrightError | None
 
 
 def _rows_of(handles: Iterable[Handle], ids: RowIds) -> list[str]:
-    """The rows of those loops and blocks that the picture has."""
+    """The rows of the loops and blocks that the tree shows."""
     known = set(ids.values())
     return [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known]
 
 
 def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
-    """The loops and blocks among what a refusal points at."""
+    """The loops and blocks among the nodes of a refusal."""
     for node in nodes:
         if isinstance(node, For):
             yield node.loop_var
@@ -121,7 +121,7 @@ def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
 
 
 def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Problem:
-    """`ids` are of the picture, where the refusal may be about something in it."""
+    """The entry of a refusal; `ids` are the tree's row ids, for a refusal that may concern rows."""
     place = f"line {refusal.place.line}" if refusal.place is not None else ""
     return {
         "severity": severity,
@@ -136,7 +136,7 @@ def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Prob
 
 
 def _said(calls: Sequence[str], *, applicable: bool) -> Problem:
-    """Calls that nobody tried."""
+    """A fix of untried calls."""
     return {"calls": list(calls), "replaces": "", "applicable": applicable, "change": None, "detail": ""}
 
 

@@ -1,4 +1,4 @@
-"""What the command palette finds besides the actions of the tree: examples, machines, moments of the schedule, the top bar."""
+"""The command palette's entries besides the tree's actions: examples, machines, schedule steps, page and export commands."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST_STEPS = 200
 
 
 def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
-    """[{label, group, help, key, message}]: `message` is what the view sends when the command is chosen. Primitives also have `method`, and
-    are `disabled` with what to do first."""
+    """[{label, group, help, key, message}]: the view sends `message` when the user chooses the command. Primitives also have `method`, and
+    `disabled` names the action that they require first."""
     opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in examples]
     theme = "light" if state.theme == "dark" else "dark"
     look = _command(f"{theme.capitalize()} theme", "Page", "the colours of the page", {"kind": "theme", "theme": theme})
@@ -39,7 +39,7 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
 
 
 def _primitives(kind: str, items: Sequence[Item]) -> list[Command]:
-    """All of them, so that each is found: those of the row that is chosen take the place of these."""
+    """Disabled entries for all primitives, so that a search finds each. The entries of the selected row replace them."""
     why = f"choose a {kind} in the tree"
     return [{**_command(i.label, f"Of a {kind}", i.help, {}), "method": i.method, "disabled": why} for i in items]
 

@@ -1,4 +1,4 @@
-"""What a notebook can be taken away as: names for the page's menu, its commands and the command line. `app/export` makes them."""
+"""The export formats of a notebook, with names for the page's menu, the commands and the command line. `app/export` writes them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ExportKind(msgspec.Struct, frozen=True):
-    """`key` is what the command line calls it; files are called `stem` (of the notebook where it is "") and `suffix`."""
+    """An export format. `key` is its name on the command line. The file name is `stem` (the notebook's if "") and `suffix`."""
 
     key: str
     label: str

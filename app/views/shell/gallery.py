@@ -1,5 +1,5 @@
-"""The start screen's value: notebooks by title, one sentence, the question that they answer and small facts, all of it read from their
-texts, and a picture in miniature of each."""
+"""The start screen's value: a card for each notebook with title, one sentence, the question that it answers and a few facts, all read
+from its text, and a thumbnail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .thumbnails import Thumbnail, digest
 FOLDER = Path(__file__).resolve().parents[3] / "static" / "examples"
 
 THUMBNAILS = "thumbnails.json"
-"""In the folder of the examples: their thumbnails, by name. `tests/support/record_thumbnails.py` writes it."""
+"""The file in the examples' folder that holds their thumbnails by name. `tests/support/record_thumbnails.py` writes it."""
 
 ORDER = (
     "place_the_copies",
@@ -34,22 +34,23 @@ ORDER = (
     "fused_matmul_relu",
     "box_blur",
 )
-"""The order of the cards; examples that are not named follow by name."""
+"""The order of the cards; other examples follow by name."""
 
 LONGEST_TEXT = 230
 
 MOST_FILES = 60
-"""Notebooks of a folder that have cards: those that were changed last."""
+"""The maximum number of cards for a folder; the most recently changed notebooks get them."""
 
 MOST_LOOKED_AT = 1_000
-"""Files of a folder that are looked into."""
+"""The maximum number of files read from a folder."""
 
 _NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MULTILINE)
-"""What a file has that can be opened."""
+"""Matches the text of a file that the app can open."""
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A card. `text` is the notebook file's; a person's own file has a `path`, and when it was `changed` (seconds since 1970)."""
+    """A card. `text` is the content of the notebook's file. A user's own file has a `path` and a modification time `changed` (seconds since
+    1970)."""
 
     name: str
     title: str
@@ -96,13 +97,13 @@ def example_at(examples: Sequence[Example], address: Address) -> Example:
 
 
 def new_notebook() -> str:
-    """What a new notebook begins with: the first of the templates of `tilewright new`."""
+    """The text of a new notebook: the first template of `tilewright new`."""
     return (FOLDER.parent / "templates" / "matmul.py").read_text(encoding="utf-8")
 
 
 def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
-    """A person's own notebooks and programs, those that were changed last first. What cannot be read, or is neither, has no card; nor has
-    what only a link brings into the folder, or a pipe, which would be waited for."""
+    """The user's own notebooks and programs, the most recently changed first. Skips unreadable files, other Python files, links to files
+    outside of the folder, and pipes, which would block."""
     inside = folder.resolve()
     looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
     paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
@@ -122,7 +123,7 @@ def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
 
 
 def load_file(path: Path) -> tuple[Example, ...]:
-    """The card of the one file that is served, whatever is in it."""
+    """The card of the single served file, for any content."""
     try:
         made = example_of(path.name, load_document(path))
     except TilewrightError as error:
@@ -138,7 +139,7 @@ def _stat(path: Path) -> Any:
 
 
 def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:
-    """The kept thumbnails by the digest of their text; none where there is no file of them."""
+    """The stored thumbnails by their text's digest; empty without a readable file."""
     try:
         kept = msgspec.json.decode((folder / THUMBNAILS).read_bytes(), type=dict[str, Thumbnail])
     except (OSError, msgspec.DecodeError):
@@ -147,7 +148,7 @@ def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:
 
 
 def example_of(name: str, document: Document) -> Example:
-    """A card out of the document's first words and its cells."""
+    """The card of a document, from its first Markdown cell and its calls."""
     cells = document.of_kind("markdown")
     paragraphs = re.split(r"\n\s*\n", cells[0].prose) if cells else []
     spoken = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
@@ -183,14 +184,14 @@ def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
 
 
 def _question(quote: str) -> str:
-    """Of a quoted post the sentence that asks; else its last one, which says what is wanted."""
+    """The first question in a quoted post; else its last sentence, which states the request."""
     text = plain(" ".join(line.lstrip().removeprefix(">").strip() for line in quote.splitlines()))
     sentences = re.split(r"(?<=[.?!]) (?=[A-Z\[])", text.replace("[…]", "").replace("  ", " ").strip())
     return next((s for s in sentences if s.endswith("?")), sentences[-1]).strip()
 
 
 def _first_sentences(text: str) -> str:
-    """As many whole sentences, or parts before a colon, as fit; the first one always."""
+    """As many whole sentences, or parts before a colon, as fit into LONGEST_TEXT; at least the first."""
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])|(?<=:) ", text)
     taken = sentences[0]
     for sentence in sentences[1:]:
@@ -207,7 +208,7 @@ def gallery_value(
     folder: str = "",
     drafts: tuple[Example, ...] = (),
 ) -> dict[str, Any]:
-    """Cards, theme, what was wrong with a text that did not open, and the folder that is served. `thumbnails` by the digest of a text."""
+    """Cards, theme, the error of a text that failed to open, and the served folder. `thumbnails` maps a text's digest to its thumbnail."""
     known = thumbnails or {}
     return {
         "drafts": [_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
@@ -220,14 +221,14 @@ def gallery_value(
 
 
 def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
-    """A card whose `name` is the draft's in its address."""
+    """The card of a draft; `name` is the draft's name in its address."""
     name = draft.name.removesuffix(".py")
     title = title_of(read_document(draft.text)) if draft.title == draft.name else draft.title
     return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
 
 
 def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
-    """What a card shows; `words` is what a search looks through."""
+    """The value of a card; `words` is its search index in lower case."""
     figures: list[str] = []
     if thumbnail is not None and thumbnail.cycles is not None:
         figures = [f"{grouped(thumbnail.cycles)} cycles"]

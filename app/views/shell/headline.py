@@ -1,4 +1,4 @@
-"""The top bar's value: what is open, on which machine, is it tested, what does it cost."""
+"""The top bar's value: the notebook's title, the machine, the verdict on correctness, and the cost figures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .export_kinds import EXPORT_KINDS
 Figure = dict[str, Any]
 
 MENU = [{"key": k.key, "label": k.label, "help": k.help, "group": k.group} for k in EXPORT_KINDS]
-"""The forms that the notebook can be taken away in."""
+"""The entries of the export menu."""
 
 
 def headline_value(state: State, store: Store) -> dict[str, Any]:
-    """Title, machines, verdict, figures, what undo, redo and save can do.
+    """Title, machines, verdict, figures, and whether undo, redo and save are possible.
 
-    A figure: label, value, hint, level ("bad": more than there is), changes [{text, trend, against, hint}].
+    A figure: label, value, hint, level ("bad": over capacity), changes [{text, trend, against, hint}].
     """
     machine = store.machine(state)
     name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
@@ -49,7 +49,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def _turned(state: State, store: Store) -> tuple[str, ...]:
-    """The figures of the machine that the notebook changes."""
+    """The paths of the machine parameters that the notebook changes."""
     machine = store.machine(state)
     if state.notebook is None or isinstance(machine, TilewrightError):
         return ()
@@ -58,7 +58,7 @@ def _turned(state: State, store: Store) -> tuple[str, ...]:
 
 
 def verdict_value(state: State, store: Store) -> dict[str, Any]:
-    """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether a person stopped the check."""
+    """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether the user stopped the check."""
     if state.moment is None:
         return {"status": "unknown", "detail": "There is no program"}
     verdict = store.verdict(state, state.moment.schedule)
@@ -69,7 +69,7 @@ def verdict_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def figures(state: State, store: Store) -> list[Figure]:
-    """Cycles with the change, bound, overlap, peak of each memory; one figure that says why where the machine cannot run it."""
+    """Cycles with the change, bound, overlap, peak of each memory; a single figure with the reason if no report is available."""
     report = store.report_now(state)
     if report is None:
         return (
@@ -98,7 +98,7 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
     if state.before is None or state.shown is None:
         return figure
     machine = store.machine(state)
-    # What was never shown is simulated after the paint.
+    # Only known reports are used here: a state that was never shown is simulated after the paint.
     before = store.known("report", (store.costed(state, state.before.schedule), machine))
     if isinstance(before, TilewrightError):
         return figure | {"hint": "The machine could not run the program before the last step"}
@@ -117,7 +117,7 @@ def _change(before: Report, now: Report, what: str) -> dict[str, str]:
 
 
 def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
-    """One figure for each memory that has a capacity and is used; the banks of one memory stand in one figure."""
+    """One figure for each used memory with a capacity; banks of one memory share a figure. Global memory is left out."""
     groups: dict[str, list[tuple[str, int, int]]] = {}
     for name, entry in memory.items():
         capacity = entry["capacity_bytes"]

@@ -1,4 +1,4 @@
-"""What the page as a whole shows: which screen, which theme, which pane, whether two programs are compared, and what could not be done."""
+"""The page's value: screen, theme, pane, whether a comparison is open, and the notice about a failed action."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..notebook.versions import versions_value
 
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
-    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (those of the tree and the gallery are shown there).
+    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (the tree and the gallery show their own).
 
-    `question`: where two versions of the file clash; `versions`: its earlier ones. `save_as`: saving asks for a name.
-    `unsaved`: whether leaving would lose something that was done here. `address` is the path of the page behind the server's prefix; None
-    leaves it as it is. `revision` is another number for each text of the notebook; `durable`: whether the disk has it.
+    `question`: the merge conflicts of the file; `versions`: its earlier versions. `save_as`: saving asks for a name.
+    `unsaved`: whether leaving would lose edits. `address` is the page's path after the server's prefix; None keeps the current one.
+    `revision` is a number that differs for each text of the notebook; `durable`: whether the text is on disk.
     """
     notice = (
         state.notice

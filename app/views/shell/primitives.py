@@ -1,4 +1,4 @@
-"""What each primitive does, out of its own docstring: the rewrite drawn in two columns, what it requires and returns."""
+"""The reference page of each primitive, parsed from its docstring: the rewrite in two columns, requirements and results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARROW = "=>"
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A rewrite: the program before and after, line by line, and what is said below them."""
+    """A rewrite: the lines of the program before and after, and the notes below them."""
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Drawing(msgspec.Struct, frozen=True):
 
 
 class PrimitiveDoc(msgspec.Struct, frozen=True):
-    """A primitive's page. `call` is how it is written on a schedule; `about` says more, a text a paragraph."""
+    """A primitive's page. `call` is its signature on a schedule; `about` holds further paragraphs."""
 
     name: str
     call: str
@@ -40,12 +40,12 @@ class PrimitiveDoc(msgspec.Struct, frozen=True):
 
 
 def primitive_docs() -> tuple[PrimitiveDoc, ...]:
-    """All of them, in the order of the table."""
+    """The pages of all primitives, in the order of PRIMITIVES."""
     return tuple(map(doc_of, PRIMITIVES.values()))
 
 
 def primitive_doc(name: str) -> dict[str, Any] | None:
-    """The page of the primitive `name` as a value; None where there is none of that name."""
+    """The page of the primitive `name` as a value; None for an unknown name."""
     found = PRIMITIVES.get(name)
     return None if found is None else msgspec.to_builtins(doc_of(found))
 
@@ -66,7 +66,7 @@ def doc_of(primitive: Primitive) -> PrimitiveDoc:
 
 
 def _call(primitive: Primitive) -> str:
-    """The signature without types: names, defaults, a star before what may be many."""
+    """The signature without types: names, defaults, and a star before variadic and keyword-only parameters."""
     shown: list[str] = []
     listed = False
     for parameter in list(inspect.signature(primitive.apply).parameters.values())[1:]:
@@ -83,7 +83,7 @@ def _call(primitive: Primitive) -> str:
 
 
 def _split_drawing(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The lines of the drawing, and the others: it begins at "Rewrite:" and goes on as long as lines are indented."""
+    """The lines of the drawing, and the other lines. The drawing begins at "Rewrite:" and ends before the next unindented line."""
     start = next((n for n, line in enumerate(lines) if line.startswith("Rewrite:")), None)
     if start is None:
         return [], lines
@@ -97,7 +97,7 @@ def _split_drawing(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def drawing_of(lines: list[str]) -> Drawing:
-    """Two columns, told apart where the arrow stands. A line that runs across is a note."""
+    """The drawing split into two columns at the arrow. A line of text across both columns is a note."""
     arrows = [line.index(ARROW) for line in lines if ARROW in line]
     if not arrows:
         return Drawing(before=tuple(_dedented(lines)))
@@ -122,7 +122,7 @@ def drawing_of(lines: list[str]) -> Drawing:
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    """Without the indentation that all have, and without empty lines at both ends."""
+    """The lines without their common indentation and without empty lines at both ends."""
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     cut = [line[min(indents, default=0) :] for line in lines]
     while cut and not cut[0].strip():
@@ -133,7 +133,7 @@ def _dedented(lines: list[str]) -> list[str]:
 
 
 def _sections(lines: list[str]) -> dict[str, list[str]]:
-    """Lines by label, "" for those before the first. A line that does not begin anew goes on with the one before it."""
+    """Lines by label, "" for those before the first label. There a continuation line joins the paragraph before it."""
     found: dict[str, list[str]] = {}
     labels = [""]
     for line in lines:
@@ -153,7 +153,7 @@ def _sections(lines: list[str]) -> dict[str, list[str]]:
 
 
 def _go_on(paragraphs: list[str], text: str) -> None:
-    """A line that begins anew is a paragraph, else it belongs to the last one."""
+    """Appends a line: as a new paragraph if it begins one, else to the last paragraph."""
     if paragraphs and not _begins(paragraphs[-1], text):
         paragraphs[-1] += f" {text}"
     else:
@@ -161,12 +161,12 @@ def _go_on(paragraphs: list[str], text: str) -> None:
 
 
 def _begins(before: str, text: str) -> bool:
-    """Whether `text` is a paragraph of its own: what went before is at its end, and this begins as one does."""
+    """Whether `text` begins a paragraph: `before` ends in punctuation, and `text` starts with a capital or a backtick."""
     return before.endswith((".", ":")) and (text[0].isupper() or text[0] == "`")
 
 
 def reference_text() -> str:
-    """docs/primitives.md."""
+    """The text of docs/primitives.md."""
     parts = [
         "# The primitives",
         "Every schedule call, from the docstrings of `engine/schedule/primitives`: what it does, drawn; what it requires and what it "

@@ -1,4 +1,4 @@
-"""The state as data for programs: what the API answers with. Nothing here is worked out: what is not known yet is said to be pending."""
+"""The state as JSON for the API's answers. No part starts an analysis: a result that is not available yet is listed as pending."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ROW_FACTS = (
 )
 
 Known = Any | None
-"""A part, or None while it is worked out."""
+"""A part, or None while its analysis is pending."""
 
 
 def summary(state: State) -> dict[str, Any]:
-    """What a list of sessions says of one."""
+    """The entry of one session in the list of sessions."""
     notebook = state.notebook
     return {
         "title": state.title,
@@ -51,7 +51,7 @@ def summary(state: State) -> dict[str, Any]:
 
 
 def account(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
-    """The wanted parts of `PARTS`, and the names of those that are not known yet."""
+    """The requested parts of `PARTS`, and the names of the pending ones."""
     told = {part: PARTS[part](state, store) for part in parts}
     return told, [part for part, value in told.items() if value is None and state.notebook is not None]
 
@@ -148,7 +148,7 @@ def _report(state: State, store: Store) -> Known:
 
 
 def known_report(state: State, store: Store) -> Report | TilewrightError | None:
-    """The report of the picture as far as it is known; None while it is not."""
+    """The report or the error of the displayed program; None while it is not available. Does not simulate."""
     if state.moment is None:
         return None
     machine = store.machine(state)
@@ -201,7 +201,7 @@ PARTS: dict[str, Callable[[State, Store], Known]] = {
     "verdict": _verdict,
     "problems": _problems,
 }
-"""What may be asked for by name. A docstring says what a part holds; docs/api.md is made of them."""
+"""The parts of the state by name. Each function's docstring describes its part; docs/api.md is generated from them."""
 
 USUAL = ("notebook", "file", "steps", "tree")
-"""The parts of an answer that names none."""
+"""The default parts, if a request names none."""

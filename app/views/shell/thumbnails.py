@@ -1,6 +1,6 @@
-"""A program and its report in miniature: the shape of the loop tree, who is busy when, how full each memory is. Small enough for a card.
+"""Thumbnails of a program and its report, small enough for a card: the loop tree's shape, the engines' busy times, memory occupancy.
 
-A thumbnail says of which text it is, so that one that was kept can be told from one that is out of date.
+A thumbnail holds the digest of its notebook's text, so that stale stored thumbnails are detected.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from ..labels.palette import buffer_colours
 Column = npt.NDArray[np.int64]
 
 WIDTH = 1000
-"""Times are whole numbers from 0 to this."""
+"""The scale of times: integers from 0 to WIDTH."""
 
 HEIGHT = 100
-"""And fractions of a memory's row."""
+"""The scale of fractions, such as a memory's fill: integers from 0 to HEIGHT."""
 
 MAX_ROWS = 18
-"""Rows of a tree that are drawn; what is below is left away."""
+"""The maximum number of tree rows in a thumbnail; `left_away` counts the rest."""
 
 MAX_BARS = 36
-"""Bars in one row; where there are more of them, columns are drawn."""
+"""The maximum number of bars in a row; a row with more is drawn as columns."""
 
 COLUMNS = 48
-"""Columns of a row: of a memory's, as high as the most that was in it."""
+"""The number of columns in a row. A memory's column shows the maximum allocation within it."""
 
 NO_BUFFER = 9
-"""The colour index of what is of no buffer: a grey."""
+"""The colour index, a grey, for tasks and blocks without a buffer."""
 
 Row = tuple[int, int, int]
-"""Depth, width (of a loop: by its trips; of a block 0), colour index of what a block writes (of a loop -1)."""
+"""Depth, width (of a loop by its trip count; of a block 0), colour index of the buffer that a block writes (of a loop -1)."""
 
 
 Bar = tuple[int, int, int, int]
-"""Start, end, colour index, and how much of it the engine is busy, as a part of HEIGHT."""
+"""Start, end, colour index, and the engine's busy share of it in units of 1 / HEIGHT."""
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Level(msgspec.Struct, frozen=True):
-    """A memory's fill, column by column, and its capacity, as parts of HEIGHT; `limit` 0 where the capacity is out of sight."""
+    """A memory's fill by column and its capacity, in units of 1 / HEIGHT; `limit` is 0 if the capacity is beyond the scale."""
 
     name: str
     fill: tuple[int, ...]
@@ -66,7 +66,7 @@ class Level(msgspec.Struct, frozen=True):
 
 
 class Thumbnail(msgspec.Struct, frozen=True):
-    """`text` is the digest of the notebook it is of. Without a report: no cycles, no lanes."""
+    """`text` is the digest of the notebook's text. Without a report, `cycles` is None and there are no lanes and levels."""
 
     text: str
     rows: tuple[Row, ...] = ()
@@ -78,12 +78,13 @@ class Thumbnail(msgspec.Struct, frozen=True):
 
 
 def digest(text: str) -> str:
-    """What a thumbnail is known by."""
+    """The key of a thumbnail: 16 hex digits of the text's SHA-256."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 def thumbnail_of(text: str) -> Thumbnail:
-    """The thumbnail of a notebook's text: what the app would show of it. Of a text that is none, or that cannot be run, what there is."""
+    """The thumbnail of a notebook's text as the app would show it. An invalid notebook yields only the digest; a program that the machine
+    cannot run has no report."""
     try:
         notebook = evaluate(read_document(checked_text(text)))
     except TilewrightError:
@@ -113,7 +114,7 @@ def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:
 
 
 def _rows(func: PrimFunc, node: Node, depth: int, colours: dict[Buffer, int]) -> Iterator[Row]:
-    """What stands below a node, as the loop tree has it."""
+    """The rows below a node, in the order of the loop tree."""
     for child in children(node):
         if isinstance(child, Expr | Buffer | BufferRegion):
             continue
@@ -126,7 +127,7 @@ def _rows(func: PrimFunc, node: Node, depth: int, colours: dict[Buffer, int]) ->
 
 
 def _width(loop: For) -> int:
-    """How many trips, as a power of two."""
+    """The bit length of the trip count; 4 for a symbolic extent."""
     trips = getattr(loop.extent, "value", None)
     return max(1, trips.bit_length()) if isinstance(trips, int) else 4
 
@@ -152,7 +153,7 @@ def _lanes(report: Report, colours: dict[str, int]) -> Iterator[Lane]:
 
 
 def _shades(report: Report, colours: dict[str, int]) -> Column:
-    """The colour index of each task: of the buffer that it writes. The tasks of a variant write the same one."""
+    """The colour index of each task: that of the buffer that it writes. All tasks of a variant write the same buffer."""
     found, first, which = np.unique(report.timeline.numbers, return_index=True, return_inverse=True)
     of_variant = np.full(len(found), NO_BUFFER, np.int64)
     for n, row in enumerate(first.tolist()):
@@ -164,11 +165,11 @@ def _shades(report: Report, colours: dict[str, int]) -> Column:
 
 
 Piece = tuple[int, int, int]
-"""Its start and end, how much of it is busy, as a part of HEIGHT."""
+"""Start, end, and the busy share in units of 1 / HEIGHT."""
 
 
 def _shown(starts: Column, ends: Column, last: int) -> list[Piece]:
-    """Tasks one by one, or neighbours with hardly a gap between them as one; where there are too many of either, columns."""
+    """The busy pieces of a row: single tasks; above MAX_BARS, neighbours merged across small gaps; above it again, columns."""
     for gap in (0, last // 400, last // 100):
         groups: list[list[int]] = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -205,7 +206,7 @@ def _levels(report: Report) -> Iterator[Level]:
 
 
 def _fill(steps: Steps, last: int, scale: int) -> tuple[int, ...]:
-    """The most that is allocated in each column."""
+    """The maximum allocation in each column, in units of `scale` / HEIGHT bytes."""
     edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
     times = np.asarray(steps.times, np.int64)
     sizes = np.asarray(steps.allocated, np.int64)

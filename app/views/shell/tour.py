@@ -1,6 +1,6 @@
-"""The guided tour: the forum's question about compute_at, set_scope and cache_read, answered by doing each of them once.
+"""The guided tour: the user applies compute_at, set_scope and cache_read once each, which answers the forum's question about them.
 
-What was done is told from the notebook alone, so a drag, a menu, a typed line and undo are all noticed; nothing else is remembered.
+The tour derives its progress from the notebook alone, so it notices a drag, a menu, a typed line and undo. It keeps no other state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..labels.sizes import buffer_bytes
 from .gallery import FOLDER
 
 EXAMPLE = "what_moves_what"
-"""The example that shows the end of what the tour begins."""
+"""The example whose schedule the tour builds step by step."""
 
 PROSE = """\
 # %% [markdown]
@@ -44,7 +44,7 @@ Told = Callable[["_Change"], str]
 
 
 class _Change(msgspec.Struct, frozen=True, eq=False):
-    """The moments before and after what a step asked for, and their reports."""
+    """The programs before and after a step's task, and their reports."""
 
     before: PrimFunc
     after: PrimFunc
@@ -52,7 +52,7 @@ class _Change(msgspec.Struct, frozen=True, eq=False):
     cost: Report | None
 
     def cycles(self, why_same: str) -> str:
-        """What it did to the cycles, in a sentence."""
+        """A sentence about the change in cycles; "" without both reports. `why_same` explains equal cycles."""
         if self.cost_before is None or self.cost is None:
             return ""
         if self.cost_before.cycles == self.cost.cycles:
@@ -62,9 +62,10 @@ class _Change(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Step(msgspec.Struct, frozen=True, eq=False):
-    """`anchors` are places of the page, "area selector"; the first one is where the eye should go. `notice`: what the browser itself sees.
+    """A step of the tour. `anchors` are places on the page, each "area selector"; the first is the focus. `notice`: a browser event.
 
-    `calls` do it for whoever asks; `told` says what came of it, against the moment before, or the one that `since` came to hold at.
+    `calls` perform the task for the user. `told` describes the result, relative to the state before it or to the one where `since` began
+    to hold.
     """
 
     title: str
@@ -80,7 +81,7 @@ class _Step(msgspec.Struct, frozen=True, eq=False):
 
 
 def tour_text() -> str:
-    """The notebook that the tour starts with: the example before its first call that moves something."""
+    """The tour's initial notebook: the example up to its first compute_at call."""
     document = load_document(FOLDER / f"{EXAMPLE}.py")
     schedule = document.of_kind("schedule")[0].text
     start = schedule[: schedule.index("sch.compute_at(")]
@@ -89,12 +90,12 @@ def tour_text() -> str:
 
 
 def is_tour(document: Document) -> bool:
-    """Whether a notebook is the tour's, however far: it begins with the tour's words."""
+    """Whether a notebook is the tour's, at any step: it begins with the tour's prose."""
     return document.text.startswith(PROSE)
 
 
 def tour_value(state: State, store: Store) -> dict[str, Any] | None:
-    """The steps: title, text, anchors, task, keys, notice, calls, done, told. None where another notebook is open."""
+    """The steps: title, text, anchors, task, keys, notice, calls, done, told. None if another notebook is open."""
     if state.notebook is None or state.shown is None or not is_tour(state.notebook.document):
         return None
     moments = state.shown.states
@@ -117,7 +118,7 @@ def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Sto
 
 
 def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> _Change | None:
-    """Where what was asked for came to hold, of a program in which it still holds."""
+    """The change by which the step's test began to hold; None if the current program fails the test."""
     came = None if step.test is None else _came(step.test, moments, store)
     if came is None:
         return None
@@ -128,7 +129,7 @@ def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) 
 
 
 def _came(test: Test, moments: Sequence[Moment], store: Store) -> int | None:
-    """Since which moment `test` holds without a break; None where it does not hold."""
+    """The index of the state since which `test` holds without a break; None if it fails in the last one."""
     holds = [
         store.remember(f"tour {id(test)}", (func,), partial(test, func))
         for func in (moment.schedule.func for moment in moments)
@@ -143,7 +144,7 @@ def _report(store: Store, state: State, moment: Moment) -> Report | None:
     return found if isinstance(found, Report) else None
 
 
-# What is to be seen in the program.
+# Tests of the program.
 
 
 def _block(func: PrimFunc, name: str) -> Block | None:
@@ -163,7 +164,7 @@ def _on_chip(buffer: Buffer) -> bool:
 
 
 def _intermediate(func: PrimFunc) -> Buffer | None:
-    """What C reads of B: the buffer between them."""
+    """The buffer that B writes and C reads."""
     block = _block(func, "B")
     return block.writes[0].buffer if block is not None and block.writes else None
 
@@ -193,7 +194,7 @@ def _copy_placed(func: PrimFunc) -> bool:
 
 
 def _all_on_chip(func: PrimFunc) -> bool:
-    """Whether B and C work on the chip's memory only."""
+    """Whether B and C access on-chip memory only."""
     blocks = [_block(func, name) for name in ("B", "C")]
     return all(
         block is not None and all(_on_chip(region.buffer) for region in (*block.reads, *block.writes))
@@ -202,13 +203,13 @@ def _all_on_chip(func: PrimFunc) -> bool:
 
 
 def _size_of(func: PrimFunc, name: str) -> str:
-    """What is allocated for a buffer, compacted to what is live of it."""
+    """The allocated size of a buffer after compaction to its live part."""
     found = [a for a in allocations(func) if a.buffer.name == name]
     size = buffer_bytes(found[0].lowered) if found else None
     return "?" if size is None else size_text(size)
 
 
-# What is said of it.
+# Descriptions of the results.
 
 
 def _told_compute_at(change: _Change) -> str:

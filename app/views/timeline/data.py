@@ -1,4 +1,4 @@
-"""A report as the tables a timeline is drawn from: lanes, kinds of tasks, cells of memory, what is waited for. Times are as played."""
+"""A report as the tables a timeline is drawn from: lanes, kinds of tasks, cells of memory, waits. Times are compressed: repeats once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spans(NamedTuple):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A slot of a buffer in row `row`: it stands on the cells before it, from byte `low` on."""
+    """A slot of a buffer in row `row`, stacked on the cells before it from byte `low` on."""
 
     row: int
     label: str
@@ -36,7 +36,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class WaitKind(msgspec.Struct, frozen=True):
-    """What an engine (lane `lane`) waits for: `what` is a cell, a port, a queue or another engine; `block` has it in hand."""
+    """A kind of wait of an engine (lane `lane`): `what` is a cell, a port, a queue or another engine; `block` holds it."""
 
     lane: int
     cause: str
@@ -68,12 +68,12 @@ class Scene:
 
     @cached_property
     def folding(self) -> TimeMap:
-        """The clock on this timeline."""
+        """The map between compressed and real time."""
         return TimeMap(self.line.repeats, self.length)
 
     @cached_property
     def unfolded(self) -> TimeMap:
-        """The time of the timeline as its own clock."""
+        """The identity map: compressed time without repeats."""
         return TimeMap((), self.length)
 
     @cached_property
@@ -114,31 +114,31 @@ class Scene:
 
     @cached_property
     def bands(self) -> tuple[tuple[str, int], ...]:
-        """What a density counts: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell)."""
+        """The bands of a density: ("task", template), ("wait", kind), ("overlap", 0), ("fill", cell), ("live", cell)."""
         cells = [(what, n) for what in ("fill", "live") for n in range(len(self.cells))]
         tasks = [("task", n) for n in range(len(self.templates))]
         return (*tasks, *(("wait", n) for n in range(len(self.waits))), ("overlap", 0), *cells)
 
     @cached_property
     def by_the_clock(self) -> Density:
-        """How much of each band comes between moments of the clock."""
+        """Each band's density over real time."""
         return self._density(self.folding)
 
     @cached_property
     def as_played(self) -> Density:
-        """The same for times of the timeline."""
+        """Each band's density over compressed time."""
         return self._density(self.unfolded) if self.line.repeats else self.by_the_clock
 
     @cached_property
     def busy(self) -> Density:
-        """How busy each engine is between moments of the clock and, as the last band, at least two of them."""
+        """The busy density of each engine over real time; the last band is the overlap of at least two."""
         tasks = self.task_spans
         lanes = np.array([self.engines.index(k.engine) for k in self.templates], np.int64)
         by_lane = Spans(tasks.starts, tasks.ends, lanes[tasks.of])
         return _density((by_lane, self.overlaps), (len(self.engines), 1), self.folding)
 
     def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
-        """How many tasks begin from `start` to `end`, exclusive, in times of the timeline or of the clock."""
+        """How many tasks begin from `start` to `end`, exclusive, in compressed (`folded`) or real time."""
         starts = self.line.starts
         if folded:
             return int(np.count_nonzero((start <= starts) & (starts < end)))
@@ -158,7 +158,7 @@ class Scene:
 
 
 def _density(each: Sequence[Spans], sizes: Sequence[int], folding: TimeMap) -> Density:
-    """Of several sets of spans with so many bands each."""
+    """The density of several sets of spans; `sizes` are their numbers of bands."""
     firsts = np.cumsum([0, *sizes])
     starts, ends = (np.concatenate([s[n] for s in each]) for n in (0, 1))
     of = np.concatenate([s.of + first for s, first in zip(each, firsts.tolist(), strict=False)])
@@ -170,7 +170,7 @@ def _spans(starts: list[int], ends: list[int], of: list[int]) -> Spans:
 
 
 def _ordered(spans: Spans) -> Spans:
-    """Those that last at all, by their starts."""
+    """The non-empty spans, ordered by start."""
     lasting = np.flatnonzero(spans.ends > spans.starts)
     order = lasting[np.argsort(spans.starts[lasting], kind="stable")]
     return Spans(spans.starts[order], spans.ends[order], spans.of[order])
@@ -193,7 +193,7 @@ def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]
 
 
 def _waits(scene: Scene) -> tuple[list[WaitKind], Spans]:
-    """What engines wait for, and when: in the gap before a task, or (for a port) while it runs."""
+    """The kinds of waits, and their intervals: in the gap before a task, or (for a port) while it runs."""
     line, program = scene.line, scene.report.program
     rows = [(s.task, CAUSES.index(s.cause), s.cell, s.by, s.cycles) for s in line.stalls]
     task, cause, cell, by, cycles = np.array(rows, np.int64).reshape(-1, 5).T
@@ -234,7 +234,7 @@ def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> W
 
 
 def _with_turns(scene: Scene, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
-    """With the turns of other engines of a unit, and with the time after an engine's last task."""
+    """Adds the turns of other engines of a unit, and the idle time after an engine's last task."""
     line, machine = scene.line, scene.report.program.machine
     parts = [spans]
     kinds = list(kinds)

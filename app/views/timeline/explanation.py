@@ -29,10 +29,10 @@ from ..labels.numbers import grouped
 from ..machine.parameters import meaning_of, spoken
 
 MOST_STEPS = 60
-"""So many steps are left out one by one."""
+"""The maximum number of steps that are left out one by one."""
 
 MOST_PAIRS = 40
-"""So many pairs of steps are left out, where no step by itself explains most."""
+"""The maximum number of pairs of steps that are left out if no single step explains most."""
 
 NAMED = 5
 
@@ -65,7 +65,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """The effects that are known so far, of `total`; `more` steps are not looked at. `pairs` are those of two steps."""
+    """The effects known after `done` of `total` trials; `more` steps are not tried. `pairs` are the effects of two steps."""
 
     effects: tuple[Effect, ...]
     done: int
@@ -75,7 +75,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explanation_value(state: State, store: Store) -> dict[str, Any]:
-    """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while it is being worked out."""
+    """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while the study runs."""
     assert state.comparison is not None
     a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
     known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
@@ -128,7 +128,7 @@ def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, tu
 
 
 def _ranked(effects: Sequence[Effect], difference: int, sign: int) -> list[Effect]:
-    """Those that explain a difference, the largest first: what makes B faster explains that it is, and so does what makes A slower."""
+    """The effects with the sign of the difference, the largest first. A step that slows A explains a faster B as well."""
     way = {"": sign, "A": -1, "B": 1}
     return sorted((e for e in effects if way[e.side] * e.change * difference > 0), key=lambda e: -abs(e.change))
 
@@ -218,7 +218,7 @@ def between(a: State, b: State, store: Store) -> Explained | None:
     before = next((r for r in reports if isinstance(r, Report)), None)
     for step, report in zip(a.shown.steps[first:last], reports[1:], strict=True):
         if not isinstance(report, Report) or before is None:
-            continue  # the machine cannot run it: what comes of it is the step's that makes it run
+            continue  # the machine cannot run it: the step that makes it run gets the whole effect
         if report.cycles != before.cycles:
             text = " ".join(step.text.split())
             effects.append(Effect("", ((numbers.get(step.index, 0), text),), before.cycles, report.cycles))
@@ -242,19 +242,19 @@ def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
 
 
 def explained_now(a: State, b: State, store: Store) -> Explained | None:
-    """What a study found so far."""
+    """The results of the study so far; None without any."""
     return store.known("explanation", study_of(a, b, store)) if a.moment is not None and b.moment is not None else None
 
 
 def study_of(a: State, b: State, store: Store) -> tuple[object, ...]:
-    """What an explanation is about."""
+    """The cache key of an explanation."""
     return a.moment, b.moment, store.machine(a), store.machine(b)
 
 
 def explaining(
     a: State, b: State, machines: tuple[Machine, Machine], reports: tuple[Report, Report]
 ) -> Iterator[Explained]:
-    """What is known after each step that is left out. Takes a simulation each: not for the server's own thread."""
+    """Yields the results after each trial. A trial simulates a program, so this must not run on the server's event loop."""
     own = list(_own_steps(a, b))
     todo = own[:MOST_STEPS]
     effects: list[Effect] = []
@@ -284,7 +284,7 @@ def explaining(
 
 
 def _pairs_of(own: Sequence[tuple[int, NotebookStep]]) -> Iterator[tuple[int, NotebookStep, NotebookStep]]:
-    """Two steps of one side: of one primitive first, then those that stand near each other."""
+    """Two steps of one side: of one primitive first, then neighbouring ones."""
     pairs = [(which, one, other) for (which, one), (at, other) in combinations(own, 2) if which == at]
     pairs.sort(key=lambda pair: (pair[1].call.method != pair[2].call.method, abs(pair[2].index - pair[1].index)))
     yield from pairs[:MOST_PAIRS]

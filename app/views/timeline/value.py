@@ -1,4 +1,4 @@
-"""The timeline's value: the tables that its bars, marks and words are made of, and the first window. `lens` makes the further windows.
+"""The timeline's value: the tables for its bars, marks and texts, and the first window. The browser requests further windows.
 
 Lanes of engines and rows of memories are numbered as they are listed; a task's `kind`, a tile's cell and a wait's kind are entries of
 tables, so that an event travels as a few numbers.
@@ -104,8 +104,8 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
 
 
 def answer(state: State, store: Store, message: Message) -> Message | None:
-    """What the browser asked for: another window, the cycle at which a task starts, the step that is to blame for a wait. None for other
-    messages, and where there is no report any more.
+    """The answer to a browser message: another window, the cycle at which a task starts, the step that causes a wait. None for other
+    messages, and without a report.
 
     Raises KeyError, TypeError and ValueError for messages of another make.
     """
@@ -133,14 +133,14 @@ def answer_of(report: Report, store: Store, message: Message) -> Message | None:
 
 
 def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None:
-    """When the task of a template at `place` starts, by the clock."""
+    """When the task of a template at `place` starts, in real time."""
     segments = scene.report.segments
     variants = range(int(scene.line.numbers.max(initial=-1)) + 1)
     return scene.line.find(np.array([segments.kind(n).template == template for n in variants], bool), place)
 
 
 def _repeats(scene: Scene) -> list[dict[str, Any]]:
-    """What is drawn once and comes `extra` more times; `level` counts the repeats around it, `names` and `extents` are of its loops."""
+    """The repeats: each is drawn once and occurs `extra` more times. `level` is its depth, `names` and `extents` are its loops'."""
     found: list[dict[str, Any]] = []
     levels = scene.folding.levels()
     for number, repeat in enumerate(scene.line.repeats):
@@ -166,7 +166,7 @@ def _engine(report: Report, name: str) -> dict[str, Any]:
 
 
 def _scale(memory: MemoryReport, scene: Scene, row: int) -> int:
-    """Bytes that the height of the row stands for: the capacity; less where that would leave nothing to see, more where it is exceeded."""
+    """The bytes that the row's height represents: the capacity; less for a nearly empty memory, more if the capacity is exceeded."""
     needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in scene.cells if cell.row == row))
     if needed * NEARLY_EMPTY < memory.capacity_bytes:
         return max(1, round(needed * HEADROOM))
@@ -174,7 +174,7 @@ def _scale(memory: MemoryReport, scene: Scene, row: int) -> int:
 
 
 def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
-    """A memory: `limit` is where its capacity lies in the row's height, 0 where it is out of sight."""
+    """A memory: `limit` is its capacity as a fraction of the row's height, 0 if beyond the scale."""
     memory = report.memory[name]
     peak, capacity = size_text(memory.peak_bytes), size_text(memory.capacity_bytes)
     over = memory.peak_bytes > memory.capacity_bytes
@@ -186,7 +186,7 @@ def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
 
 
 def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, Any]:
-    """What an engine waits for; `row` is that of the block which has it in hand."""
+    """A kind of wait; `row` is the tree row of the block that holds the resource."""
     return {
         "lane": wait.lane, "cause": wait.cause, "what": wait.what, "buffer": wait.buffer, "block": wait.block,
         "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if wait.block in ids.values() else "",
@@ -208,7 +208,7 @@ def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[
     for kind in scene.templates:
         touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
         blocks = [name for name in kind.blocks if name in rows]
-        # Passes make some loops anew: these are known by their names among those around the block.
+        # Passes recreate some loops: these are matched by name among the loops around the block.
         above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
         around = {var.name: rows[var] for var in above if var in rows}
         loops = [
@@ -224,7 +224,7 @@ def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[
 
 
 def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
-    """Row of the tree -> the line of the TVMScript text that it stands on."""
+    """Row of the tree -> the line of its TVMScript text."""
     positions = store.printed(schedule).positions
     rows = {handle: row for row, handle in ids.items()}
     found: dict[str, int] = {}
@@ -237,7 +237,7 @@ def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
 
 
 def _overview(scene: Scene) -> dict[str, Any]:
-    """The whole run by the clock: how busy each engine is, bin by bin, and how much of it at least two are."""
+    """The whole run in real time: the busy share of each engine by bin, and the share with at least two busy engines."""
     edges = edges_of(0, max(1, scene.report.cycles), OVERVIEW_BINS)
     *lanes, both = map(packed, scene.busy.shares(edges).T)
     return {"count": len(edges) - 1, "lanes": lanes, "overlap": both}
@@ -254,7 +254,7 @@ def _figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _buffers(report: Report, scene: Scene, colours: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The buffers that bars stand for."""
+    """The buffers that the bars represent."""
     names = {cell.buffer for cell in scene.cells}
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
     return [{"name": name, "colour": index} for name, index in colours.items() if name in names]

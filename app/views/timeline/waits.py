@@ -1,4 +1,4 @@
-"""What engines wait for, and which step of the schedule brought that in: the line to look at."""
+"""The longest waits of engines, and the schedule step that introduced the cause of each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
 def wait_rows(
     engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep], store: Store
 ) -> list[tuple[str, str, str]]:
-    """(who waits for what, cycles, the words for it) of the longest waits; `engines` is of a report's JSON."""
+    """(engine and resource, cycles, description) of the longest waits; `engines` is from a report's JSON."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
     made = made_by(moments, store) if waits else {}
@@ -51,8 +51,8 @@ def wait_rows(
 
 
 def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[int, str]:
-    """The step that brought in what an engine waits for, with its text; 0 for what the program had before all steps. Where a report is
-    looked at without its schedule, the one that it knows."""
+    """The step that introduced the awaited block or buffer, with its text; 0 for those of the original program. Without a schedule, the
+    step stored in the report."""
     if state.shown is None:
         return 0, ""
     if not state.shown.steps:

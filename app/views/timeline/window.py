@@ -1,7 +1,7 @@
-"""A stretch of the timeline as the browser draws it: every task, wait and tile where there is room for them, else how much of each bin of
-time they take. Nothing grows with trip counts: what is outside of the stretch is not gone through.
+"""A window of the timeline for the browser: every task, wait and tile if they fit, else their share of each bin of time. The cost does
+not depend on trip counts: events outside of the window are skipped.
 
-Folded, times are those of the timeline as played (what repeats is there once); else of the clock. Both travel relative to `start`.
+Folded windows use compressed time, in which each repeat occurs once; others use real time. Both are sent relative to `start`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....engine.hwsim.replay.time_map import TimeInterval
 from .data import Column, Scene, Spans
 
 MAX_EVENTS = 1_500
-"""More tasks than this are drawn as bins: a browser draws so many rectangles with their labels in a few milliseconds."""
+"""More tasks than this are drawn as bins: a browser draws up to this number with labels in a few milliseconds."""
 
 BINS = 360
 """At most: a bin is then about two pixels wide."""
@@ -79,7 +79,7 @@ def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any
 
 
 def _pieces(spans: Spans, stretches: Iterable[TimeInterval], origin: int) -> dict[str, list[int]]:
-    """The intervals as they come in the stretches; what a seam between two of these cuts is one again."""
+    """The intervals within the stretches; pieces cut at a seam between two stretches are joined again."""
     reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
     found: list[tuple[npt.NDArray[Any], ...]] = []
     for x in stretches:
@@ -110,7 +110,7 @@ def edges_of(start: int, end: int, bins: int) -> list[int]:
 
 
 def _bins(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
-    """The share of each bin that every band takes, as bytes in base 64; bands that take nothing are left out."""
+    """Each band's share of each bin, as bytes in base 64; empty bands are left out."""
     bands = scene.bands
     edges = edges_of(start, end, min(BINS, max(60, MAX_NUMBERS // max(1, len(bands)))))
     shares = (scene.as_played if folded else scene.by_the_clock).shares(edges)
@@ -122,14 +122,14 @@ def _bins(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]
 
 
 def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> str:
-    """Shares from 0 to 1 as bytes in base 64. What is not nothing stays so: nobody looks idle who is not."""
+    """Shares from 0 to 1 as bytes in base 64. Rounds up, so that a busy engine never appears idle."""
     values = np.asarray(shares, np.float64)
     levels = np.clip(np.ceil(values * 255 - 1e-9), 0, 255)
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
 def _bytes(scene: Scene, folding: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
-    """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` where there is more than one value to a bin."""
+    """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` if a bin covers several values."""
     stretches = list(islice(folding.stretches(start, end), CORNERS + 1))
     binned: _Binned | None = None
     found: list[dict[str, Any]] = []
@@ -179,6 +179,6 @@ class _Binned:
         least += np.iinfo(np.int64).max
         pairs = np.stack([first, last], axis=1).reshape(-1)
         for how, column, into in ((np.maximum, live, most), (np.minimum, live, least), (np.maximum, allocated, held)):
-            # Every other stretch between indices is one of ours; the one more entry lets the last of them end where the line does.
+            # Every second slice of `reduceat` is a requested one; the extra entry lets the last slice end at the end of the column.
             how.at(into, self._bins, how.reduceat(np.append(column, column[-1:]), pairs)[::2])
         return {"at": self._at, "live": most.tolist(), "allocated": held.tolist(), "least": least.tolist()}

@@ -1,4 +1,4 @@
-"""What each row of the tree costs with all that is below it: busy cycles of engines, and bytes copied from memory to memory."""
+"""The cost of each tree row including all rows below it: busy cycles of engines, and bytes copied between memories."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ COMPACT = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def row_costs(func: PrimFunc, report: Report) -> dict[str, Any]:
-    """Row id -> {cycles, bytes: {share (0 to 1), text, tip}}; rows without either are left out.
+    """Row id -> {cycles, bytes: {share (0 to 1), text, tip}}; rows without cycles and bytes are left out.
 
-    A block has the cycles of the tasks made of it and the bytes it copies, a loop those of the blocks below. `share` is of the whole run:
-    of its cycles, of all bytes. Engines work side by side, so shares may add up to more than one.
+    A block has the cycles of its tasks and the bytes that it copies; a loop sums the blocks below it. `share` is the part of the run's
+    cycles or of all copied bytes. Engines work in parallel, so shares may add up to more than 1.
     """
     busy, moved = _cycles_of_blocks(report), _bytes_of_blocks(func, report)
     index, ids = ProgramIndex(func), row_ids(func)
@@ -41,7 +41,7 @@ def row_costs(func: PrimFunc, report: Report) -> dict[str, Any]:
 
 
 def compact(number: int) -> str:
-    """`41.2k`: three digits and a letter."""
+    """The number as `41.2k`: three digits and a letter."""
     for scale, letter in COMPACT:
         if number >= scale:
             return f"{number / scale:.3g}{letter}"
@@ -72,7 +72,7 @@ def _cycles_of_blocks(report: Report) -> dict[str, int]:
 
 
 def _bytes_of_blocks(func: PrimFunc, report: Report) -> dict[str, int]:
-    """Each copy's bytes to the blocks that make it; to several by how much each of them runs."""
+    """Copied bytes by block. Several blocks that make the same copy share its bytes in proportion to their iteration counts."""
     index = ProgramIndex(func)
     blocks = [s.block for s in loops_and_blocks(func.body) if isinstance(s, BlockRealize) and s is not func.body]
     found: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""What a drop would change, from the reports of the program as it is and as it would be: told before the drop."""
+"""Predicted effect of a drop, from the reports of the current program and of the program after the drop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Line = dict[str, str]
 Answer = Report | TilewrightError | None
 
 MOST_TIMES = 2
-"""A drop that makes something fit is worth up to so many times the cycles."""
+"""The factor in cycles up to which a drop that makes a memory's contents fit counts as an improvement (exclusive)."""
 
 SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
 
@@ -23,10 +23,10 @@ SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
 def prediction_value(
     now: Answer, then: Answer, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
 ) -> dict[str, Any]:
-    """A legal drop in figures: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
+    """The figures of a legal drop: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
 
-    `costly` is legal but worse: more cycles, a block that runs more often, or more than a memory holds; `why` says which, in sentences.
-    `label` is a few characters for the row.
+    `costly` marks a legal but worse drop: more cycles, a block with more iterations, or a memory over capacity. `why` lists the reasons as
+    sentences. `label` is a short text for the row.
     """
     runs = _recompute(before, after, blocks)
     why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
@@ -51,13 +51,13 @@ def prediction_value(
     label += [f"over {name}" for name, _ in over]
     lines = [cycles, moved, *lines, *peaks]
     if fits and not over and then.cycles < MOST_TIMES * now.cycles:
-        # What did not fit could not run at all.
+        # Without the drop, the program cannot run at all.
         return {**_value(why, label, lines, "better"), "costly": False}
     return _value(why + [text for _, text in over], label, lines, cycles["trend"])
 
 
 def _often(times: list[str]) -> list[str]:
-    """How often blocks would run, in a few characters."""
+    """A short text with the factors by which blocks would run more often."""
     if len(set(times)) < 2:
         return [f"runs {TIMES}{t}" for t in times[:1]]
     return [f"run {TIMES}{', '.join(times)}"]
@@ -68,7 +68,7 @@ def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> d
 
 
 def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]) -> list[tuple[str, int, int]]:
-    """(block, iterations now, iterations then), where both are numbers."""
+    """(block, iterations now, iterations after the drop), if both are known numbers."""
     pairs = (
         (b, iterations(before, b), iterations(after, b)) for b in blocks if before.has_block(b) and after.has_block(b)
     )
@@ -91,8 +91,8 @@ def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
 
 
 def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]], list[str]]:
-    """A line for each memory that is used; (memory, sentence) for those that would hold more than they can, and more than now; those
-    that hold too much now and would not."""
+    """A line for each used memory; (memory, sentence) for memories that the drop pushes over capacity or further over it; the names of
+    memories over capacity now that would fit."""
     lines: list[Line] = []
     over: list[tuple[str, str]] = []
     fits: list[str] = []

@@ -1,4 +1,4 @@
-"""The loop tree as data. `tree_rows` is here; ids, menus and drop targets are in files of their own, and found here too."""
+"""The rows of the loop tree. `tree_rows` is defined here; ids, menus and drop targets are re-exported from their modules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": 
 
 
 Known = dict[Node, tuple[object, Row]]
-"""What rows say that follows from their statement alone, and from what else: most statements of a program are those of the one before."""
+"""A cache of row parts by statement, each with its further key. Consecutive programs share most of their statements."""
 
 
 def tree_rows(
@@ -57,9 +57,9 @@ def tree_rows(
 
     Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
     A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
-    `live_bytes` are the sizes of buffers after compaction, where they are known: the memory that is really held. Of a `moment` of a
-    notebook, a row also has `by`, the primitives that were called on it or made it (then it is `made`), and `variable`, where it is called
-    otherwise there. `known` is of the program before, and of this one afterwards.
+    `live_bytes` are the known sizes of buffers after compaction, the memory really held. With the `moment` of a notebook, a row also has
+    `by`, the primitives called on it or that made it (then also `made`), and `variable` if the notebook uses another name for it. `known`
+    is the cache from the previous program, updated in place for this one.
     """
     rows = _Rows(func, live_bytes or {}, moment, known or {})
     made = list(rows.below(func.body, parent="", depth=0))
@@ -70,7 +70,7 @@ def tree_rows(
 
 
 class _Rows:
-    """One walk over a program, with what every row needs to know of it."""
+    """A walk over a program, with the analyses that its rows need."""
 
     def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None, known: Known) -> None:
         self.known = known
@@ -86,7 +86,7 @@ class _Rows:
         self.variables = variables_of(moment)
 
     def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
-        """The rows of what stands below `node`."""
+        """The rows below `node`."""
         for child in children(node):
             if isinstance(child, Expr | Buffer | BufferRegion):
                 continue
@@ -110,14 +110,14 @@ class _Rows:
         return None
 
     def _said(self, node: Node, of: object, make: Callable[[], Row]) -> Row:
-        """`make()`, or what it gave for the same statement and the same `of`."""
+        """`make()`, or its cached result for the same statement and the same `of`."""
         found = self.known.get(node)
         entry = found if found is not None and found[0] == of else (of, make())
         self.now_known[node] = entry
         return entry[1]
 
     def _told(self, handle: Var | str) -> Row:
-        """What the notebook says of a loop or block, where it says something."""
+        """The entries `by`, `made` and `variable` of a loop or block, as far as the notebook has them."""
         told: Row = {}
         if by := self.calls.get(handle):
             told["by"] = by
@@ -162,7 +162,7 @@ class _Rows:
         }
 
     def _flow(self, block: Block) -> Row:
-        """The buffers of a block: their colours and names are told apart in the whole program."""
+        """The buffers of a block. Not cached: their colours and ids depend on the whole program."""
         return {
             "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
             "writes": [self._buffer(b) for b in _buffers(block.writes)],
@@ -214,7 +214,7 @@ def calls_on(moment: Moment | None) -> dict[Var | str, list[str]]:
 
 
 def made_by_calls(moment: Moment | None) -> set[Var | str]:
-    """The loops and blocks that the program did not have at first."""
+    """The loops and blocks that the schedule's calls made."""
     steps = () if moment is None else moment.schedule.trace.steps
     return {handle for step in steps if step.changes for handle in step.results}
 
@@ -244,7 +244,7 @@ def _driven(realize: BlockRealize, loop: Var, iter_type: str | None = None) -> l
 
 
 def _what_it_does(block: Block) -> str:
-    """A word or two: "copy", "reduces over vk", "nested blocks"."""
+    """A short description: "copy", "reduces over vk", "nested blocks"."""
     reduced = [iv.var.name for iv in block.iter_vars if iv.iter_type == "reduce"]
     if _has_blocks(block.body):
         return "nested blocks"

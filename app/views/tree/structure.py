@@ -1,5 +1,5 @@
-"""What a step did to the tree: blocks made, moved and removed, loops made, removed and put in another order, buffers with another place or
-shape. Worked out from the two programs: a loop is its variable and a block its name, and both outlive a rewrite."""
+"""The structural changes of a step: blocks and loops added, moved, reordered and removed, buffers with another scope or shape. Found by
+comparing the two programs: a loop is identified by its variable and a block by its name, and both survive a rewrite."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WORDS: dict[Sign, str] = {"+": "new", "−": "removed", "→": "moved", "~": "ch
 
 
 class StructureChange(msgspec.Struct, frozen=True):
-    """`text` says it in a line, `rows` are the tree's rows of the later program that it is about."""
+    """A change. `text` describes it in one line; `rows` are the affected rows in the later program's tree."""
 
     sign: Sign
     text: str
@@ -44,7 +44,7 @@ class StructureChange(msgspec.Struct, frozen=True):
 
 
 def structure_changes(before: PrimFunc, after: PrimFunc) -> tuple[StructureChange, ...]:
-    """What is other in `after`: blocks first, then loops, then buffers."""
+    """The changes from `before` to `after`: blocks first, then loops, then buffers."""
     if before is after:
         return ()
     old, new = _Shape(before), _Shape(after)
@@ -53,7 +53,7 @@ def structure_changes(before: PrimFunc, after: PrimFunc) -> tuple[StructureChang
 
 
 def chosen_changes(state: State, store: Store) -> tuple[StructureChange, ...]:
-    """What the step that was chosen to be looked at did; nothing where none is."""
+    """The changes of the step that the user selected; empty without a selection."""
     count = state.chosen_step
     if not count or state.shown is None or count >= len(state.shown.states):
         return ()
@@ -62,7 +62,7 @@ def chosen_changes(state: State, store: Store) -> tuple[StructureChange, ...]:
 
 
 def marked_rows(rows: list[dict[str, Any]], state: State, store: Store) -> list[dict[str, Any]]:
-    """The tree's rows, those that the chosen step made, moved or changed with a badge."""
+    """The tree's rows; those that the selected step added, moved or changed have a badge."""
     changes = chosen_changes(state, store)
     return (
         store.remember("marked rows", (rows, changes), lambda: with_change_badges(rows, changes)) if changes else rows
@@ -70,7 +70,7 @@ def marked_rows(rows: list[dict[str, Any]], state: State, store: Store) -> list[
 
 
 def with_change_badges(rows: list[dict[str, Any]], changes: tuple[StructureChange, ...]) -> list[dict[str, Any]]:
-    """The rows with the badge of the first change that is about each."""
+    """The rows, each with the badge of the first change that affects it."""
     badges: dict[str, dict[str, str]] = {}
     for change in changes:
         for row in change.rows:
@@ -80,7 +80,7 @@ def with_change_badges(rows: list[dict[str, Any]], changes: tuple[StructureChang
 
 
 class _Shape:
-    """A program as loops and blocks with what stands above each."""
+    """The loops and blocks of a program with the loops around each."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.func = func
@@ -140,7 +140,7 @@ def _whereto(before: list[Var], now: list[Var], new: _Shape, name: str) -> str:
 
 
 def _differences(old: BlockRealize, new: BlockRealize) -> Iterator[str]:
-    """What is other in a block than where it stands."""
+    """The changes of a block other than its position."""
     a, b = old.block, new.block
     if (a.init is None) != (b.init is None):
         yield "starts with an init" if b.init is not None else "its init taken out"
@@ -159,7 +159,7 @@ def _differences(old: BlockRealize, new: BlockRealize) -> Iterator[str]:
 
 
 def _accesses(old: Block, new: Block) -> Iterator[str]:
-    """Buffers whose elements have other indices, where the block iterates over the same."""
+    """Buffers accessed at other indices, if the block's iterators are unchanged."""
     if [iv.var.name for iv in old.iter_vars] != [iv.var.name for iv in new.iter_vars]:
         return
     before = {region.buffer.name: _indices(region) for region in (*old.reads, *old.writes)}
@@ -201,7 +201,7 @@ def _loops(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
 
 
 def _order(shape: _Shape, loop: Var, other: _Shape) -> list[Var]:
-    """The loops above that both programs have."""
+    """The loops around `loop` that both programs have."""
     return [above for above in shape.above[loop] if above in other.loops]
 
 
@@ -236,7 +236,7 @@ def _buffers(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
 
 
 def _shape(buffer: Buffer) -> str:
-    """`[2][4096]`: axes behind one another, a bracket for each group of axes."""
+    """The shape as `[2][4096]`, one bracket for each axis group."""
     groups: list[list[str]] = [[]]
     for position, extent in enumerate(buffer.shape):
         if position in buffer.axis_separators:

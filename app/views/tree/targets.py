@@ -1,4 +1,4 @@
-"""Where a block may be dropped, and what it would do there: told before the drop, so that nobody has to try."""
+"""Drop targets of blocks and loops, with the reason or the effect, computed before the drop."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MOVES = ("compute_at", "reverse_compute_at")
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a legal move would do: `costly` when the block runs more iterations than now; `note` is a few characters, `text` a sentence,
-    `held` the part of it that is about memory."""
+    """The effect of a legal move. `costly`: the block runs more iterations than now. `note` is a few characters, `text` one or two lines,
+    `held` the line about memory."""
 
     costly: bool = False
     note: str = ""
@@ -45,10 +45,10 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Entry]]:
-    """Row id of each block (of `blocks`, by name, where given) -> where it may be moved, an entry a loop.
+    """Row id of each block (or of each of `blocks`, by name) -> its drop targets, one entry for each loop.
 
-    An entry: {loop, legal, costly, primitive, note, reason, held, code, fix}. `reason` says why not, or what the move would do.
-    Nothing is applied to `schedule`.
+    An entry: {loop, legal, costly, primitive, note, reason, held, code, fix}. `reason` is the refusal, or the effect of a legal move.
+    `schedule` stays unchanged.
     """
     ids = row_ids(schedule.func)
     wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
@@ -65,7 +65,7 @@ def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry
 
 
 def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
-    """Where the blocks or the loops of `rows` may be dropped, together: entries as in `drop_targets`; none for rows of both kinds."""
+    """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds."""
     ids = row_ids(schedule.func)
     handles = [ids[row] for row in rows if row in ids]
     blocks = [handle for handle in handles if isinstance(handle, str)]
@@ -78,7 +78,7 @@ def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
 
 
 def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[Entry]:
-    """One entry a loop: legal where all of them can be moved there, one after the other."""
+    """One entry for each loop: legal if all blocks can be moved there, one after the other."""
     single = [[t for t in schedule.legal_targets(block) if t.legal] for block in blocks]
     possible = {target.loop for targets in single for target in targets}
     entries: list[Entry] = []
@@ -98,9 +98,9 @@ def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) 
 
 
 def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
-    """(primitive, block) in an order in which all of `blocks` can be moved to `loop`, else what refused the last of them.
+    """(primitive, block) in an order that moves all of `blocks` to `loop`, else the last refusal.
 
-    A producer goes behind its consumers, so the last in the text is tried first.
+    A producer moves after its consumers, so the last block in the text is tried first.
     """
     trial = schedule.copy()
     left = sorted(blocks, key=schedule.index.position, reverse=True)
@@ -123,7 +123,7 @@ def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple
 
 
 def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
-    """Where loops may be dropped among those that stand directly in one another with them: an entry a loop, legal ones with `order`."""
+    """Drop targets of loops: an entry for each loop; legal ones have `order`. Only perfectly nested loops can be reordered."""
     ids, chain = row_ids(schedule.func), loop_chain(schedule.index, moved[0])
     entries: list[Entry] = []
     for loop in (f.loop_var for f in schedule.index.loops):
@@ -146,7 +146,7 @@ def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
 
 
 def loop_chain(index: ProgramIndex, loop: Var) -> list[Var]:
-    """The loops that stand directly in one another around and below `loop`, outermost first: those it can be reordered with."""
+    """The perfect loop nest that contains `loop`, outermost first: the candidates for a reorder with it."""
     top = index.loop(loop)
     while isinstance(outer := index.parent(top), For):
         top = outer
@@ -158,7 +158,7 @@ def loop_chain(index: ProgramIndex, loop: Var) -> list[Var]:
 
 
 def reordered(chain: Sequence[Var], moved: Sequence[Var], target: Var) -> list[Var]:
-    """The part of `chain` that changes, with `moved` brought to the place of `target`: what reorder is called with."""
+    """The arguments of reorder that move `moved` to the position of `target`: the changed part of `chain`."""
     going = [loop for loop in chain if loop in moved]
     rest = [loop for loop in chain if loop not in moved]
     inward = chain.index(going[0]) < chain.index(target)
@@ -194,7 +194,7 @@ def _reason(refusal: Refusal, placed_by: str) -> str:
 
 
 def _placed_by(schedule: Schedule, block: str) -> str:
-    """The last call that moved `block` to where it is: "compute_at(A_local, ko)"; "" where it stands as the program has it."""
+    """The last call that moved `block`, as "compute_at(A_local, ko)"; "" for a block that was never moved."""
     for step in reversed(schedule.trace.steps):
         if step.method in MOVES and step.argument("block") == block:
             return f"{step.method}({block}, {step.argument('loop').name})"
@@ -202,7 +202,7 @@ def _placed_by(schedule: Schedule, block: str) -> str:
 
 
 def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
-    """How often the block runs after the move, and how much of its buffer one turn of the loop fills."""
+    """The effect of a legal move: the block's iteration count, and the bytes that one iteration of the loop holds."""
     index = schedule.index
     assert target.after is not None
     above = _place(index, target.after, block)
@@ -222,12 +222,12 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
 
 
 def ratio_text(a: int, b: int) -> str:
-    """ "2.91", "4", "2 048": three digits, or all of them before the point."""
+    """The ratio as "2.91", "4", "2 048": three digits, or all digits before the point."""
     return grouped(round(a / b)) if a >= 100 * b else f"{a / b:.3g}"
 
 
 def _place(before: ProgramIndex, after: PrimFunc, block: str) -> tuple[Stmt, ...]:
-    """The block where it stands now, behind the statements around it; what the program before had too does not contain it."""
+    """The path to `block` in `after`, root first. Skips statements of the earlier program: they do not contain the moved block."""
     stack: list[tuple[Stmt, ...]] = [(after.body,)]
     while stack:
         path = stack.pop()
@@ -241,7 +241,7 @@ def _place(before: ProgramIndex, after: PrimFunc, block: str) -> tuple[Stmt, ...
 
 
 def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[str, str] | None:
-    """(bytes, sentence) of the intermediate that need only be held for one turn of the loop; None where that is not known."""
+    """(bytes, sentence) of the part of an intermediate buffer that one iteration of the loop holds; None if unknown."""
     realize = above[-1]
     assert isinstance(realize, BlockRealize)
     producing = target.primitive == "compute_at"
@@ -249,7 +249,7 @@ def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[s
     shape = _turn(above, realize, target)
     if len(found) != 1 or shape is None:
         return None
-    # What one turn reads is as many elements as it has iterations only where it reads them one by one.
+    # The elements read equal the iterations only if each iteration reads a single element.
     if not producing and not all(build.is_const(axis.extent, 1) for axis in found[0].region):
         return None
     buffer = found[0].buffer
@@ -263,7 +263,7 @@ def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[s
 
 
 def _turn(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
-    """Extents of the loops below the target that drive the block's spatial iterators, outermost first; None when one is symbolic."""
+    """Extents of the loops below the target that the block's spatial iterators use, outermost first; None if one is symbolic."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for iter_var, value in pairs if iter_var.iter_type == "spatial"]
     loops = [stmt for stmt in above if isinstance(stmt, For)]
@@ -278,12 +278,12 @@ def _turn(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple
 
 
 def iterations(index: ProgramIndex, block: str) -> int | None:
-    """How many times the body of `block` is reached, by the extents of all loops around it; None when one is symbolic."""
+    """The iteration count of `block`: the product of the extents of all loops around it; None if one is symbolic."""
     return _product(index.path(index.realize(block)))
 
 
 def _product(around: Iterable[Stmt]) -> int | None:
-    """The turns of all loops among the statements; None when one is symbolic."""
+    """The product of the extents of all loops among the statements; None if one is symbolic."""
     count = 1
     for outer in around:
         if isinstance(outer, For):

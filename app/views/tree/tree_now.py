@@ -1,4 +1,4 @@
-"""The rows of the picture's loop tree and what they cost, as the page and pictures of it show them."""
+"""The rows and costs of the displayed loop tree, for the page and for exported pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .structure import marked_rows
 
 
 def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
-    """`tree_rows` of what is shown, what the last step changed marked; the same object as long as nothing changed."""
+    """`tree_rows` of the displayed program with the selected step's changes marked; the same object while nothing changes."""
     assert state.moment is not None
     told = state.moment
     func = told.schedule.func
@@ -27,7 +27,7 @@ def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
 
 
 def costs_now(state: State, store: Store) -> dict[str, Any]:
-    """`row_costs` of what is shown; none without a report."""
+    """`row_costs` of the displayed program; empty without a report."""
     assert state.moment is not None
     func, report = state.moment.schedule.func, store.report_now(state)
     if not isinstance(report, Report):

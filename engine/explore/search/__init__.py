@@ -1,1 +1,1 @@
-"""Which candidates are evaluated: sampling, local search on estimates, the candidate pool, and the loop over batches."""
+"""The choice of candidates to evaluate: sampling, local search on estimates, the candidate pool, and the loop over batches."""

@@ -1,4 +1,4 @@
-"""Looking ahead of the trials, so that what is tried is the best of many: walks from what looks best so far, several at a time."""
+"""The pool of estimated points: local searches from the best known point fill it, and the best of many are evaluated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..space.model import Point
 from .local_search import EstimatedPoint, LocalSearch, rank_of
 
 LOOKS = 64
-"""Of one walk: enough to come down a few times."""
+"""Estimates per local search: enough for several descents."""
 
 KNOWN = 4096
-"""Looks that a walk is told of, the best ones."""
+"""Known estimates that a local search receives, the best ones."""
 
 
 class CandidatePool:
-    """Points of a space that were looked at, best first. All that look the same are one, with the default's values where no look sees."""
+    """Estimated points of a space. They differ only in the holes that estimates depend on; the other holes keep their defaults."""
 
     def __init__(self, default: Point, chance: random.Random) -> None:
         self._chance = chance
@@ -26,7 +26,7 @@ class CandidatePool:
         self._looks: dict[Point, CostEstimate | None] = {}
 
     def walks(self, count: int) -> Iterator[LocalSearch]:
-        """So many to make next, at first one, from the default."""
+        """Yields `count` local searches to run next; only one, from the default, while no point is known."""
         ranks = ((point, rank_of(look)) for point, look in self._looks.items())
         known = tuple(sorted(ranks, key=itemgetter(1))[:KNOWN])
         start = known[0][0] if known else self._default
@@ -34,10 +34,10 @@ class CandidatePool:
             yield LocalSearch(start, LOOKS, self._chance.getrandbits(32), known)
 
     def know(self, sights: Iterable[EstimatedPoint]) -> None:
-        """What was come by."""
+        """Adds estimated points."""
         self._looks.update(sights)
 
     def best(self, cycles: float) -> Iterator[tuple[float, Point]]:
-        """The points with their ranks, the best first; only those that seem to fit, in so many cycles."""
+        """Yields (rank, point), best first, of the points that fit by estimate with a rank of at most `cycles`."""
         fit = [(look.rank, n, p) for n, (p, look) in enumerate(self._looks.items()) if look is not None and look.fits]
         yield from ((rank, point) for rank, _, point in sorted(fit) if rank <= cycles)

@@ -1,7 +1,7 @@
-"""Points looked at: each schedule is applied as far as it takes to see what it moves and holds, once for all that are alike so far.
+"""Cost estimates of points. A schedule is applied only as far as its estimate needs, and lines that points share are applied once.
 
-A look sees no layouts, which may take more room than it knows of, and knows of machines what is simple. How far it may be trusted is
-learned from candidates that were tried.
+The estimate ignores layouts, so it can underestimate memory, and uses a simple model of the machine. Evaluated candidates calibrate how
+far it can be trusted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..trials.outcome import Outcome
 
 
 class Estimator:
-    """Looks at points of a space, on a machine. `prefixes` are schedules as far as it has come with them, `scales` those of the holes
-    that it sees."""
+    """Estimates points of a space on a machine. `prefixes` are the partially applied schedules, `scales` the axes of the holes that
+    estimates depend on."""
 
     def __init__(self, space: Space, machine: Machine) -> None:
         self._space = space
@@ -33,33 +33,34 @@ class Estimator:
         self._beyond = 1.0
 
     def at(self, point: Point) -> CostEstimate | None:
-        """How a point looks; None where one of its calls is refused."""
+        """The estimate of a point, cached; None if one of its calls is refused."""
         values = self._seen(point)
         if values not in self._known:
             self._known[values] = self._found(point)
         return self._known[values]
 
     def know(self, point: Point, look: CostEstimate | None) -> None:
-        """Somebody else looked at it."""
+        """Caches an estimate that was computed elsewhere."""
         self._known[self._seen(point)] = look
 
     def has(self, point: Point) -> bool:
-        """Whether it was looked at already, or one that looks the same."""
+        """Whether the estimate of the point, or of one that differs only in ignored holes, is cached."""
         return self._seen(point) in self._known
 
     def mixed(self, point: Point, rest: Point) -> Point:
-        """What decides how `point` looks, with all else as in `rest`."""
+        """`rest`, with the holes that estimates depend on from `point`."""
         return tuple(point[n] if n in self.scales else at for n, at in enumerate(rest))
 
     def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
-        """Whether it looks as if it would be accepted, fit, and take fewer `cycles`."""
+        """Whether the calibrated estimate predicts that the calls are accepted, and that the point fits and needs fewer than `cycles`."""
         look = self.at(point)
         if look is None or not look.fits or look.busy >= self._beyond * cycles:
             return False
         return all(self._room_for(point, look, scope).has(filled) for scope, filled in look.filled.items())
 
     def tell(self, point: Point, outcome: Outcome) -> None:
-        """What came of a point that was tried: how full a memory may look, and how much busier than it is the machine looks."""
+        """Calibrates with the outcome of a point: how full a memory may be by estimate, and how far estimated busy cycles exceed real
+        cycles."""
         look = self._known.get(self._seen(point))
         if look is None:
             return
@@ -72,14 +73,15 @@ class Estimator:
                 self._room_for(point, look, scope).refused(filled)
 
     def _room_for(self, point: Point, look: CostEstimate, scope: str) -> _CapacityMargin:
-        """In a memory, for as many slots and what no look sees of a point: one that is larger than a block finds no place where two do."""
+        """The margin of a memory for a slot count and the holes that estimates ignore. The slot count matters: one slot larger than a
+        physical block cannot be placed where two can."""
         return self._room[self._late(point), scope, look.slots.get(scope, 0)]
 
     def _seen(self, point: Point) -> Point:
         return tuple(point[n] for n in self.scales)
 
     def _late(self, point: Point) -> Point:
-        """What of a point no look sees."""
+        """The positions of the holes that estimates ignore."""
         return tuple(at for n, at in enumerate(point) if n not in self.scales)
 
     def _found(self, point: Point) -> CostEstimate | None:
@@ -97,7 +99,8 @@ class Estimator:
 
 
 class _CapacityMargin:
-    """How full a memory may look: what fitted once is no reason, whatever else was too much."""
+    """The estimated fill of a memory that is still accepted: less than every fill that failed. Failures at or below a fill that fitted are
+    ignored."""
 
     def __init__(self) -> None:
         self._most = 0.0

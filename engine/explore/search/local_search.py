@@ -1,7 +1,7 @@
-"""A walk: downhill from a point to what looks best beside it, then from the best that is known with some holes changed.
+"""Local search on estimates: descent from a point to its best neighbours, then restarts from the best known point with some holes changed.
 
-A look takes a tenth of a trial or less, and the less the more it has in common with the one before: neighbours come hole by hole, from
-the last to the first.
+An estimate needs at most a tenth of the time of a trial, and less the more it shares with the previous one: neighbours change hole by
+hole, from the last to the first.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..space.parameter_axis import beside
 from .estimator import Estimator
 
 STEPS = 16
-"""Steps for each look that is asked for: where all is known already there are no more."""
+"""Maximum steps per requested estimate; the limit ends a search whose points are all known."""
 
 
 class LocalSearch(msgspec.Struct, frozen=True, tag=True):
-    """So many points to be looked at from `start` on, besides those whose ranks are `known`, of which it is the best. What it comes by
-    follows from these, space and machine, whoever walks."""
+    """A local search of `looks` points from `start`. `known` has the ranks of points estimated before, of which `start` is the best. The
+    result depends on these fields, the space and the machine, not on the worker."""
 
     start: Point
     looks: int
@@ -33,11 +33,11 @@ class LocalSearch(msgspec.Struct, frozen=True, tag=True):
 
 
 EstimatedPoint = tuple[Point, CostEstimate | None]
-"""A point and its look; None where one of its calls is refused."""
+"""A point and its estimate; None if one of its calls is refused."""
 
 
 def sights_of(walk: LocalSearch, looking: Estimator) -> Iterator[EstimatedPoint]:
-    """What a walk comes by, no point twice. Only holes that looks see are changed."""
+    """Yields the points that a local search estimates, each once. It changes only holes that estimates depend on."""
     walker = _Walker(walk, looking)
     told = 0
     for _ in islice(walker.steps(), STEPS * walk.looks):
@@ -57,7 +57,7 @@ class _Walker:
         self.sights: list[EstimatedPoint] = []
 
     def steps(self) -> Iterator[object]:
-        """Without an end: one hole of what looks best is changed, then two, and so on to all, and again."""
+        """Descends from the start, then endlessly from the best point with one random hole changed, then two, up to all, and again."""
         yield from self._downhill(self._best)
         for holes in cycle(range(1, len(self._scales) + 1)):
             point = list(self._best)
@@ -66,7 +66,7 @@ class _Walker:
             yield from self._downhill(tuple(point))
 
     def _downhill(self, point: Point) -> Iterator[object]:
-        """From a point to one that has no better neighbour."""
+        """Descends from a point to one without a better neighbour."""
         least = self._rank(point)
         yield least
         better = least < inf
@@ -90,5 +90,5 @@ class _Walker:
 
 
 def rank_of(look: CostEstimate | None) -> float:
-    """Of two looks the less promising one has the greater rank."""
+    """The rank of an estimate, lower is better; infinite for a refused point."""
     return inf if look is None else look.rank

@@ -1,4 +1,4 @@
-"""The search: points are asked for in batches, tried by workers, and what came of them is told to whoever watches."""
+"""The search loop: a sampler chooses batches of points, workers evaluate them, and a callback receives each trial."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Check = Callable[[Verifier], object]
 
 
 class ExploreError(TilewrightError):
-    """A search that cannot be made here."""
+    """A search that cannot run in this environment."""
 
 
 class Sampler(Protocol):
-    """Whoever chooses the points. `batch` gives the next ones, none twice; none at all at the end. `tell` has their outcomes, and what
-    the batch's walks came by, in their order."""
+    """Chooses the points. `batch` returns the next ones, none twice, and an empty batch at the end. `tell` receives their outcomes and the
+    points that the local searches of the batch estimated, both in the order of the batch."""
 
     method: Method
     total: int
@@ -59,7 +59,7 @@ class Sampler(Protocol):
 
 
 class Exhaustive:
-    """Every point, the default first."""
+    """Samples every point, the default first."""
 
     method: Method = "exhaustive"
 
@@ -71,7 +71,7 @@ class Exhaustive:
         return Batch(tuple(islice(self._points, size)))
 
     def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
-        """Nothing follows from them."""
+        """Ignores the outcomes."""
 
 
 def explore(
@@ -85,17 +85,16 @@ def explore(
     stop: Enough | None = None,
     checking: Check | None = None,
 ) -> Study:
-    """Try candidates of `space` on `machine`, and check the best.
+    """Evaluate candidates of `space` on `machine`, and verify the best.
 
-    `workers` try them: 0 for one after the other in this thread, a number of processes, or the address of a Dask scheduler,
-    "tcp://…". `store` is a file that outcomes are kept in, and that a study which was ended is taken up again from. `watch` is told of
-    each trial, from this thread, in the order in which they end; `stop` is asked after each whether that is enough, and by and by while
-    others try them. `checking` is told before each check of the best; where it answers True, the others are not checked, and not
-    offered.
+    `workers` evaluate them: 0 for sequential evaluation in this thread, a number of processes, or the address of a Dask scheduler,
+    "tcp://…". `store` is a file that keeps the outcomes; an interrupted study resumes from it. `watch` receives each trial, in this
+    thread, in the order of completion. `stop` is polled after each trial, and periodically while workers are busy; True ends the search.
+    `checking` is called before each verification; if it returns True, the remaining candidates are neither verified nor offered.
     The result depends on space, machine and settings alone.
 
-    Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask",
-    WorkersError "no-scheduler", "scheduler-lost".
+    Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask", WorkersError
+    "no-scheduler", "scheduler-lost".
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
@@ -120,7 +119,7 @@ def explore(
 def _asker(space: Space, settings: Settings, looking: Estimator) -> Sampler:
     if space.size <= settings.exhaustive:
         return Exhaustive(space)
-    # Optuna is of the extra `explore`, and takes its time to load: only who needs it does.
+    # Optuna belongs to the extra `explore` and loads slowly: import it only if needed.
     try:
         from .sampler import Sampled
     except ModuleNotFoundError as error:
@@ -154,8 +153,8 @@ def _missing(error: ModuleNotFoundError, package: str, what: str) -> Exception:
 def offers_of(
     study: Study, checking: Check | None = None, kept: StudyStore | None = None
 ) -> tuple[StudyCandidate, ...]:
-    """The front of a study, each checked; one that does not compute what the program does is not offered, and the next takes its place.
-    Those that are checked only, where `checking` says that it is enough. What is `kept` is not checked again."""
+    """The verified Pareto front of a study. A candidate that does not compute the same as the program is dropped, and the next one
+    replaces it. If `checking` returns True, only the candidates verified so far are returned. Verdicts in `kept` are reused."""
     rest = study.trials
     known = {} if kept is None else kept.verdicts()
     verdicts = {t.number: verdict for t in rest if (verdict := known.get((t.number, t.point))) is not None}
@@ -185,7 +184,7 @@ def _offered(front: Sequence[Trial], verdicts: Mapping[int, Verdict]) -> tuple[S
 
 
 def verdict_of(space: Space, point: Point) -> Verdict:
-    """Whether the schedule of a point computes what the program does."""
+    """The verdict on whether the schedule of a point computes the same as the program."""
     try:
         return space.schedule_at(point).schedule.check(dict(space.sizes))
     except TilewrightError as error:
@@ -193,7 +192,7 @@ def verdict_of(space: Space, point: Point) -> Verdict:
 
 
 class _Search:
-    """The trials so far."""
+    """A running search: its trials, front and counts."""
 
     def __init__(self, asker: Sampler, settings: Settings, watch: Watch, stop: Enough, kept: StudyStore | None) -> None:
         self._asker = asker
@@ -208,7 +207,7 @@ class _Search:
         self.trials: list[Trial] = []
 
     def run(self, workers: Workers) -> bool:
-        """Whether all was tried that was to be in the time there was."""
+        """Runs the search; returns whether it is complete: all points of the sampler evaluated, or the time budget used."""
         self._until = time.monotonic() + self._settings.seconds if self._settings.seconds else inf
         return self._batches(workers) or time.monotonic() >= self._until
 
@@ -216,7 +215,7 @@ class _Search:
         return time.monotonic() >= self._until or self._stop()
 
     def _batches(self, workers: Workers) -> bool:
-        """Whether no batch was cut short."""
+        """Runs batches; returns True when none is left, False when the search stops earlier."""
         while not self._is_enough():
             batch = self._asker.batch(self._settings.batch)
             if not batch.points:
@@ -228,8 +227,8 @@ class _Search:
         return False
 
     def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[EstimatedPoint]] | None:
-        """What comes of a batch, in its order; None where it was cut short."""
-        # What may be left out is settled before it begins, so that it does not matter who is faster.
+        """The trials and estimated points of a batch, in its order; None if it was cut short."""
+        # The front is fixed before the batch: pruning must not depend on the order of completion.
         known = self._front.vectors
         tasks: list[Task] = [
             EvaluationRequest(n, point, known) for n, point in enumerate(batch.points, len(self.trials))
@@ -251,7 +250,7 @@ class _Search:
         return tried, [sight for walk in batch.walks for sight in seen[walk]]
 
     def _answers(self, workers: Workers, tasks: Sequence[Task]) -> Iterator[tuple[Task, Answer]]:
-        """Those that are known first, then the others as they come."""
+        """Yields stored outcomes first, then the answers of the workers as they arrive."""
         left: list[Task] = []
         for task in tasks:
             known = self._known.get((task.number, task.point)) if isinstance(task, EvaluationRequest) else None

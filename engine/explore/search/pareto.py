@@ -1,4 +1,4 @@
-"""Which of several results are worth having: none is as good in everything and better in something."""
+"""Pareto fronts: the results that no other result dominates."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ T = TypeVar("T")
 
 
 def dominates(a: Vector, b: Vector) -> bool:
-    """Whether `a` is as good as `b` in everything (small is good), and better in something."""
+    """Whether `a` is at most `b` in every component, and less in one."""
     return a != b and all(x <= y for x, y in zip(a, b, strict=True))
 
 
 class Front(Generic[T]):
-    """The results that no other one dominates; of those that come to the same, the one that ranks first."""
+    """The results that no other one dominates; of results with equal vectors, the one with the lowest rank."""
 
     def __init__(self) -> None:
         self._kept: dict[Vector, tuple[int, T]] = {}
 
     def add(self, vector: Vector, rank: int, item: T) -> bool:
-        """Take a result in, of `rank` in the order of results (the order in which they are added does not matter). Whether it stands."""
+        """Add a result; return whether it is on the front. `rank` is its position in the order of results: the order of the calls does not
+        matter."""
         if vector in self._kept:
             stands = rank < self._kept[vector][0]
             if stands:
@@ -34,10 +35,10 @@ class Front(Generic[T]):
 
     @property
     def vectors(self) -> tuple[Vector, ...]:
-        """In order."""
+        """The vectors on the front, sorted."""
         return tuple(sorted(self._kept))
 
     @property
     def items(self) -> tuple[T, ...]:
-        """In the order of their vectors: the least of the first figure first."""
+        """The results on the front, sorted by their vectors."""
         return tuple(self._kept[v][1] for v in self.vectors)

@@ -1,9 +1,9 @@
-"""Points by Optuna: TPE for one objective, NSGA-II for several; and beside what it asks for, the neighbours of the best so far.
+"""Sampling with Optuna, TPE for one objective and NSGA-II for several, mixed with neighbours of the best points so far.
 
-Half of a batch is what looks best of many (`ahead`). The other half takes by turns the best with another value where no look sees, or a
-point of the front with a hole or two changed, and what Optuna asks for: on lattices like these neighbours find the way down from what
-the sampler found. What does not look as if it would fit waits until there is nothing else. Optuna is told of all. Everything follows
-from the seed and the outcomes, so that a study that is taken up again asks for the same points as before.
+Half of a batch are the points with the best estimates (`CandidatePool`). The other half alternates between a neighbour (the best point
+with another value in a hole that estimates ignore, or a point of the front with one or two holes changed) and a suggestion of Optuna: on
+lattices like these, neighbours lead downhill from the sampler's points. Points that do not fit by estimate are postponed until nothing
+else is left. Optuna receives all outcomes. Everything follows from the seed and the outcomes, so a resumed study asks for the same points.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from .pareto import Front
 
 POPULATION = 50
 TRIES = 64
-"""Draws for a point that was not tried yet, before one is looked for."""
+"""Random draws for an untried point before the space is scanned for one."""
 
 TURN = 16
-"""Of so many candidates in a batch there is a walk, of fewer one."""
+"""Candidates in a batch per local search; a smaller batch has one search."""
 
 NEAR = 1.1
-"""What looks as if it took so many times the cycles of the best is not tried for its look: a look is seldom so far off."""
+"""Points whose estimated cycles exceed this multiple of the best cycles are not chosen by estimate: estimates are seldom so far off."""
 
 BEGINNING = 16
-"""For other objectives than cycles, of which looks tell nothing, only so many of the first points are those that look best."""
+"""Estimates predict cycles only: for other objectives, only this many of the first points are chosen by estimate."""
 
 ASKED = 4
-"""Times that Optuna is asked for a point that looks as if it would fit."""
+"""Attempts to get a point from Optuna that fits by estimate."""
 
 WORST = 1e30
-"""What is told of a candidate without figures."""
+"""Objective value reported for a candidate without figures."""
 
 OVER = 1e6
-"""What does not fit is told as so many times what it takes."""
+"""Penalty factor on the figures of an infeasible candidate."""
 
 
 class Sampled:
-    """The points that a seed leads to. No point comes twice."""
+    """The sampler of large spaces. Its points follow from a seed, and none repeats."""
 
     def __init__(self, space: Space, settings: Settings, looking: Estimator) -> None:
         self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
@@ -70,8 +70,8 @@ class Sampled:
         self._study = _study(settings, self.method)
 
     def batch(self, size: int) -> Batch:
-        """The next points: the default alone, then what looks best, no batch larger than all before it, so that soon more is known. Its
-        walks are for the batch after it."""
+        """The next points: first the default alone; no later batch is larger than all before it together, so that outcomes arrive early.
+        Its local searches serve the next batch."""
         before = len(self._asked)
         if before >= self.total:
             return Batch(())
@@ -79,7 +79,7 @@ class Sampled:
         asked = len(self._asked)
         is_more = asked < self.total and self._is_looked_for
         walks = self._ahead.walks(max(1, min(size, asked) // TURN)) if is_more else ()
-        # A batch is made whole and then cut, so that a study of more trials begins like this one.
+        # Build the full batch and then cut it, so that a study with more trials begins with the same points.
         return Batch(tuple(points[: self.total - before]), tuple(walks))
 
     @property
@@ -98,8 +98,8 @@ class Sampled:
         return points
 
     def _promising(self, size: int) -> list[Point]:
-        """For half of a batch the best of what was looked at. What no look sees is as in the best that was tried; of those that look the
-        same it is another one in each."""
+        """The points with the best estimates, for half of a batch. Holes that estimates ignore are as in the best trial; points of equal
+        rank get different values there."""
         best = self._front.items[0].point if self._front.items else self._space.default
         unseen = [best, *self._unseen(best)]
         alike: Counter[float] = Counter()
@@ -118,7 +118,7 @@ class Sampled:
         return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
 
     def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
-        """What came of the points of the last batch, and what its walks came by."""
+        """Receives the trials of the last batch, and the points that its local searches estimated."""
         self._ahead.know(sights)
         for point, look in sights:
             self._looking.know(point, look)
@@ -135,7 +135,7 @@ class Sampled:
             self._study.add_trial(self._known(point, values))
 
     def _sampled(self) -> Point:
-        """What Optuna asks for; where that was tried already, something that was not."""
+        """A point that Optuna suggests; an untried one if that was tried before, or if no suggestion fits by estimate."""
         for _ in range(ASKED):
             asked = self._study.ask(self._distributions)
             point = tuple(scale.position(asked.params[scale.name]) for scale in self._scales)
@@ -149,7 +149,7 @@ class Sampled:
         return self._taken(self._untried())
 
     def _is_hopeful(self, point: Point) -> bool:
-        """Whether it looks as if it would fit, and might be the best, where it was looked at: here nobody looks."""
+        """Whether the point may fit and be the best, by its estimate if cached. Computes no estimate."""
         return not self._looking.has(point) or self._looking.is_hopeful(point, self._best_cycles)
 
     def _taken(self, point: Point) -> Point:
@@ -172,14 +172,14 @@ class Sampled:
         return next(p for p in map(self._space.point_at, numbers) if p not in self._asked)
 
     def _unseen(self, point: Point) -> Iterator[Point]:
-        """A point with another value where no look sees, a hole at a time."""
+        """Yields the point with another value in a hole that estimates ignore, a hole at a time."""
         for hole in range(len(point)):
             if hole not in self._looking.scales:
                 yield from beside(point, hole, self._scales[hole])
 
     def _neighbours(self) -> Iterator[Point]:
-        """The best with another value where no look sees; then points of the front with a hole changed, or two. No end of them, but one
-        of tries."""
+        """Yields the best point with other values in holes that estimates ignore, then points of the front with one hole or two changed,
+        for a limited number of tries."""
         best = self._front.items
         if best:
             yield from self._unseen(best[0].point)
@@ -197,14 +197,14 @@ class Sampled:
 
 
 def _distribution(scale: ParameterAxis) -> BaseDistribution:
-    """A hole as Optuna sees it."""
+    """The Optuna distribution of a hole."""
     if scale.is_ordered:
         return IntDistribution(0, scale.size - 1)
     return CategoricalDistribution(tuple(range(scale.size)))
 
 
 def _told(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:
-    """What a sampler is told: figures that fit, else something worse than any of them, and the worse the further off."""
+    """The objective values for Optuna: the figures if they fit, else values worse than any of them, and the worse the further off."""
     if outcome.figures is None:
         return (WORST,) * len(objectives)
     found = vector(outcome.figures, objectives)
@@ -212,7 +212,7 @@ def _told(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:
 
 
 def _study(settings: Settings, method: Method) -> optuna.Study:
-    """Optuna's study, which lives as long as this one: what has to be kept, `kept` keeps."""
+    """The Optuna study, in memory only: `StudyStore` keeps the persistent data."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:

@@ -1,1 +1,1 @@
-"""The search space: a schedule whose lines have holes, the values of each, and spaces that are derived from a program and a machine."""
+"""The search space: a schedule with holes, the values of each hole, and spaces derived from a program and a machine."""

@@ -1,6 +1,6 @@
-"""A space derived from a program and a machine: tiles from what its memories hold, copies where they may stand, one slot or two.
+"""Derives a space from a program and a machine: tile sizes from memory capacities, copies at legal loops, one slot or two.
 
-What comes out is a schedule with holes as a person would write it, to be read, edited and searched:
+The result is a schedule with holes as a person would write it, to read, edit and search:
 
     tile_i = tilewright.choose("tile i", [64, 16, 32, 128])
     i_o, i_i = sch.split(i, [None, tile_i], names=["i_o", "i_i"])
@@ -29,11 +29,11 @@ from .tiling_target import Dim, Operand, find_anchor
 
 MOST_ORDERS = 6
 FULL = 0.75
-"""Of a memory the first tiles take at most this part: what else is in it comes on top."""
+"""The largest part of a memory that the default tiles use; other buffers need the rest."""
 
 
 class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
-    """The space, and its lines as text with the remarks between them, without the one that makes the schedule."""
+    """A space, and its lines as text with comments, without the line that creates the schedule."""
 
     space: Space
     text: str
@@ -47,13 +47,13 @@ def auto_space(
     schedule_name: str = "sch",
     intrinsics: Intrinsics | None = None,
 ) -> DerivedSpace:
-    """A schedule with holes for `program` on `machine`: its largest block tiled, its operands staged where the engine for it takes them
-    from, what follows it done tile by tile. Each line was tried. Raises AnchorError "no-anchor"."""
+    """Derives a schedule with holes for `program` on `machine`: it tiles the largest block, stages its operands in the memories that its
+    engine reads, and computes the blocks that follow tile by tile. Each line was tried. Raises AnchorError "no-anchor"."""
     return _Writing(program, machine, sizes or {}, schedule_name, intrinsics).written()
 
 
 class _Writing:
-    """The schedule as it is written."""
+    """Writes the schedule."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class _Writing:
     # Tiles.
 
     def _tiled(self) -> None:
-        """The anchor's loops split, the outer ones in an order to choose, the inner ones below them."""
+        """Splits the loops of the main block. The order of the outer loops is a hole; the inner ones are below them."""
         author, dims = self.author, self.anchor.dims
         names = [author.fresh(_word(d.name)) for d in dims]
         author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
@@ -119,7 +119,7 @@ class _Writing:
         self._ordered(outer, inner)
 
     def _rooted(self, name: str) -> None:
-        """A loop around all others, once through, where an operand may be copied whole before anything begins."""
+        """Adds a loop of one iteration around all others, at which an operand may be copied whole before anything else runs."""
         if any(map(self._fits_whole, self.anchor.reads)):
             root = self.author.fresh("root")
             if self.author.write(
@@ -148,7 +148,7 @@ class _Writing:
         self.outer = list(reversed(orders[0]))
 
     def _may_fit(self, dim: Dim, size: int) -> bool:
-        """Whether a tile of this size leaves anything that fits, with the others as small as they come."""
+        """Whether a tile of this size fits with the smallest tiles of the other dimensions."""
         tile = {d.iterator: d.tiles[0] for d in self.anchor.dims} | {dim.iterator: size}
         return self._fits(tile, 1.0)
 
@@ -165,7 +165,7 @@ class _Writing:
         return all(size <= part * self.machine.memory(name).capacity_bytes for name, size in held.items())
 
     def _first_tiles(self) -> dict[Var, int]:
-        """Tiles to begin with: grown in turn, sums last, as long as two slots of each operand leave room."""
+        """Default tiles: grown in turn, reduction dimensions last, while two slots of each operand fit."""
         tile = {d.iterator: d.tiles[0] for d in self.anchor.dims}
         for dims in (self.anchor.spatial, self.anchor.summed):
             growing = list(dims)
@@ -179,7 +179,7 @@ class _Writing:
         return tile
 
     def _fits_banks(self, tile: Mapping[Var, int]) -> bool:
-        """Whether tiles fit with room to spare, each in one block of its memory."""
+        """Whether tiles fit with a margin, the result in one physical block of its memory."""
         memory = self._memory_of_result()
         if memory is not None and self.anchor.result.footprint(tile) > memory.capacity_bytes // memory.blocks:
             return False
@@ -188,7 +188,7 @@ class _Writing:
     # Staging.
 
     def _memory_for(self, operand: Operand) -> Memory | None:
-        """The memory that the engine takes an operand from; None where it takes it from where it is."""
+        """The memory that the engine reads an operand from; None if the engine reads the far memory."""
         return self._nearest(self.anchor.engine.reads, self.anchor.reads.index(operand))
 
     def _memory_of_result(self) -> Memory | None:
@@ -201,7 +201,8 @@ class _Writing:
         return memories[min(turn, len(memories) - 1)]
 
     def _result(self) -> tuple[str, ...]:
-        """The sums in the engine's memory, and out of it tile by tile. The blocks that follow, when they take them from there."""
+        """Keeps the sums in the memory of the engine. Returns the blocks that follow if they read the sums there; otherwise the sums are
+        copied out tile by tile."""
         author, anchor, index = self.author, self.anchor, self.index
         memory = self._memory_of_result()
         followers = self._followers()
@@ -223,7 +224,7 @@ class _Writing:
         return ()
 
     def _followers(self) -> tuple[str, ...]:
-        """The blocks after the anchor that go over its result element by element, each the only reader of the one before."""
+        """The blocks after the main block that process its result element by element, each the only reader of the one before."""
         found: list[str] = []
         block = self.anchor.block
         while True:
@@ -236,7 +237,7 @@ class _Writing:
             found.append(block)
 
     def _banked(self, memory: Memory) -> None:
-        """The result over the blocks of its memory by groups of columns, so that a tile may take more than one of them."""
+        """Distributes groups of columns of the result over the blocks of its memory, so that a tile may occupy several."""
         shape = [int(n) for n in (build.int_value(e) or 0 for e in self.anchor.result.buffer.shape)]
         columns = self.anchor.spatial[-1].grain if self.anchor.spatial else 1
         if memory.blocks < 2 or not shape or shape[-1] % (columns * memory.blocks) or columns < 2:
@@ -248,7 +249,7 @@ class _Writing:
             self.author.calls.pop()
 
     def _operands(self) -> None:
-        """Each operand copied to where the engine takes it from, at a loop to choose, in one slot or two."""
+        """Copies each operand to the memory that the engine reads, at a loop to choose, in one slot or two."""
         for turn, operand in enumerate(self.anchor.reads):
             memory = self._memory_for(operand)
             if memory is not None:
@@ -298,7 +299,7 @@ class _Writing:
         author.write(f"{self.sch}.double_buffer({copy}, banks={banks}, slots={slots})")
 
     def _laid_out(self) -> None:
-        """Layouts of the copies, the layout picker's: over the blocks of their memory, or others where bank conflicts cost cycles."""
+        """Offers the layout picker's layouts of the copies: over the blocks of their memory, and others if bank conflicts cost cycles."""
         author, func = self.author, with_sizes(self.author.schedule.described, self.sizes).func
         try:
             report = simulate(func, self.machine)
@@ -325,7 +326,7 @@ class _Writing:
     # What follows.
 
     def _follower(self, block: str) -> None:
-        """A block after the anchor at the tile, on the vector engine, what else it reads beside it, what it writes on its way out."""
+        """Computes a following block at the tile on the vector engine, with its other operands staged and its result copied out."""
         author, index = self.author, self.index
         name = author.fresh(_word(block))
         author.write(f'{name} = {self.sch}.get_block("{block}")')
@@ -350,14 +351,14 @@ class _Writing:
             self._moved("reverse_compute_at", copy, self.at)
 
     def _vector(self) -> VectorEngine | None:
-        """The vector engine that reads what the anchor's engine writes."""
+        """The vector engine that reads the memory written by the engine of the main block."""
         result = self._memory_of_result()
         fit = [e for e in self.machine.engines if isinstance(e, VectorEngine)]
         return next((e for e in fit if result is None or result.name in e.reads), None)
 
 
 def _orders(names: Sequence[str]) -> list[list[str]]:
-    """Orders of loops worth trying: all of them, where they are few; else each loop outermost and innermost in turn."""
+    """Loop orders to try: all permutations of up to three loops; else each loop outermost and innermost in turn."""
     if len(names) <= 3:
         return [list(order) for order in permutations(names)]
     first = [[n, *(m for m in names if m != n)] for n in names]
@@ -370,7 +371,7 @@ def _orders(names: Sequence[str]) -> list[list[str]]:
 
 
 def _layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
-    """Index maps as text: as it is, and groups of columns in turn over the blocks."""
+    """Index maps as text: the identity, and groups of columns distributed over the blocks in turn."""
     axes = [f"i{n}" for n in range(rank)]
     *before, last = axes
     head = f"lambda {', '.join(axes)}:"
@@ -386,6 +387,6 @@ def _layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
 
 
 def _word(name: str) -> str:
-    """A variable's name for something called `name`."""
+    """A variable name derived from `name`."""
     word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_") or "x"
     return f"_{word}" if word[0].isdigit() else word

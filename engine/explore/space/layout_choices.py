@@ -1,4 +1,4 @@
-"""Layouts worth trying for a buffer, each as one schedule call. What a call comes to is for the simulator to say."""
+"""Candidate layouts of a buffer, each as one schedule call; the simulator evaluates them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_LAYOUTS = 4
 NAMED = ("banks", "assume_injective_transform", "pad_value")
 TILES = (32, 16, 8, 4)
 WIDE = 16
-"""Bytes of a wide load: rows that begin at multiples of it can be loaded by them."""
+"""Bytes of a wide load, which needs rows that begin at multiples of it."""
 
 
 class Access(Protocol):
-    """A block that reads or writes the buffer: `row` is what calls name it by, `argument` what they name the buffer by."""
+    """A block that reads or writes the buffer. Calls name the block by `row` and the buffer by `argument`."""
 
     @property
     def row(self) -> str: ...
@@ -35,9 +35,9 @@ class Access(Protocol):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A layout: the call `method(target, **arguments)`, its arguments as a form sends them. `method` is "" for the layout as it is.
+    """A layout as the call `method(target, **arguments)`, its arguments as a form sends them. `method` is "" for the present layout.
 
-    `index_map` says where elements go, `note` for whom it is meant.
+    `index_map` maps elements to their places, `note` describes the layout.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The call as people read it."""
+        """The call as source text."""
         if not self.method:
             return ""
         words = [_argument(name, value) for name, value in self.arguments]
@@ -58,7 +58,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def _argument(name: str, value: Any) -> str:
-    """As the line in the notebook has it: what a call always has stands by its position."""
+    """An argument as in the line of the notebook: required arguments are positional."""
     text = value if name == "index_map" else _word(value)
     return f"{name}={text}" if name in NAMED else text
 
@@ -72,8 +72,8 @@ def _word(value: Any) -> str:
 
 
 class Subject(msgspec.Struct, frozen=True, eq=False):
-    """What candidates are made for: the block that a call means the buffer by, its declared extents (None where one is symbolic),
-    its axes' names, and where it lies now."""
+    """The buffer to lay out: the block by which a call names it, its declared extents (None if one is symbolic), the names of its axes,
+    and its present placement."""
 
     access: Access
     extents: tuple[int, ...] | None
@@ -83,7 +83,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tile(self) -> tuple[int, ...]:
-        """What is live of each axis; all of it, where the live part has other axes than the buffer."""
+        """The live extent of each axis; the whole extents if the live part has a different rank."""
         live, whole = self.bed.shape, self.extents or ()
         return live if len(live) == len(whole) else whole
 
@@ -103,13 +103,13 @@ def candidates_of(subject: Subject) -> tuple[Candidate, ...]:
 
 
 def mapped(subject: Subject, key: str, title: str, note: str, indices: Sequence[str], *, trusted: bool = False) -> Candidate:  # fmt: skip
-    """A layout by an index map. A `trusted` one is no sum of quotients and remainders: it is tried out element by element."""
+    """A layout by an index map. A `trusted` map is no sum of quotients and remainders: it is tried out element by element."""
     text = f"lambda {', '.join(subject.names)}: [{', '.join(indices)}]"
     return by_map(subject.access, text, key, title, note, trusted=trusted)
 
 
 def by_map(access: Access, text: str, key: str, title: str, note: str = "", *, trusted: bool = False) -> Candidate:
-    """The call that lays a buffer out by the map of `text`."""
+    """The call that lays out a buffer by the index map `text`."""
     arguments: list[tuple[str, Any]] = [("buffer", access.argument), ("index_map", text)]
     if trusted:
         arguments.append(("assume_injective_transform", True))
@@ -117,7 +117,7 @@ def by_map(access: Access, text: str, key: str, title: str, note: str = "", *, t
 
 
 def _orders(subject: Subject) -> Iterator[Candidate]:
-    """The axes in other orders, unit axes left where they are."""
+    """Other orders of the axes; unit axes keep their positions."""
     rank, tile = len(subject.names), subject.tile
     wide = [n for n in range(rank) if not tile or n >= len(tile) or tile[n] > 1]
     if len(wide) < 2:
@@ -140,7 +140,7 @@ def _orders(subject: Subject) -> Iterator[Candidate]:
 
 
 def _banked(subject: Subject) -> Iterator[Candidate]:
-    """Over the physical blocks of a memory: by halves of what is live, or one tile after the other."""
+    """Layouts over the physical blocks of a memory: a part of the live tile in each block, or whole tiles in turn."""
     blocks = subject.bed.unit.count
     if subject.bed.unit.kind != "block" or blocks < 2:
         return
@@ -164,7 +164,7 @@ def _in_place(subject: Subject, new: dict[int, list[str]]) -> list[str]:
 
 
 def _tiled(subject: Subject) -> Iterator[Candidate]:
-    """Tiles of the last two wide axes, each tile in one piece."""
+    """Tiles of the last two axes with a live extent above 1, each tile contiguous."""
     assert subject.extents is not None
     wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
     if len(wide) < 2:
@@ -179,7 +179,7 @@ def _tiled(subject: Subject) -> Iterator[Candidate]:
 
 
 def _swizzled(subject: Subject) -> Iterator[Candidate]:
-    """The columns of each row by an exclusive or with its number: a column meets another bank in each row, and nothing is wasted."""
+    """The columns of each row permuted by xor with the row number: a column is in a different bank in each row, without padding."""
     unit, size = subject.bed.unit, subject.bed.element_bytes
     wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
     if unit.kind not in ("bank", "set") or len(wide) < 2 or wide[1] != len(subject.names) - 1:
@@ -188,7 +188,7 @@ def _swizzled(subject: Subject) -> Iterator[Candidate]:
     i, j = (subject.names[n] for n in wide)
     live, extent = subject.tile[wide[1]], subject.extents[wide[1]]
     row = max(1, unit.row_bytes // size)
-    # By rows of banks no two of them meet; in pieces of a wide load, neighbours stay together for it.
+    # Pieces of one bank row never conflict; pieces of a wide load keep its elements together.
     for per, key, note in (
         (row, "swizzled", "nothing wasted"),
         (WIDE // size, "swizzled wide", f"{WIDE} B stay together"),
@@ -210,7 +210,7 @@ def _power_below(number: int) -> int:
 
 
 def _padded(subject: Subject) -> Iterator[Candidate]:
-    """Rows further apart by one row of a bank, or by 16 bytes, as wide loads need it."""
+    """Rows further apart by one row of a bank, or by 16 bytes, as wide loads require."""
     access, unit, size = subject.access, subject.bed.unit, subject.bed.element_bytes
     rank = len(subject.names)
     if subject.is_param or rank < 2 or access.side != "write":
@@ -229,7 +229,7 @@ def _padded(subject: Subject) -> Iterator[Candidate]:
 
 
 class _Written(msgspec.Struct, frozen=True):
-    """The block that fills a buffer, as an access."""
+    """The block that fills a buffer, as an Access."""
 
     row: str
     side: str = "write"
@@ -241,8 +241,8 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
-    """Index maps for the buffer that a block fills, as text, the layout as it is first: over the blocks of its memory where it has several,
-    all that are known where bank conflicts cost cycles. None at all where neither is so."""
+    """Index maps, as text, for the buffer that a block fills, the present layout first: over the blocks of its memory if it has several,
+    all known ones if bank conflicts cost cycles. Empty if neither applies."""
     name = block.writes[0].buffer.name
     placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
     bed = None if placement is None else placement_of(report.program, placement.buffer)

@@ -1,12 +1,12 @@
-"""A space: a schedule whose lines have holes. A candidate is a choice for each of them, a point: positions among the holes' values.
+"""A space: a schedule with holes. A candidate is a point of the space: for each hole, the position of its value.
 
     sch = tilewright.Schedule(gemm)
     C = sch.get_block("C")
-    tile = choose("tile", [32, 64, 128])            # a hole, 32 where nobody chooses
+    tile = choose("tile", [32, 64, 128])            # a hole, 32 by default
     i, j, k = sch.get_loops(C)
     io, ii = sch.split(i, [None, tile])
 
-A candidate is made by the schedule's own calls, so that it is legal or refused, never wrong.
+The schedule's own calls build each candidate, so that it is legal or refused, never wrong.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ...schedule import Intrinsics, Schedule
 from ...script import CallStep, CallValue
 
 Point = tuple[int, ...]
-"""Of each hole of a space, in order, the position of its value."""
+"""The position of the value of each hole of a space, in order."""
 
 MOST_HOLES = 64
 
 
 class SpaceError(TilewrightError):
-    """A schedule that is no space to search, or a point that is not in it."""
+    """A schedule that is no valid space, or a point outside of the space."""
 
 
 class Space(msgspec.Struct, frozen=True, eq=False):
-    """A program and the lines of its schedule, those that are holes among them, in the order of the text.
+    """A program and the lines of its schedule, holes included, in the order of the text.
 
-    `lines` are what stands below `sch = tilewright.Schedule(program)`; `schedule_name` is that variable. `sizes` are numbers for the
-    program's symbolic sizes, `intrinsics` what `tensorize` finds.
+    `lines` follow `sch = tilewright.Schedule(program)`; `schedule_name` is that variable. `sizes` are values of the program's symbolic
+    sizes, `intrinsics` those available to `tensorize`.
     """
 
     program: IRModule | PrimFunc
@@ -48,28 +48,28 @@ class Space(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return prod(len(hole.values) for hole in self.holes)
 
     @property
     def default(self) -> Point:
-        """The point that the text means when nobody chooses."""
+        """The point with the default value of every hole."""
         return (0,) * len(self.holes)
 
     def values_at(self, point: Sequence[int]) -> dict[str, CallValue]:
-        """What is chosen at a point, by the names of the holes."""
+        """The values at a point, by hole name."""
         return {h.name: h.values[at] for h, at in zip(self.holes, require_point(self, point), strict=True)}
 
     def texts_at(self, point: Sequence[int]) -> dict[str, str]:
-        """The same, as the text has it: for tables, tooltips and titles."""
+        """The values as source text: for tables, tooltips and titles."""
         return {h.name: h.texts[at] for h, at in zip(self.holes, require_point(self, point), strict=True)}
 
     def point_of(self, values: Mapping[str, CallValue]) -> Point:
-        """The point with these values; a hole that is not named keeps its first. Raises SpaceError "no-such-value"."""
+        """The point with these values; a hole without one keeps its first. Raises SpaceError "no-such-value"."""
         return tuple(_position(hole, values[hole.name]) if hole.name in values else 0 for hole in self.holes)
 
     def point_at(self, number: int) -> Point:
-        """The points counted through: the last hole turns fastest."""
+        """The point with this number in the enumeration of all points; the last hole varies fastest."""
         digits: list[int] = []
         for hole in reversed(self.holes):
             number, digit = divmod(number, len(hole.values))
@@ -77,11 +77,11 @@ class Space(msgspec.Struct, frozen=True, eq=False):
         return tuple(reversed(digits))
 
     def points(self) -> Iterator[Point]:
-        """All of them, the default first, the last hole turning fastest."""
+        """All points, the default first, the last hole varying fastest."""
         return map(self.point_at, range(self.size))
 
     def schedule_at(self, point: Sequence[int]) -> LineState:
-        """The schedule with these choices, and the variables of its lines. Raises what the first line that is refused raises."""
+        """The schedule at a point, and the variables of its lines. Raises the error of the first refused line."""
         chosen = self.chosen_at(point)
         state = start_of(self)
         for line in self.lines:
@@ -89,11 +89,11 @@ class Space(msgspec.Struct, frozen=True, eq=False):
         return state
 
     def chosen_at(self, point: Sequence[int]) -> dict[str, int]:
-        """Positions by the names of the holes, as `after_line` takes them."""
+        """Positions by hole name, as `after_line` expects them."""
         return {hole.name: at for hole, at in zip(self.holes, require_point(self, point), strict=True)}
 
     def filled_at(self, point: Sequence[int]) -> tuple[tuple[int, str], ...]:
-        """The lines that fill the holes, each with the number (in `lines`) of the line that it takes the place of: (3, "tile = 64")."""
+        """The lines that fill the holes, each with the number (in `lines`) of the line that it replaces: (3, "tile = 64")."""
         chosen = self.chosen_at(point)
         return tuple(
             (n, filled(line, chosen[hole_of(line).name])) for n, line in enumerate(self.lines) if is_hole(line)
@@ -113,7 +113,8 @@ def space_of(
     sizes: Mapping[str, int] | None = None,
     intrinsics: Intrinsics | None = None,
 ) -> Space:
-    """The space that the lines below `sch = tilewright.Schedule(program)` are. Raises HoleError "bad-hole", SpaceError "two-holes"."""
+    """The space of the lines below `sch = tilewright.Schedule(program)`. Raises HoleError "bad-hole", SpaceError "two-holes",
+    "too-many-holes"."""
     holes: dict[str, Hole] = {}
     for line in lines:
         if is_hole(line):
@@ -128,11 +129,11 @@ def space_of(
 
 
 def start_of(space: Space) -> LineState:
-    """The moment before the first line."""
+    """The state before the first line."""
     return LineState(Schedule(space.program, intrinsics=space.intrinsics), {})
 
 
-# A position of a value for each hole.
+# Raises SpaceError unless the point has a valid position for each hole.
 def require_point(space: Space, point: Sequence[int]) -> Point:
     found = tuple(point)
     if len(found) != len(space.holes) or any(
@@ -145,10 +146,10 @@ def require_point(space: Space, point: Sequence[int]) -> Point:
 
 def _position(hole: Hole, value: CallValue | Any) -> int:
     for position, known in enumerate(hole.values):
-        if type(known) is type(value) and known == value:  # True is no 1 here
+        if type(known) is type(value) and known == value:  # True is not 1 here
             return position
     if isinstance(value, str) and value in hole.texts:
-        return hole.texts.index(value)  # as written, which is all that an index map is known by
+        return hole.texts.index(value)  # source text, the only identity of an index map
     raise SpaceError(
         Refusal("no-such-value", f"{value!r} is no value of {hole.name!r}", expected=", ".join(hole.texts))
     )

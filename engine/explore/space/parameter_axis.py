@@ -1,4 +1,4 @@
-"""A hole as a scale: numbers by their rank, whatever order they stand in; lists by the rank of each number; all else without an order."""
+"""The order of a hole's values: numbers by rank, whatever their order in the text; lists by the rank of each number; others unordered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model import Point
 
 
 class ParameterAxis:
-    """The values of one hole."""
+    """The values of one hole and their order."""
 
     def __init__(self, hole: Hole) -> None:
         self.name = hole.name
@@ -32,8 +32,8 @@ class ParameterAxis:
         return self._order.index(position)
 
     def near(self, position: int) -> list[int]:
-        """Other values: those with the next number down and up, in lists of each number, where the others are as near as can be; every
-        other one where there is no order."""
+        """Positions of the neighbouring values: the next number below and above; for lists, the nearest list with a lower and with a
+        higher value of each number; all other values if they are unordered."""
         if position not in self._near:
             found = self._beside(position) if self._ranks else (n for n in range(self.size) if n != position)
             self._near[position] = list(dict.fromkeys(found))
@@ -54,7 +54,7 @@ class ParameterAxis:
 
 
 def beside(point: Point, hole: int, scale: ParameterAxis) -> Iterator[Point]:
-    """Points with another value of one hole, near on its scale."""
+    """Yields the neighbours of a point in one hole."""
     for position in scale.near(point[hole]):
         yield (*point[:hole], position, *point[hole + 1 :])
 
@@ -64,7 +64,8 @@ def _is_number(value: object) -> bool:
 
 
 def _ranks(values: Sequence[object]) -> list[tuple[int, ...]]:
-    """Of each list the ranks of its numbers among those in the same place; nothing where not all are lists of as many numbers."""
+    """For each list, the rank of each number among those at the same position; empty unless all values are lists of equally many
+    numbers."""
     if not _are_lists(values) or len({len(value) for value in values}) > 1:
         return []
     columns = [sorted(set(column)) for column in zip(*values, strict=True)]

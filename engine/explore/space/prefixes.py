@@ -1,7 +1,7 @@
-"""Schedules as far as their lines are known: what candidates have in common is applied once, and refused once.
+"""Partially applied schedules: lines that candidates share are applied once, and refused once.
 
-A candidate's lines up to a hole follow from the values of the holes before it. The moments before each hole are kept by these values, so
-that a candidate begins where another one was that chose the same so far.
+The lines of a candidate up to a hole follow from the values of the holes before it. The states before each hole are cached by these
+values, so that a candidate starts from the longest prefix that it shares with another one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...script import CallStep, CallValue, Ref, is_value
 from .model import Point, Space, require_point, start_of
 
 MOST_KEPT = 512
-"""Moments that are kept; those go first that nobody came by for the longest time."""
+"""Cached states; the least recently used are evicted first."""
 
 PIPELINE = "pipeline"
 
@@ -28,14 +28,14 @@ LATE = frozenset({"transform_layout", "set_layout", "storage_align", PIPELINE, "
 
 
 class Refused(msgspec.Struct, frozen=True, eq=False):
-    """The line that these values are refused at, and why."""
+    """The refused line, and its error."""
 
     line: int
     error: TilewrightError
 
 
 class Prefixes:
-    """The moments of one space."""
+    """The cached states of one space."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -51,16 +51,16 @@ class Prefixes:
         self._known: OrderedDict[tuple[int, Point], LineState | Refused] = OrderedDict()
 
     def at(self, point: Point) -> LineState | Refused:
-        """The schedule of a point, or what its first refused line says."""
+        """The schedule of a point, or its first refused line."""
         return self._at(require_point(self._space, point), len(self._cuts) - 1)
 
     def early(self, point: Point) -> LineState | Refused:
-        """The same before the calls in the end that are LATE: all is where it will be, and takes what it will take or less."""
+        """The state before the trailing LATE calls: loops and memories are final, and buffers have at most their final size."""
         return self._at(point, self._early)
 
     def pipelines(self, point: Point, early: LineState) -> dict[Var, tuple[int, ...]]:
-        """The stages that the late calls give to the statements of loops. What is wrong with a call is left to whoever makes it; raises
-        TilewrightError where a name has no value."""
+        """The stages that the late calls give to the statements of loops. Invalid calls are skipped: applying them reports the error.
+        Raises TilewrightError if a name has no value."""
         found: dict[Var, tuple[int, ...]] = {}
         state, chosen = early, self._space.chosen_at(point)
         for line in self._late:
@@ -80,7 +80,7 @@ class Prefixes:
 
     @property
     def seen(self) -> tuple[int, ...]:
-        """The holes that decide what of a point is early, and its pipelines."""
+        """The holes that determine the early state of a point, and its pipelines."""
         return self._seen
 
     def _at(self, point: Point, last: int) -> LineState | Refused:
@@ -93,14 +93,14 @@ class Prefixes:
             if isinstance(found, Refused):
                 return found
             found = self._after(found, keys[cut][1], 0 if cut == 0 else self._cuts[cut - 1], self._cuts[cut])
-            if cut < len(self._cuts) - 1:  # no other candidate comes by where all is chosen
+            if cut < len(self._cuts) - 1:  # no other candidate shares the full prefix
                 self._known[keys[cut]] = found
                 if len(self._known) > MOST_KEPT:
                     self._known.popitem(last=False)
         return found
 
     def _after(self, state: LineState, values: Point, first: int, last: int) -> LineState | Refused:
-        """The moment after some lines."""
+        """The state after the lines from `first` up to `last`."""
         space = self._space
         chosen = {hole.name: at for hole, at in zip(space.holes, values, strict=False)}
         for number in range(first, last):
@@ -126,7 +126,7 @@ def _seen_holes(space: Space, early: int, late: Sequence[CallStep]) -> tuple[int
 
 
 def _names(value: CallValue) -> Iterator[str]:
-    """The variables that an argument has in it."""
+    """The variables in an argument."""
     if isinstance(value, Ref):
         yield value.name
     elif isinstance(value, list | tuple | dict):

@@ -1,4 +1,4 @@
-"""Writing a schedule with holes: each line is tried, with the holes at their first values, before it stands."""
+"""Builds a schedule with holes: each line is tried, with the holes at their first values, before it is added."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHOOSE = "tilewright.choose"
 
 
 class ScheduleBuilder:
-    """The lines so far, and the schedule that they make."""
+    """The lines so far, and the schedule that they build."""
 
     def __init__(self, program: IRModule | PrimFunc, name: str, intrinsics: Intrinsics | None) -> None:
         self.name = name
@@ -27,11 +27,11 @@ class ScheduleBuilder:
         return self.state.schedule
 
     def value(self, variable: str) -> Any:
-        """What a variable of the lines holds."""
+        """The value of a variable of the lines."""
         return self.state.names[variable]
 
     def write(self, *lines: str) -> bool:
-        """Whether all of these lines can be made, one after the other; if not, none of them stands."""
+        """Adds all of these lines, or none if one is refused; returns whether they were added."""
         before = len(self.lines), len(self.calls), self.state
         try:
             for line in lines:
@@ -46,7 +46,7 @@ class ScheduleBuilder:
         return True
 
     def would(self, line: str) -> bool:
-        """Whether the line could be made, which is not written."""
+        """Whether the line would be accepted; adds nothing."""
         before = self.state
         legal = self.write(line)
         if legal:
@@ -56,11 +56,11 @@ class ScheduleBuilder:
         return legal
 
     def remark(self, text: str) -> None:
-        """A comment for whoever reads the schedule."""
+        """Adds a comment for readers of the schedule."""
         self.lines.append(f"# {text}")
 
     def hole(self, variable: str, name: str, values: Sequence[str], first: int = 0) -> None:
-        """A choice among values as text, the one at `first` in front; a single one is no choice and is just named."""
+        """Adds a choice among values as text, the one at `first` in front; a single value is assigned directly."""
         chosen = values[first]
         rest = [value for n, value in enumerate(values) if n != first]
         self.write(
@@ -68,7 +68,7 @@ class ScheduleBuilder:
         )
 
     def fresh(self, wanted: str) -> str:
-        """A variable that no line has set yet."""
+        """A variable name that no line has set yet."""
         taken = {*self.state.names, self.name, "tilewright", "machine", "report"}
         return next(n for n in (wanted, *(f"{wanted}_{k}" for k in range(1, 100))) if n not in taken)
 

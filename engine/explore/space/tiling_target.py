@@ -1,4 +1,4 @@
-"""The block that a program is about, seen as what can be tiled: its loops by their roles, and how much of each operand a tile takes."""
+"""The main block of a program as a tiling target: its loops by role, and the footprint of a tile in each operand."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ...ir import Buffer, BufferRegion, Expr, Refusal, TilewrightError, Var, bui
 from ...ir import dtype as dt
 
 MOST_TILES = 8
-"""Values of one tile size; more would be searched at the cost of what matters more."""
+"""Values of one tile size; more would cost search time that other holes need."""
 
 
 class AnchorError(TilewrightError):
-    """A program in which there is nothing to tile."""
+    """A program without a block to tile."""
 
 
 class Dim(msgspec.Struct, frozen=True, eq=False):
-    """A loop of the anchor and its iterator. `grain` is what the engine takes of it at once: smaller tiles leave cells empty."""
+    """A loop of the main block and its iterator. The engine processes `grain` iterations at once: smaller tiles leave cells empty."""
 
     name: str
     iterator: Var
@@ -32,8 +32,8 @@ class Dim(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tiles(self) -> tuple[int, ...]:
-        """Sizes of a tile worth trying, rising: divisors that are whole grains, few of them, and the whole. Where hardly any divides,
-        grains that leave a rest."""
+        """Tile sizes to try, ascending: a few divisors that are multiples of the grain, and the whole extent. If fewer than three divide,
+        also multiples of the grain that leave a remainder."""
         sizes = [
             n for n in range(1, self.extent + 1) if self.extent % n == 0 and (n % self.grain == 0 or n == self.extent)
         ]
@@ -43,14 +43,14 @@ class Dim(msgspec.Struct, frozen=True, eq=False):
 
 
 class Operand(msgspec.Struct, frozen=True, eq=False):
-    """A buffer that the anchor reads (`position` among its reads) or writes. Per axis what a step of each iterator moves, and its width."""
+    """A buffer that the main block reads (`position` among its reads) or writes. Each axis has the step of each iterator, and its width."""
 
     buffer: Buffer
     position: int
     axes: tuple[tuple[Mapping[Var, int], int], ...]
 
     def footprint(self, tile: Mapping[Var, int]) -> int:
-        """Bytes of it that a tile takes."""
+        """Bytes of the operand that a tile accesses."""
         extents = (width + sum(abs(step) * (tile[v] - 1) for v, step in steps.items()) for steps, width in self.axes)
         return prod(extents) * dt.size_bytes(self.buffer.dtype)
 
@@ -59,7 +59,7 @@ class Operand(msgspec.Struct, frozen=True, eq=False):
 
 
 class TilingTarget(msgspec.Struct, frozen=True, eq=False):
-    """The block, the engine that is to do it, and what it reads and writes."""
+    """The main block, its engine, and its operands."""
 
     block: str
     engine: Engine
@@ -77,7 +77,7 @@ class TilingTarget(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_anchor(index: ProgramIndex, machine: Machine) -> TilingTarget:
-    """The block with the most iterations, of those that sum where some do. Raises AnchorError "no-anchor"."""
+    """The block with the most iterations, among reductions if there are any. Raises AnchorError "no-anchor"."""
     blocks = [name for name in index.block_names[1:] if _is_plain(index, name)]
     if not blocks:
         raise AnchorError(Refusal("no-anchor", "no block of the program stands under plain loops of known extents",
@@ -106,7 +106,7 @@ def _dims(index: ProgramIndex, block: str, reads: Sequence[Operand], engine: Eng
         summed = iterator.iter_type == "reduce"
         used = tuple(n for n, operand in enumerate(reads) if operand.uses(iterator.var))
         extent = build.int_value(loop.extent) or 1
-        # Of several loops that become one side of the product the innermost fills the engine.
+        # If several loops form one side of the product, the innermost one fills the engine.
         grain = 1 if (summed, used) in grained else min(_grain(engine, used, summed=summed), extent)
         grained.add((summed, used))
         found.append(Dim(loop.loop_var.name, iterator.var, extent, summed, grain))
@@ -114,7 +114,7 @@ def _dims(index: ProgramIndex, block: str, reads: Sequence[Operand], engine: Eng
 
 
 def _grain(engine: Engine, used: tuple[int, ...], *, summed: bool) -> int:
-    """What the engine takes at once of a loop that the reads `used` depend on."""
+    """The iterations that the engine processes at once, of a loop that the reads `used` depend on."""
     match engine:
         case MatrixEngine():
             if summed:
@@ -129,7 +129,8 @@ def _grain(engine: Engine, used: tuple[int, ...], *, summed: bool) -> int:
 
 
 def _engine(machine: Machine, *, sums: bool) -> Engine:
-    """The engine that such a block is for: for sums of products that with the most operations a cycle."""
+    """The engine for such a block: for reductions a matrix or systolic engine, else a vector engine, else the last engine of the
+    machine."""
     kinds = (MatrixEngine, SystolicEngine) if sums else ()
     for kind in (kinds, VectorEngine):
         fit = [e for e in machine.engines if isinstance(e, kind)]
@@ -139,7 +140,7 @@ def _engine(machine: Machine, *, sums: bool) -> Engine:
 
 
 def _is_plain(index: ProgramIndex, name: str) -> bool:
-    """Whether the block writes one buffer and its iterators are its loops, each once."""
+    """Whether the block writes one buffer, and its iterators are its loops, each once and of known extent."""
     realize = index.realize(name)
     loops = index.loops_of(name)
     values = [v for v in realize.iter_values if isinstance(v, Var)]
@@ -166,7 +167,7 @@ def _operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> O
 
 
 def _steps(index: Expr, iterators: Sequence[Var]) -> dict[Var, int]:
-    """How far a step of each iterator moves an index; nothing is known of one that is not linear, and it is taken to move by one."""
+    """The step of an index for each iterator; empty, as if it were constant, if the index is not linear."""
     form = linear(index)
     if form is None:
         return {}
@@ -179,7 +180,7 @@ def _steps(index: Expr, iterators: Sequence[Var]) -> dict[Var, int]:
 
 
 def _spread(sizes: Sequence[int], most: int) -> tuple[int, ...]:
-    """At most so many of them: the first and the last, and those between that are furthest apart as ratios."""
+    """At most `most` of the sizes: the first and the last, and between them those furthest apart as ratios."""
     kept = list(sizes)
     while len(kept) > most:
         ratios = [kept[n + 1] / kept[n - 1] for n in range(1, len(kept) - 1)]

@@ -1,1 +1,1 @@
-"""One candidate evaluated, its outcome, and the study that keeps all outcomes."""
+"""Evaluation of one candidate, its outcome, and the study that keeps all outcomes."""

@@ -1,4 +1,4 @@
-"""A candidate tried: its calls made, its least cost looked at, and only if that may be good enough, replayed on the machine."""
+"""Evaluation of a candidate: apply its calls, compute its lower bound, and simulate it only if that bound is good enough."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_ACCESSES = 1 << 23
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much one candidate may ask for. The first two are counted, so that the same candidate fails everywhere; `seconds` and
-    `memory_bytes` (0: without limit) end the worker that it is in, and only it."""
+    """Limits of one evaluation. `tasks` and `accesses` are counted, so that a candidate fails on every machine alike; `seconds` and
+    `memory_bytes` (0: unlimited) end only the worker that evaluates it."""
 
     tasks: int = 300_000
     accesses: int = MAX_ACCESSES
@@ -30,8 +30,8 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True, tag=True):
-    """A candidate to be tried. It need not be replayed when one of `known`, figures that others reached in the objectives, is as good as
-    its own lower bounds in all of them: at best it would come to the same."""
+    """A candidate to evaluate. It is pruned without a simulation if a vector of `known`, objective figures of other candidates, is at most
+    its lower bound in every objective: at best it would be equal."""
 
     number: int
     point: Point
@@ -40,11 +40,11 @@ class EvaluationRequest(msgspec.Struct, frozen=True, tag=True):
 
 Task = EvaluationRequest | LocalSearch
 Answer = Outcome | tuple[EstimatedPoint, ...]
-"""What comes of a candidate, or what a walk comes by."""
+"""The outcome of a candidate, or the points that a local search estimated."""
 
 
 class Evaluator:
-    """Tries candidates of one space on one machine, and looks at others. Lines that they have in common are applied once."""
+    """Evaluates and estimates candidates of one space on one machine. Lines that they share are applied once."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Evaluator:
         self._looking = looking or Estimator(space, machine)
 
     def tried(self, question: EvaluationRequest) -> Outcome:
-        """What comes of a candidate. Never raises for what the candidate is."""
+        """The outcome of a candidate. Never raises because of the candidate."""
         try:
             return self._tried(question)
         except MachineError as error:
@@ -75,11 +75,11 @@ class Evaluator:
         except (MemoryError, RecursionError) as error:
             return Outcome("failed", None, "too-large", f"it takes more memory than it may ({type(error).__name__})")
         except Exception as error:
-            # A fault of ours. It must not end a study of hours, nor be passed over: it is told with what it is.
+            # An internal bug must neither end a study of hours nor be hidden: the outcome names it.
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
     def sights(self, walk: LocalSearch) -> Iterator[EstimatedPoint]:
-        """What a walk comes by, one after the other."""
+        """Yields the points that a local search estimates."""
         return sights_of(walk, self._looking)
 
     def _tried(self, question: EvaluationRequest) -> Outcome:
@@ -94,7 +94,7 @@ class Evaluator:
             return Outcome("failed", None, refused.code, refused.refusal.message)
         over = self._overflow(first_peaks(program))
         if over is not None:
-            return over  # most of those that do not fit, without counting their tasks
+            return over  # rejects most infeasible candidates without counting their tasks
         least = least_figures(lower_bound_of(program, self._limits.tasks), self._far)
         over = self._over(least)
         if over is not None:
@@ -110,7 +110,7 @@ class Evaluator:
         return self._over(figures) or Outcome("fits", figures)
 
     def _over(self, figures: Figures) -> Outcome | None:
-        """Why these figures are too much for the machine or the budgets, if they are."""
+        """The outcome if these figures exceed the machine or the budgets, else None."""
         over = self._overflow(figures.peaks, figures)
         if over is not None:
             return over
@@ -121,7 +121,7 @@ class Evaluator:
         return None
 
     def _overflow(self, peaks: Mapping[str, int], figures: Figures | None = None) -> Outcome | None:
-        """What comes of it where a row of memory would have to hold more than it has."""
+        """The outcome if a row of memory exceeds its capacity, else None."""
         row = self._full(peaks)
         if not row:
             return None
@@ -129,7 +129,7 @@ class Evaluator:
         return Outcome("over", figures, "capacity-overflow", message, full=row)
 
     def _full(self, peaks: Mapping[str, int]) -> str:
-        """The first row of memory that would have to hold more than it has; "" where none would."""
+        """The first row of memory that exceeds its capacity; "" if none does."""
         return next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), "")
 
     @cached_property
@@ -142,9 +142,9 @@ class Evaluator:
 
 
 def failed(task: Task, code: str, message: str) -> Answer:
-    """The answer to a task that nobody could do."""
+    """The answer to a task that no worker could complete."""
     return () if isinstance(task, LocalSearch) else Outcome("failed", None, code, message)
 
 
 TOO_MUCH = frozenset({"too-many-tasks", "too-many-accesses", "too-large"})
-"""Refusals of the simulator that say how much work a candidate is, not that the machine cannot run it."""
+"""Refusals of the simulator because of the amount of work, not because the machine cannot run the candidate."""

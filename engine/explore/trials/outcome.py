@@ -1,4 +1,4 @@
-"""What came of a candidate: its figures on the machine, or why it has none; and what of it is to be small."""
+"""The outcome of a candidate: its figures on the machine, or why it has none; and the objectives to minimise."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from ...hwsim import LowerBound, Machine, Report, row_name
 from ...ir import Refusal, TilewrightError
 
 Status = Literal["fits", "over", "pruned", "refused", "failed"]
-"""fits: it runs within memories and budgets. over: it runs, and takes more than a memory or a budget has. pruned: its lower bound is
-worse than what is known already, so that it was not replayed. refused: a call or the machine refuses it. failed: it takes more time or
-memory than a candidate may, or took its worker along."""
+"""fits: it runs within memories and budgets. over: it runs, and exceeds a memory or a budget. pruned: its lower bound is no better than a
+known result, so it was not simulated. refused: a call or the machine refuses it. failed: it exceeds the limits of time or memory, or its
+worker died."""
 
 CYCLES, ENERGY, TRAFFIC, PEAK = "cycles", "energy", "traffic", "peak"
-"""Figures that can be asked for. "peak local.vtcm" is that of one memory, or of a block of it; "peak" the sum over all but the largest."""
+"""The figures that can be objectives. "peak local.vtcm" is that of one memory, or of a block of it; "peak" the sum over all but the
+largest."""
 
 LOST = "worker-lost"
-"""The code of a candidate that took its workers along. Nobody knows what would have come of it: taken up again, a study asks again."""
+"""The code of a candidate whose workers died. Its outcome is unknown, so a resumed study evaluates it again."""
 
 UNITS = {CYCLES: "cycles", ENERGY: "pJ", TRAFFIC: "bytes", PEAK: "bytes"}
 
@@ -29,10 +30,12 @@ class ObjectiveError(TilewrightError):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a candidate costs. `bound` is what no schedule of the same tasks can be below, `bound_by` the engine, unit or port.
+    """The cost of a candidate. `bound` is a lower bound on the cycles of every schedule of the same tasks, `bound_by` the engine, unit or
+    port.
 
-    `energy_pj` in pJ, `traffic_bytes` what is copied from memory to memory, `peaks` bytes by row of memory ("local.vtcm", "local.vtcm[0]").
-    Those that are not `exact` were had without a replay: cycles and peaks are lower bounds, energy and traffic what they are.
+    `energy_pj` is in pJ, `traffic_bytes` counts copies between memories, `peaks` are bytes by row of memory ("local.vtcm",
+    "local.vtcm[0]"). Figures that are not `exact` come without a simulation: cycles and peaks are lower bounds, energy and traffic are
+    exact.
     """
 
     cycles: int
@@ -44,7 +47,7 @@ class Figures(msgspec.Struct, frozen=True):
     exact: bool = True
 
     def figure(self, name: str) -> float:
-        """One of them by its name; see CYCLES, ENERGY, TRAFFIC, PEAK. Raises ObjectiveError "unknown-objective"."""
+        """A figure by name; see CYCLES, ENERGY, TRAFFIC, PEAK. Raises ObjectiveError "unknown-objective"."""
         kind, _, scope = name.partition(" ")
         match kind:
             case "cycles" if name == CYCLES:
@@ -62,8 +65,8 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a candidate. `code` and `message` say why it does not fit, `line` which line of the space was refused, `full` the row
-    of memory that would have to hold more than it has."""
+    """The outcome of a candidate. `code` and `message` say why it does not fit, `line` is the refused line of the space, `full` the row of
+    memory whose capacity is exceeded."""
 
     status: Status
     figures: Figures | None = None
@@ -78,25 +81,25 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def figures_of(report: Report, far: str) -> Figures:
-    """The figures of a report; `far` is the scope of the memory that does not count among the peaks."""
+    """The figures of a report; `far` is the scope of the memory that is excluded from the peaks."""
     by = report.bounds[0].name if report.bounds else ""
     peaks = {row: m.peak_bytes for row, m in report.memory.items() if m.scope != far}
     return Figures(report.cycles, report.bound, by, report.energy_pj, report.copied_bytes, peaks)
 
 
 def least_figures(least: LowerBound, far: str) -> Figures:
-    """The figures that are known without a replay."""
+    """The figures that a lower bound gives, without a simulation."""
     by = least.bounds[0].name if least.bounds else ""
     peaks = {row: size for row, size in least.peaks.items() if row.partition("[")[0] != far}
     return Figures(least.cycles, least.cycles, by, least.energy_pj, least.copied_bytes, peaks, exact=False)
 
 
 def vector(figures: Figures, objectives: Sequence[str]) -> tuple[float, ...]:
-    """The figures that are to be small, in order."""
+    """The figures of the objectives, in order."""
     return tuple(figures.figure(name) for name in objectives)
 
 
-# Each name is a figure that reports of this machine have.
+# Raises ObjectiveError unless each name is a figure that reports of this machine have.
 def require_objectives(names: Iterable[str], machine: Machine) -> None:
     far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]

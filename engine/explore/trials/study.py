@@ -1,4 +1,4 @@
-"""A study as values: what was asked for, what was tried, how far it is, and what it has to offer."""
+"""A study as values: its settings, trials, progress and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Method = Literal["exhaustive", "tpe", "nsga2"]
 """How points are chosen: all of them; by Optuna's tree-structured Parzen estimator; by its genetic algorithm, for several objectives."""
 
 Enough = Callable[[], bool]
-"""Whether somebody, or the clock, says that a study has gone on long enough."""
+"""Whether a study should end, on request or by time."""
 
 BATCH = 32
 EXHAUSTIVE = 512
@@ -29,13 +29,12 @@ TRIALS = 256
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What is asked of a study, all that its result depends on besides space and machine.
+    """The settings of a study: its result depends on these, the space and the machine only.
 
-    `objectives` are figures that are to be small (outcome.CYCLES, …), several for a Pareto front; `budgets` the most that a figure may be.
-    All points are tried where there are no more than `exhaustive`, else `trials` of them, which the sampler asks for in batches of
-    `batch` at most from `seed`. Workers have no part in it: with as many as one likes the same candidates are tried, with the same
-    results. `seconds` by the clock end a study that is not done by then (0: it takes what it takes); how far it comes in them is the
-    machine's matter, and it can be gone on with.
+    `objectives` are figures to minimise (outcome.CYCLES, …), several for a Pareto front; `budgets` are upper bounds on figures. A space of
+    up to `exhaustive` points is searched completely; in a larger one, the sampler chooses `trials` points from `seed`, in batches of at
+    most `batch`. Any number of workers evaluates the same candidates, with the same results. `seconds` of wall-clock time end an
+    unfinished study (0: unlimited); its progress by then depends on the machine, and it can be resumed.
     """
 
     objectives: tuple[str, ...] = (CYCLES,)
@@ -49,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A candidate that was tried: its number in the study, its point in the space, what came of it."""
+    """An evaluated candidate: its number in the study, its point in the space, and its outcome."""
 
     number: int
     point: Point
@@ -57,28 +56,29 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What is to be done before anything more is asked for: points to be tried, and walks to look at others meanwhile."""
+    """The tasks to complete before the next request: points to evaluate, and local searches that estimate others meanwhile."""
 
     points: tuple[Point, ...]
     walks: tuple[LocalSearch, ...] = ()
 
 
 class StudyCandidate(msgspec.Struct, frozen=True, eq=False):
-    """A result worth having, and the verdict on whether it computes what the program does: "proved" or "tested", never "failed"."""
+    """A result, and the verdict on whether it computes the same as the program: never "failed"."""
 
     trial: Trial
     verdict: Verdict
 
 
 class Verifier(msgspec.Struct, frozen=True):
-    """Told before each check of what is to be offered: `done` of `total` were made. More come where one fails."""
+    """The progress of verification, reported before each check: `done` of `total`. A failed check adds more."""
 
     done: int
     total: int
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Told after each trial. `done` of `total` are decided, `counts` by status; `best` and `front` are those so far."""
+    """The progress of a study, reported after each trial. `done` of `total` are decided, `counts` by status; `best` and `front` are those
+    so far."""
 
     trial: Trial
     done: int
@@ -89,15 +89,15 @@ class Progress(msgspec.Struct, frozen=True):
 
     @property
     def is_better(self) -> bool:
-        """Whether this trial is on the front, as far as is known."""
+        """Whether this trial is on the front so far."""
         return self.trial in self.front
 
 
 class Study(msgspec.Struct, frozen=True, eq=False):
-    """What a search found. `trials` by number, no point twice. `method` is how points were chosen; `ended` whether all were tried that
-    were to be in the time there was, or somebody stopped it.
+    """The result of a search. `trials` are sorted by number, no point twice. `method` is how points were chosen; `ended` is False if the
+    search was stopped before all trials, or the time budget, were used.
 
-    `offers` are the best, and with several objectives the whole front, each verified: the least of the first objective first.
+    `offers` are the verified best candidates, with several objectives the whole front, sorted by the first objective.
     """
 
     space: Space
@@ -111,23 +111,23 @@ class Study(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def best(self) -> Trial | None:
-        """The least in the first objective of all that fit; None where nothing fits."""
+        """The feasible trial with the lowest first objective; None if none is feasible."""
         front = self.front
         return front[0] if front else None
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """Those that no other one dominates, the least of the first objective first."""
+        """The trials that no other one dominates, sorted by the first objective."""
         return front_of(self.trials, self.settings.objectives).items
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """How many trials came to what."""
+        """The number of trials by status."""
         return Counter(trial.outcome.status for trial in self.trials)
 
 
 def front_of(trials: tuple[Trial, ...], objectives: tuple[str, ...]) -> Front[Trial]:
-    """The front of trials that fit."""
+    """The Pareto front of the trials that fit."""
     found: Front[Trial] = Front()
     for trial in trials:
         add_to(found, trial, objectives)
@@ -135,7 +135,7 @@ def front_of(trials: tuple[Trial, ...], objectives: tuple[str, ...]) -> Front[Tr
 
 
 def add_to(front: Front[Trial], trial: Trial, objectives: tuple[str, ...]) -> bool:
-    """Take a trial into a front. Whether it stands there."""
+    """Adds a trial to a front; returns whether it is on the front."""
     if not trial.outcome.fits or trial.outcome.figures is None:
         return False
     return front.add(vector(trial.outcome.figures, objectives), trial.number, trial)

@@ -1,8 +1,8 @@
-"""A study on disk, to be taken up again: every outcome is there before anybody is told of it.
+"""A study on disk that can be resumed: every outcome is written before it is reported.
 
-The file (SQLite) has what was asked for, what came of each number, and what checks of the best came to. That is all: the sampler is
-seeded, so that asked again, and told what it was told, it asks for the same points, and those whose outcome is known are not tried again.
-A kill at any moment loses the candidates that were being tried, and nothing is counted twice.
+The file (SQLite) has the settings, the outcome of each number, and the verdicts on the best. That suffices: the sampler is seeded, so with
+the same outcomes it asks for the same points, and points with a known outcome are not evaluated again. A kill at any moment loses the
+candidates that were being evaluated, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ create table if not exists checks (number integer primary key, point text not nu
 
 
 class StoreError(TilewrightError):
-    """A file that is no study, or another one."""
+    """A file that is no study, or a different study."""
 
 
 class StudyStore:
     """The outcomes of one study in a file."""
 
     def __init__(self, path: str | Path, space: Space, machine: Machine, settings: Settings) -> None:
-        """Opens the file, or makes it. Raises StoreError "not-a-study", "other-study"."""
+        """Opens or creates the file. Raises StoreError "not-a-study", "other-study"."""
         self._path = str(path)
         mark = fingerprint(space, machine, settings)
         try:
@@ -62,7 +62,7 @@ class StudyStore:
             )  # fmt: skip
 
     def outcomes(self) -> dict[tuple[int, Point], Outcome]:
-        """What is known, by number and point."""
+        """The stored outcomes, by number and point, except those of lost workers."""
         rows = self._base.execute("select number, point, outcome from trials").fetchall()
         found = {
             (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(outcome, type=Outcome)
@@ -71,14 +71,14 @@ class StudyStore:
         return {key: outcome for key, outcome in found.items() if outcome.code != LOST}
 
     def keep(self, trial: Trial) -> None:
-        """Write an outcome down; it is on disk when this returns."""
+        """Writes an outcome; it is on disk on return."""
         point, outcome = msgspec.json.encode(trial.point), msgspec.json.encode(trial.outcome)
         self._base.execute(
             "insert or replace into trials values (?, ?, ?)", (trial.number, point.decode(), outcome.decode())
         )
 
     def verdicts(self) -> dict[tuple[int, Point], Verdict]:
-        """What checks of the best came to, by number and point."""
+        """The stored verdicts on the best, by number and point."""
         rows = self._base.execute("select number, point, verdict from checks").fetchall()
         return {
             (number, msgspec.json.decode(point, type=Point)): msgspec.json.decode(verdict, type=Verdict)
@@ -86,7 +86,7 @@ class StudyStore:
         }
 
     def keep_verdict(self, trial: Trial, verdict: Verdict) -> None:
-        """Write down what a check came to."""
+        """Writes a verdict."""
         point, found = msgspec.json.encode(trial.point), msgspec.json.encode(verdict)
         self._base.execute(
             "insert or replace into checks values (?, ?, ?)", (trial.number, point.decode(), found.decode())
@@ -97,8 +97,8 @@ class StudyStore:
 
 
 def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
-    """By this a study is known: all that decides which points are tried and what comes of them. More trials and more time are the same
-    study, gone on with."""
+    """The hash that identifies a study: it covers everything that decides the points and their outcomes. More trials or more time continue
+    the same study."""
     parts = (
         to_script(space.program),
         [line.text for line in space.lines],

@@ -1,6 +1,6 @@
-"""Tasks on a Dask cluster that there is already. Each of its workers keeps processes for them, so that the limits hold there too.
+"""Workers on an existing Dask cluster. Each Dask worker keeps processes for the tasks, so that the limits apply there too.
 
-Dask sees to it that the tasks of a worker that dies are tried by another; what comes back late of a dead one is dropped by it.
+Dask retries the tasks of a dead worker on another one, and drops late results of the dead one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .pool import WorkerPool, WorkersError, longest_first
 CONNECT_SECONDS = 5
 
 LOOK_SECONDS = 0.02
-"""While nothing is ready it is looked so often whether something is."""
+"""Polling interval while no answer is ready."""
 
 
 class Cluster:
@@ -56,15 +56,15 @@ class Cluster:
                 else:
                     time.sleep(LOOK_SECONDS)
         finally:
-            if self._client.status == "running":  # else its scheduler is gone, and what it was asked with it
+            if self._client.status == "running":  # else the scheduler is gone, and its tasks with it
                 self._client.cancel(list(futures))
 
     def _answer(self, task: Task, future: Any, answer: Any) -> Answer:
-        # Whatever the future is by now: it is "lost" where the worker that had the answer died after it came here.
+        # Check the answer first: a future is "lost" if its worker died after the answer arrived.
         if isinstance(answer, bytes):
             return answer_from(task, answer)
         if future.status == "error":
-            # More workers died of it than Dask lets die.
+            # The task ended more workers than Dask allows.
             told = f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"
             return failed(task, LOST, told[:200])
         raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
@@ -79,7 +79,7 @@ class Cluster:
 
 
 class HandsPlugin(WorkerPlugin):
-    """The processes of one worker."""
+    """The processes of one Dask worker."""
 
     def __init__(self, job: bytes) -> None:
         self._job = job
@@ -98,6 +98,6 @@ class HandsPlugin(WorkerPlugin):
 
 
 def answer_there(name: str, task: bytes) -> bytes:
-    """On a worker: what comes of a task."""
+    """The answer to a task; runs on a Dask worker."""
     plugin: Any = get_worker().plugins[name]
     return plugin.answer(task)

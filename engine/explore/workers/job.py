@@ -1,4 +1,4 @@
-"""A study's tasks as something that can be sent: all that a worker in another process needs, as text and figures, once."""
+"""The serialised tasks of a study: all that a worker process needs, as text and numbers, sent once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Intrin(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A space on a machine, and what is asked of its candidates."""
+    """A space on a machine, with the objectives, budgets and limits of its candidates."""
 
     program: str
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def bench(self) -> Evaluator:
-        """Who does the tasks."""
+        """The evaluator that performs the tasks."""
         intrinsics = Intrinsics()
         for intrin in self.intrinsics:
             intrinsics.register(intrin.name, intrin.desc, intrin.impl)
@@ -52,7 +52,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
-    """The job that a study's workers do."""
+    """The job of a study's workers."""
     known = process_intrinsics() if space.intrinsics is None else space.intrinsics
     found = (known.get(name) for name in known)
     return Job(
@@ -69,7 +69,7 @@ def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
 
 
 def encoded(value: Job | Task | Answer) -> bytes:
-    """One message of the way between a study and its workers."""
+    """A message between a study and its workers."""
     return msgspec.msgpack.encode(value)
 
 
@@ -82,7 +82,7 @@ def task_from(data: bytes) -> Task:
 
 
 def answer_from(task: Task, data: bytes) -> Answer:
-    """The answer to a task."""
+    """Decodes the answer to a task."""
     if isinstance(task, LocalSearch):
         return msgspec.msgpack.decode(data, type=tuple[EstimatedPoint, ...])
     return msgspec.msgpack.decode(data, type=Outcome)

@@ -1,4 +1,4 @@
-"""Messages through a pipe: four bytes with the length, then as many."""
+"""Messages through a pipe: four bytes of length, then the data."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import IO
 HEAD_BYTES = 4
 
 READY = b"ready"
-"""A worker's first word: it has read its job."""
+"""The first message of a worker: it has read its job."""
 
 
 def send(pipe: IO[bytes], data: bytes) -> None:
-    """Raises OSError where nobody reads any more."""
+    """Writes a message. Raises OSError if the reading end is closed."""
     pipe.write(len(data).to_bytes(HEAD_BYTES, "big") + data)
     pipe.flush()
 
 
 def receive(pipe: IO[bytes]) -> bytes | None:
-    """The next message; None where the other end is closed, were it in the middle of one."""
+    """The next message; None if the other end is closed, even in the middle of a message."""
     head = pipe.read(HEAD_BYTES)
     if len(head) < HEAD_BYTES:
         return None

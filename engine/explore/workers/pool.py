@@ -1,4 +1,4 @@
-"""Who tries candidates, and walks among them. What comes back does not depend on who it was, nor on the order in which it comes."""
+"""Workers that evaluate and estimate candidates. The answers do not depend on the worker or on the order of completion."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from .job import Job, answer_from, encoded
 from .pipe import READY, receive, send
 
 DEATHS = 2
-"""A candidate that ends so many workers is given up: it was the candidate."""
+"""A candidate that ends this many workers is reported as failed: the candidate is the cause."""
 
 GRACE_SECONDS = 30.0
-"""A worker tells by itself that a candidate is too slow. One that has not, so much later by the clock, is ended."""
+"""A worker itself reports a candidate that is too slow. One that does not is killed after this much more wall-clock time."""
 
 START_SECONDS = 90.0
-"""A worker says its first word within this by the clock, or is ended. It takes a second or two where nothing else runs."""
+"""Wall-clock time within which a worker reports that it is ready, or is killed. On an idle machine a start needs a second or two."""
 
 STARTS = 2
-"""Times that a worker is started before it is said that none starts."""
+"""Attempts to start a worker before an error is raised."""
 
 LOOK_SECONDS = 0.2
-"""While all are at work it is asked so often whether that is enough."""
+"""Polling interval of the stop condition while all workers are busy."""
 
 
 class Workers(Protocol):
-    """Does the tasks of a batch, each once; answers come in any order. Fewer where it is `enough` while all are at work."""
+    """Performs the tasks of a batch, each once; answers arrive in any order. Ends early if `enough` returns True while all workers are
+    busy."""
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]: ...
 
@@ -46,7 +47,7 @@ class Workers(Protocol):
 
 
 class InProcess:
-    """One after the other, here. No limit of time or memory holds, and what was begun is ended."""
+    """Sequential evaluation in this thread. Limits of time and memory do not apply, and an evaluation that has begun is completed."""
 
     def __init__(self, bench: Evaluator) -> None:
         self._bench = bench
@@ -59,24 +60,25 @@ class InProcess:
                 yield task, self._bench.tried(task)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Has nothing to release."""
 
 
 def longest_first(tasks: Sequence[Task]) -> Sequence[Task]:
-    """In the order in which to begin them, so that at the end no worker waits long for another: a walk takes as long as some candidates."""
+    """The tasks in the order in which to start them, so that no worker is idle for long at the end: a local search needs as long as some
+    candidates."""
     return sorted(tasks, key=lambda task: isinstance(task, EvaluationRequest))
 
 
 class WorkersError(TilewrightError):
-    """Nobody is there to try candidates."""
+    """No worker is available to evaluate candidates."""
 
 
 class LostWorkerError(Exception):
-    """A worker ended, or had to be."""
+    """A worker process ended or was killed."""
 
 
 class WorkerProcess:
-    """A process that does one task at a time. It is started anew where it ended."""
+    """A process that performs one task at a time. It is restarted after it ends."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -85,11 +87,11 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None before the first task."""
+        """The id of the process; None before the first task."""
         return None if self._process is None else self._process.pid
 
     def answer(self, task: Task) -> Answer:
-        """What comes of a task; a failed one where it took its workers along."""
+        """The answer to a task; a failed outcome if its workers died."""
         for _ in range(DEATHS):
             try:
                 return self._asked(task)
@@ -100,19 +102,19 @@ class WorkerProcess:
         return failed(task, LOST, f"{DEATHS} workers ended while they tried it")
 
     def close(self) -> None:
-        """End the process, whatever it is doing; whoever waits for it gets no more than "failed"."""
+        """Kills the process, even during a task; its caller then receives a failed answer."""
         self._ended = True
         if self._process is not None:
             self._process.kill()
 
     def release(self) -> None:
-        """Let go of the process."""
+        """Kills the process if there is one, waits for its end, and closes its pipes."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # what was not sent any more
+                with suppress(OSError):  # unsent data
                     if pipe is not None:
                         pipe.close()
 
@@ -153,8 +155,8 @@ class WorkerProcess:
         return self._process
 
     def _is_started(self) -> bool:
-        """Whether a new process has read its job."""
-        # A process of its own group: an interrupt from the keyboard is the study's to deal with.
+        """Starts a process; returns whether it has read its job."""
+        # A new session: the study handles interrupts from the keyboard.
         process = self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", f"{__package__}.process"],
             stdin=subprocess.PIPE,
@@ -163,7 +165,7 @@ class WorkerProcess:
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
         assert process.stdin is not None and process.stdout is not None
-        if self._ended:  # while it was started: `close` has not seen it
+        if self._ended:  # during the start: `close` missed this process
             process.kill()
         try:
             send(process.stdin, encoded(self._job))
@@ -174,7 +176,7 @@ class WorkerProcess:
 
 
 class WorkerPool:
-    """As many hands as are asked at a time, kept for the next task. May be shared by threads."""
+    """A worker process per concurrent request, kept for later tasks. Thread-safe."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -182,7 +184,7 @@ class WorkerPool:
         self._all: list[WorkerProcess] = []
 
     def answer(self, task: Task) -> Answer:
-        """What comes of a task."""
+        """The answer to a task."""
         try:
             hand = self._free.get_nowait()
         except Empty:
@@ -195,22 +197,22 @@ class WorkerPool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Of the processes that there are."""
+        """The ids of the existing processes."""
         return tuple(pid for hand in self._all if (pid := hand.pid) is not None)
 
     def close(self) -> None:
-        """End all of them."""
+        """Kills all processes."""
         for hand in self._all:
             hand.close()
 
     def release(self) -> None:
-        """Let go of what they were, once nobody waits for them."""
+        """Releases all processes, after their callers have returned."""
         for hand in self._all:
             hand.release()
 
 
 class Processes:
-    """Local processes, `count` of them. They are started by command, not forked: whatever threads and files there are here stay here."""
+    """`count` local processes. They are started by command, not forked, so that they inherit no threads or files."""
 
     def __init__(self, job: Job, count: int) -> None:
         self.hands = WorkerPool(job)

@@ -1,6 +1,6 @@
 """`python -m tilewright.engine.explore.workers.process`: a process that evaluates and estimates candidates.
 
-It reads the job first, then one task after the other. It ends when its input ends, so that no process outlives the one that started it.
+It reads the job first, then one task after the other. It exits when its input ends, so that no process outlives its parent.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ADDRESS_SPACE = "/proc/self/statm"
 
 
 class TooSlow(BaseException):
-    """The task took its time. Nothing that catches exceptions on the way catches this one."""
+    """The task exceeded its time limit. A BaseException, so that no handler of Exception catches it."""
 
 
 def main() -> int:
-    """Does tasks until there are none."""
+    """Performs tasks until the input ends."""
     tasks = sys.stdin.buffer
-    # What a library prints must not come between the answers.
+    # The output of libraries must not mix with the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     first = receive(tasks)
@@ -40,21 +40,22 @@ def main() -> int:
         send(answers, READY)
         while (data := receive(tasks)) is not None:
             send(answers, encoded(within(job.limits.seconds, bench, task_from(data))))
-    except BrokenPipeError:  # the process that asked was killed in the meantime
+    except BrokenPipeError:  # the parent process was killed
         with suppress(BrokenPipeError):
             answers.close()  # else Python flushes the rest of the answer at exit
     return 0
 
 
 def within(seconds: float, bench: Evaluator, task: Task) -> Answer:
-    """The answer to a task. In more than so many seconds of the processor a candidate fails, and a walk is as far as it has come."""
+    """The answer to a task within `seconds` of processor time. After that a candidate fails, and a local search returns its estimates so
+    far."""
     sights: list[EstimatedPoint] = []
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             if isinstance(task, EvaluationRequest):
                 return bench.tried(task)
-            sights.extend(bench.sights(task))  # those that were there are kept where it is stopped
+            sights.extend(bench.sights(task))  # a timeout keeps the estimates so far
             return tuple(sights)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
@@ -63,7 +64,7 @@ def within(seconds: float, bench: Evaluator, task: Task) -> Answer:
 
 
 def limit_memory(more_bytes: int) -> None:
-    """Let the process have so many bytes more than it has (0: as many as it likes), where the system can tell."""
+    """Limits the process to `more_bytes` above its present size (0: unlimited), if the system reports that size."""
     if not more_bytes or not os.path.exists(ADDRESS_SPACE):
         return
     import resource  # not on Windows

@@ -1,1 +1,1 @@
-"""Memory accesses: where buffers lie, bank conflicts, descriptors, vector lanes and ports."""
+"""Memory accesses: placement of buffers, bank conflicts, descriptors, vector lanes and ports."""

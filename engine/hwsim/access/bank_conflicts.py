@@ -1,9 +1,9 @@
-"""Bank conflicts, from addresses: rows of one bank that are wanted at once are served one after the other.
+"""Bank conflicts, from addresses: a bank serves the rows of one access one after the other.
 
-An access takes as many cycles as its busiest bank has rows to serve; what that is beyond the cycles for as many rows spread evenly is lost.
-Which rows meet depends on where an access starts modulo the period of the banks, and not on anything else. So the accesses of a loop nest
-with affine addresses are counted by that remainder (a loop adds its stride so many times, modulo the period), and one access of
-each kind is looked at: exact, and no dearer for more iterations. Nothing here knows programs: addresses are bytes, lanes are numbers.
+An access lasts as many cycles as its busiest bank has rows to serve; the cycles beyond those for an even spread over the banks are lost.
+The conflicts of an access depend only on its start address modulo the period of the banks. So the accesses of a loop nest with affine
+addresses are counted by that remainder (a loop adds multiples of its stride, modulo the period), and one access of each kind is analysed:
+exact, and no more expensive for more iterations. This module knows no programs: addresses are bytes, lanes are numbers.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from ..machine.parts import Memory
 Ints = npt.NDArray[np.int64]
 
 MAX_STARTS = 1 << 13
-"""Different combinations of remainders that are looked at. One operand has at most a period of them."""
+"""Limit on different combinations of remainders. One operand has at most a period of them."""
 
 MAX_ELEMENTS = 1 << 20
-"""Elements that are looked at together, where there are several groups of lanes."""
+"""Elements that are analysed together, for several groups of lanes."""
 
 MOST_KNOWN = 4096
-"""Results that are kept: of so many different patterns, a few hundred bytes each."""
+"""Cached results: this many patterns, a few hundred bytes each."""
 
 MAX_NUMBER = 1 << 62
 """Numbers are kept in 64 bits."""
 
 
 MAX_ROWS = 1 << 30
-"""So many rows are numbered in 32 bits: what is listed takes the time of the memory that it needs."""
+"""Up to this many rows, row numbers have 32 bits: listing is bound by memory bandwidth."""
 
 PLACES = 2
-"""For each row that an access wants it has about so many places where rows are looked for again."""
+"""Slots of the hash table for each row that an access reads."""
 
 SPARSE = 16
-"""Numbers that are so many times further apart than there are of them are sorted; a table of all that could be is quicker for others."""
+"""Numbers whose range is more than this multiple of their count are sorted; otherwise a table over the whole range is faster."""
 
 
 class Banking(msgspec.Struct, frozen=True):
-    """How a memory serves rows, see `machine.Memory`: consecutive rows go round the `groups`, each of which has the `ports`.
+    """The rules by which a memory serves rows (`machine.Memory`): consecutive rows are interleaved over the `groups`, each of which has the
+    `ports`.
 
-    Where several banks make up a group, `region_bytes` is how much all groups hold in one bank each, else 0.
-    With `counts_rows` it is no cycles that are counted, but the rows an access wants, each as a whole: the bursts it moves.
+    If a group has several banks, `region_bytes` is the capacity of one bank in each group together, else 0. With `counts_rows` the result
+    is not cycles but the rows of an access, each as a whole: the bursts it moves.
     """
 
     groups: int
@@ -61,10 +62,11 @@ class Banking(msgspec.Struct, frozen=True):
     counts_rows: bool = False
 
     def period_bytes(self, operands: Sequence[Operand], extents: Sequence[tuple[int, ...]]) -> int:
-        """Addresses so far apart meet in the same group; in the same bank too, where that makes a difference. Operands run over lanes and
-        loops of these `extents`."""
+        """Returns the distance of addresses that meet in the same group, and in the same bank if that makes a difference. Operands run over
+        lanes and loops of these `extents`.
+        """
         if self.region_bytes and (self.ports > 1 or len({o.written for o in operands}) == 2):
-            # Within one region banks are told by their groups.
+            # Within one region a group identifies a bank.
             first, last = zip(*(o.reach(*extents) for o in operands), strict=True)
             forward = all(step >= 0 for o in operands for step in o.lane_strides)
             if not forward or min(first) // self.region_bytes != max(last) // self.region_bytes:
@@ -82,15 +84,16 @@ class Operand(msgspec.Struct, frozen=True):
     written: bool = False
 
     def reach(self, lanes: Sequence[int], loops: Sequence[int]) -> tuple[int, int]:
-        """Its first byte and its last, over lanes and loops of these extents."""
+        """Returns the first and last byte, over lanes and loops of these extents."""
         steps = [step * (n - 1) for step, n in zip((*self.lane_strides, *self.strides), (*lanes, *loops), strict=True)]
         low, high = (self.base + sum(limit(0, step) for step in steps) for limit in (min, max))
         return low, high + self.element_bytes - 1
 
 
 class BankConflicts(msgspec.Struct, frozen=True):
-    """The `accesses` there are, the `cycles` that conflicts add to them all, and the `degree` of the worst, which takes degree - 1 more
-    than without conflicts. An access in several phases counts as several."""
+    """Conflicts of `accesses`: they add `cycles` in all; the worst access needs `degree` - 1 more cycles than without conflicts. An access
+    in several phases counts as several.
+    """
 
     accesses: int = 0
     cycles: int = 0
@@ -101,7 +104,7 @@ class BankConflicts(msgspec.Struct, frozen=True):
 
 
 class Elements(msgspec.Struct, frozen=True, eq=False):
-    """Elements that are accessed: the number of the access each belongs to, from 0, and its byte address."""
+    """Accessed elements: for each the number of its access, from 0, and its byte address."""
 
     access: Ints
     address: Ints
@@ -110,7 +113,7 @@ class Elements(msgspec.Struct, frozen=True, eq=False):
 
 
 def banking(memory: Memory) -> Banking | None:
-    """The rule of a memory; None where rows are not spread over banks."""
+    """Returns the rule of a memory; None if rows are not spread over banks."""
     if memory.mapping == "block" or memory.banks == 1:
         return None
     groups = memory.bank_groups or memory.banks
@@ -130,11 +133,11 @@ def banking(memory: Memory) -> Banking | None:
 def affine_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> BankConflicts:
-    """The conflicts of operations on `width` lanes whose operands are accessed at once; with too many combinations to look at, as if each
-    operand waited for every other.
+    """Returns the conflicts of operations on `width` lanes whose operands are accessed at once. With too many combinations, operands are
+    assumed to be accessed in sequence.
 
-    Lanes are numbered through the `lanes` loops (their extents, the fastest first) and taken `width` at a time, in every iteration of
-    the other `loops`.
+    Lanes are numbered through the `lanes` loops (their extents, the fastest first) and grouped by `width`, in every iteration of the other
+    `loops`.
     """
     found = exact_clashes(rule, lanes, loops, operands, width)
     if found is not None:
@@ -145,7 +148,7 @@ def affine_clashes(
 def exact_clashes(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> BankConflicts | None:
-    """As `affine_clashes`; None for too many combinations."""
+    """Like `affine_clashes`, but returns None for too many combinations."""
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
     near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
     return known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
@@ -160,7 +163,7 @@ def known_clashes(
     operands: tuple[Operand, ...],
     width: int,
 ) -> BankConflicts | None:
-    """The same again is met often: in tasks that differ in their cells only, and in a program before and after a step."""
+    """Cached because patterns recur: in tasks that differ only in their cells, and in a program before and after a step."""
     found = BankConflicts()
     for groups, repeats in _groups(lanes, width):
         strides = [
@@ -179,9 +182,9 @@ def known_clashes(
 
 
 def _groups(lanes: Sequence[int], width: int) -> list[tuple[list[Ints], list[tuple[int, tuple[int, ...]]]]]:
-    """Groups of `width` lanes as coordinates in the lane loops, each with loops that repeat it: (times, step in each lane loop).
+    """Returns groups of `width` lanes as coordinates in the lane loops, each with loops that repeat it: (times, step in each lane loop).
 
-    The first loops together and a group have a common multiple of lanes, after which the pattern repeats, further on in the next loop.
+    The pattern repeats after a common multiple of a group's lanes and the lanes of the innermost loops, advanced in the next loop.
     """
     extents = [n for n in lanes if n > 1]
     axes = [k for k, n in enumerate(lanes) if n > 1]
@@ -207,7 +210,7 @@ def _unit(axis: int, step: int, rank: int) -> tuple[int, ...]:
 
 
 def _cut(lanes: Sequence[int], first: int, last: int, width: int) -> list[Ints]:
-    """The coordinates of lanes `first` to `last`, in groups."""
+    """Returns the coordinates of lanes `first` to `last`, in groups."""
     every = np.stack(np.unravel_index(np.arange(first, last), tuple(lanes), order="F"), axis=1).astype(np.int64)
     return [every[start : start + width] for start in range(0, last - first, width)]
 
@@ -215,7 +218,9 @@ def _cut(lanes: Sequence[int], first: int, last: int, width: int) -> list[Ints]:
 def _starts(
     period: int, loops: Sequence[int], operands: Sequence[Operand], strides: Sequence[Sequence[int]]
 ) -> tuple[Ints, Ints] | None:
-    """Where operations start, modulo the period, a column for each operand, and how many start there. None for too many combinations."""
+    """Returns the start addresses of operations modulo the period, a column for each operand, and their counts. None for too many
+    combinations.
+    """
     starts = np.array([[o.base % period for o in operands]], np.int64)
     counts = np.ones(1, np.int64)
     for n, extent in enumerate(loops):
@@ -238,7 +243,7 @@ def _starts(
 
 
 def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
-    """The different rows of a table of numbers from 0 to below the period, in order, and which of them each row is."""
+    """Returns the sorted distinct rows of a table of numbers in [0, period), and the index of each row among them."""
     columns = starts.shape[1]
     if period**columns > MAX_NUMBER:
         found, place = np.unique(starts, axis=0, return_inverse=True)
@@ -252,7 +257,7 @@ def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
 
 
 def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> BankConflicts:
-    """The conflicts of groups of so many lanes each (group, lane, loop) at each of their starts, as often as they start there."""
+    """Returns the conflicts of groups of equally many lanes (group, lane, loop) at each of their starts, weighted by `counts`."""
     count, length = len(groups), len(groups[0])
     width, phases = _phases(rule, operands, length)
     kinds = count * len(starts)
@@ -265,20 +270,20 @@ def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: 
 
 
 def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int, int]:
-    """How many lanes are served in a phase, and how many phases there are."""
+    """Returns (lanes in a phase, number of phases)."""
     widest = max(o.element_bytes for o in operands)
     width = max(1, rule.phase_bytes // widest) if rule.phase_bytes else lanes
     return width, -(-lanes // width)
 
 
 def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> BankConflicts:
-    """The conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
+    """Returns the conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
     kept, phased = in_phases(rule, elements, lane)
     return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
 
 
 def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[int, list[Elements]]:
-    """How many accesses there are where one in several phases is several, and the elements numbered so."""
+    """Returns the number of accesses if each phase counts as one, and the elements with these access numbers."""
     widest = max(e.element_bytes for e in elements)
     access = elements[0].access
     if rule.phase_bytes:
@@ -293,9 +298,9 @@ def _summed(lost: Ints, counts: Ints) -> BankConflicts:
 
 
 def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> Ints:
-    """The cycles that each access takes more than its rows would take, spread evenly over the banks.
+    """Returns the cycles that each access loses, compared with its rows spread evenly over the banks.
 
-    Lanes that want the same row of one operand are served at once; operands are read and written on their own.
+    Lanes that access the same row of one operand are served at once; reads and writes of an operand are separate.
     """
     spans = [_spanned(rule, e, accesses) for e in elements]
     if rule.counts_rows:
@@ -311,7 +316,7 @@ def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> I
         busiest, total = _busiest(access[side], group[side], accesses)
         taken = np.maximum(taken, -(-busiest // rule.ports))
         ideal = np.maximum(ideal, -(-total // (rule.ports * rule.groups)))
-    # In one region a group is one bank, and has served it by now.
+    # In one region a group is one bank, which the loop above has counted.
     if rule.region_bytes and not (len(sides) == rule.ports == 1 and _is_one_region(rule, row)):
         bank = row * rule.row_bytes // rule.region_bytes % rule.regions * rule.groups + group
         busiest, total = _busiest(access, bank, accesses)
@@ -328,7 +333,7 @@ def _is_one_region(rule: Banking, row: Ints) -> bool:
 
 
 def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, Ints]:
-    """The rows that accesses want: of each element one, or several next to each other where it is wider or lies across."""
+    """Returns the rows of accesses: one for each element, or several consecutive rows if it is wider or crosses a boundary."""
     first = elements.address // rule.row_bytes
     last = first if elements.element_bytes == 1 else (elements.address + elements.element_bytes - 1) // rule.row_bytes
     access, row = elements.access, first
@@ -343,10 +348,10 @@ def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, In
 
 
 def _each_once(access: Ints, row: Ints, accesses: int) -> tuple[Ints, Ints]:
-    """The different pairs of an access and a row, in no order."""
+    """Returns the distinct pairs of an access and a row, unordered."""
     lowest = int(row.min(initial=0))
     reach = int(row.max(initial=0)) - lowest + 1
-    # The rows of one access are near each other, mostly: each then has a place of its own among so many for an access.
+    # The rows of one access are usually close: each then has a table slot without collisions.
     places = 1 << min(PLACES * len(row) // max(accesses, 1), reach).bit_length()
     near = (row - lowest).astype(np.int32) if reach <= MAX_ROWS else row - lowest
     table = np.full(accesses * places, -1, near.dtype)
@@ -366,7 +371,7 @@ def _each_once(access: Ints, row: Ints, accesses: int) -> tuple[Ints, Ints]:
 
 
 def _each_number(numbers: Ints, end: int) -> tuple[Ints, Ints]:
-    """The different ones of `numbers`, all from 0 to below `end`, in order, and the place of each number among these."""
+    """Returns the sorted distinct values of `numbers`, all in [0, end), and the index of each number among them."""
     if end > SPARSE * len(numbers):
         kept, places = np.unique(numbers, return_inverse=True)
         return kept, places.reshape(-1)
@@ -376,8 +381,8 @@ def _each_number(numbers: Ints, end: int) -> tuple[Ints, Ints]:
 
 
 def _busiest(access: Ints, bank: Ints, accesses: int) -> tuple[Ints, Ints]:
-    """For each access: how many rows its busiest bank serves, and how many all do."""
+    """Returns for each access the rows that its busiest bank serves, and the rows of all banks."""
     banks = int(bank.max(initial=0)) + 1
-    # A line for each bank, so that all accesses are looked at together.
+    # One line for each bank, to process all accesses together.
     rows = np.bincount(bank * accesses + access, minlength=accesses * banks).reshape(banks, accesses)
     return rows.max(axis=0), np.bincount(access, minlength=accesses)

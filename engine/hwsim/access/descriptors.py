@@ -1,7 +1,7 @@
-"""What a DMA is told to copy: a box of contiguous runs, and how many bytes move because memories move whole bursts.
+"""DMA descriptors: a copy as a box of contiguous runs, and the bytes that it moves in whole bursts.
 
-The loops of a copy that go on where the one inside ends are one dimension of the box, its innermost dimension is a run. An engine whose
-descriptors have fewer dimensions needs several of them, a pattern that is no box one for each run.
+Loops of a copy that continue each other form one dimension of the box; its innermost dimension is a run. An engine whose descriptors have
+fewer dimensions needs several of them; a pattern that is no box needs one for each run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..tasks.work import Work, element_bytes
 
 
 class Descriptor(msgspec.Struct, frozen=True):
-    """A copy of `runs` runs of `run_bytes` each (the longest, where they differ: then `shape` is empty). `shape` is in elements, a run
-    comes last.
+    """A copy of `runs` runs of `run_bytes` each (the longest, if they differ: then `shape` is empty). `shape` is in elements, with the run
+    last.
 
-    `wanted_bytes` are asked for, `read_bytes` and `written_bytes` move in whole bursts; it takes `descriptors` to say it.
+    The copy requests `wanted_bytes` and moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors.
     """
 
     shape: tuple[int, ...]
@@ -34,14 +34,14 @@ class Descriptor(msgspec.Struct, frozen=True):
 
     @property
     def efficiency(self) -> float:
-        """Bytes wanted over bytes moved, on the side that moves more."""
+        """Bytes requested over bytes moved, on the side that moves more."""
         return self.wanted_bytes / max(self.read_bytes, self.written_bytes, 1)
 
 
 def describe(
     engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: Domain, source: Memory, target: Memory
 ) -> Descriptor:
-    """The descriptor of a copy of `source` to `target` over the iterations of a domain."""
+    """Returns the descriptor of a copy of `source` to `target` over the iterations of a domain."""
     size = element_bytes(work.writes[0])
     found = runs(layouts, where)
     count = sum(r.count for r in found)
@@ -58,7 +58,7 @@ def describe(
 
 
 def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
-    """The extents of the dimensions, outermost first; () where the pattern is no box."""
+    """Returns the extents of the dimensions, outermost first; () if the pattern is no box."""
     strides = [x.strides for x in layouts if x.strides is not None]
     if not where.is_box or len(strides) < len(layouts):
         return ()
@@ -76,7 +76,7 @@ def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
 
 
 def _goes_on(strides: Mapping[Var, int], inside: Var, var: Var, where: Domain) -> bool:
-    """Whether `var` takes up where the loop inside of it ends: both are one loop with the stride of that."""
+    """Returns whether `var` continues the loop inside of it: both are one loop with the inner stride."""
     return strides.get(var, 0) == strides.get(inside, 0) * where.active[inside]
 
 

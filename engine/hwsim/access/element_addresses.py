@@ -1,6 +1,6 @@
-"""Where each element of a buffer lies on a machine, and which of them an engine takes at once: what pictures of layouts are drawn from.
+"""Addresses of a buffer's elements on a machine, and the accesses that an engine groups them into, for drawings of layouts.
 
-Nothing is worked out in a way of its own: addresses, lanes, runs, banks and lost cycles are those that a report's figures are made of.
+Addresses, lanes, runs, banks and lost cycles are computed by the same code as a report's metrics.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from .ports import over
 from .vectors import Side, accessed_at_once, in_operations, lanes_follow, lanes_of, vector_width
 
 MOST_ITERATIONS = 1 << 18
-"""Iterations of a task whose accesses are listed: the first ones of it."""
+"""Limit on the listed iterations of a task, the first ones."""
 
 UnitKind = Literal["bank", "block", "set", "burst", "memory"]
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """What a memory serves accesses by: `count` banks, physical blocks, or sets of a cache, which rows of `row_bytes` go round; else bursts
-    of `row_bytes`, or the memory as a whole."""
+    """The unit in which a memory serves accesses: `count` banks, physical blocks, or sets of a cache, over which rows of `row_bytes` are
+    interleaved; else bursts of `row_bytes`, or the memory as a whole.
+    """
 
     kind: UnitKind
     count: int
@@ -42,7 +43,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class ElementAddresses(msgspec.Struct, frozen=True, eq=False):
-    """Of so many elements the byte address in their memory (their physical block), the unit it is in, and the row of that."""
+    """For each element its byte address in its memory (its physical block), the unit that serves it, and the row in that unit."""
 
     address: Values
     unit: Values
@@ -50,7 +51,7 @@ class ElementAddresses(msgspec.Struct, frozen=True, eq=False):
 
 
 class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
-    """What is allocated for a buffer: `shape` is that of what is live, `strides` are in elements, `buffer` is the lowered one."""
+    """The allocation of a buffer: `shape` is that of the live part, `strides` are in elements, `buffer` is the lowered one."""
 
     placement: Placement
     places: Places
@@ -74,7 +75,7 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
         return dt.size_bytes(self.buffer.dtype)
 
     def spots(self, indices: Sequence[Values], slot: int = 0) -> ElementAddresses:
-        """Where elements lie, each of `indices` being one axis of them all. `slot` is one of those that take turns."""
+        """Returns the addresses of elements; each of `indices` has one axis of all of them. `slot` selects one of the rotating slots."""
         placement, size = self.placement, self.element_bytes
         lead = placement.site.lead
         part = np.zeros((), np.int64)
@@ -101,7 +102,7 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
 
 
 def _same_block_before(placement: Placement) -> Values:
-    """For each cell how many cells of the buffer lie in front of it in its block."""
+    """Returns for each cell the number of the buffer's cells before it in its block."""
     met: dict[int, int] = {}
     found: list[int] = []
     for block in placement.banks:
@@ -111,7 +112,9 @@ def _same_block_before(placement: Placement) -> Values:
 
 
 def placement_of(program: TaskProgram, buffer: Buffer) -> BufferPlacement | None:
-    """Where a buffer of the simulated program lies; one that a pass made anew is found by its name. None if nowhere."""
+    """Returns the placement of a buffer of the simulated program; a buffer that a pass has replaced is found by its name. None if it has
+    none.
+    """
     places = program.places
     placement = places.by_buffer.get(buffer)
     if placement is None:
@@ -134,10 +137,10 @@ def _unit(program: TaskProgram, placement: Placement) -> Unit:
 
 
 class Listing(msgspec.Struct, frozen=True, eq=False):
-    """The first accesses of a task to a buffer: for each element taken the number of its access and its position in the buffer
-    (row-major). `lost[n]` are the cycles that access `n` loses to conflicts.
+    """The first accesses of a task to a buffer: for each element the number of its access and its position in the buffer (row-major).
+    `lost[n]` are the cycles that access `n` loses to conflicts.
 
-    `beside` are other operands of the same accesses: name, number of the access and address of each element.
+    `beside` has other operands of the same accesses: name, number of the access and address of each element.
     """
 
     access: Values
@@ -152,8 +155,9 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
 
 
 class BufferAccess(msgspec.Struct, frozen=True, eq=False):
-    """A block's access to a buffer, on the engine that runs it. `width` elements go in one access at most (0: not known beforehand).
-    `run_bytes` are those of a descriptor's run, of runs of different lengths their mean; 0 where nothing is copied."""
+    """A block's access to a buffer, on the engine that runs it. An access has at most `width` elements (0: not known statically).
+    `run_bytes` is the length of a descriptor's run, or the mean of different lengths; 0 without a copy.
+    """
 
     block: str
     engine: str
@@ -168,7 +172,7 @@ class BufferAccess(msgspec.Struct, frozen=True, eq=False):
     whole: bool
 
     def listing(self) -> Listing | None:
-        """None where the addresses depend on data, or the block only says which region it touches."""
+        """Returns the listing; None if the addresses depend on data, or the block only declares the region that it accesses."""
         if self.side.extents or not self.where.iterations:
             return None
         try:
@@ -178,8 +182,9 @@ class BufferAccess(msgspec.Struct, frozen=True, eq=False):
 
 
 def accesses_of(program: TaskProgram, bed: BufferPlacement, most: int = MOST_ITERATIONS) -> tuple[BufferAccess, ...]:
-    """Who reads and writes a buffer, in program order: the first task of each kind, as the loops around it begin, and of that at most so
-    many iterations."""
+    """Returns the accesses to a buffer, in program order: of each kind the first task, in the first iteration of the loops around it, and
+    at most `most` of its iterations.
+    """
     found: list[BufferAccess] = []
     for template in program.templates:
         at = {loop.var: 0 for loop in template.outer}
@@ -197,7 +202,7 @@ def accesses_of(program: TaskProgram, bed: BufferPlacement, most: int = MOST_ITE
 
 
 def _first(inner: Mapping[Var, int], kept: set[Var], most: int) -> dict[Var, int]:
-    """So many iterations of each loop that they can be listed: the outermost are cut first."""
+    """Limits the iterations of each loop so that they can be listed: the outermost are cut first."""
     sizes = dict(inner)
     for var in inner:
         rest = prod(sizes.values()) // max(sizes[var], 1)
@@ -275,13 +280,13 @@ def _position(shape: Sequence[int], indices: Sequence[Expr], where: Domain) -> V
 
 
 def _made(use: BufferAccess, access: Values, position: Values) -> Listing:
-    """Each element once an access; nothing is lost."""
+    """Returns a listing with each element once per access, without losses."""
     return _once(use, access, position, np.zeros(int(access.max(initial=-1)) + 1, np.int64))
 
 
 def _once(use: BufferAccess, access: Values, position: Values, lost: Values) -> Listing:
     every = prod(use.bed.shape)
-    # Sorting is several times faster than `np.unique` where most of them differ.
+    # Sorting is several times faster than `np.unique` if most of them differ.
     pairs = np.sort(access * every + position)
     pairs = pairs[np.diff(pairs, prepend=-1) != 0]
     return Listing(pairs // every, pairs % every, lost, use.whole)
@@ -318,7 +323,7 @@ def _has(group: Sequence[Side], use: BufferAccess) -> bool:
 
 
 def _by_tiles(work: Work, where: Domain, sizes: tuple[int, int, int]) -> Values:
-    """The number of the tile that each iteration is done in, in the order in which tiles begin."""
+    """Returns the number of the tile that computes each iteration, in the order in which tiles begin."""
     if not work.reads:
         return np.arange(where.iterations)
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
@@ -347,7 +352,7 @@ class AccessDistribution(msgspec.Struct, frozen=True):
 
 
 def distribution_of(program: TaskProgram, counts: Mapping[int, int], bed: BufferPlacement) -> AccessDistribution:
-    """What moves in and out of a buffer; `counts` says how often each kind of task is run."""
+    """Returns the bytes read from and written to a buffer; `counts` is the number of runs of each kind of task."""
     moved = {False: 0, True: 0}
     for number, count in counts.items():
         for touched in program.variants[number].cost.touched:
@@ -357,7 +362,7 @@ def distribution_of(program: TaskProgram, counts: Mapping[int, int], bed: Buffer
 
 
 def through(index_map: IndexMap, indices: Sequence[Values]) -> list[Values] | None:
-    """Where a map puts elements; None where that cannot be told from the map alone."""
+    """Maps indices of elements through an index map; None if the map depends on unknown values."""
     known = dict(zip(index_map.params, indices, strict=True))
     try:
         return [values(index, known) for index in index_map.indices]

@@ -1,8 +1,8 @@
-"""Where buffers lie: in which memory, in which physical block, and in which cells, the parts that tasks wait for one by one.
+"""Placement of buffers: memory, physical block, and cells, the parts that tasks synchronise on individually.
 
-A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as
-many. Part i (slots first) lies in physical block i, going round. Where the schedule names banks, slot i lies in the i-th of them, with all
-its parts. Any other buffer goes whole into the first block that has room for it.
+A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as many.
+Part i (slots first) is in physical block i, modulo the number of blocks. If the schedule names banks, slot i is in the i-th of them, with
+all its parts. Any other buffer is placed as a whole in the first block with enough room.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..tasks.nest import Nest, Site
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
-    """One buffer's place. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that order.
+    """Placement of one buffer. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that
+    order.
 
-    The first begins at byte `address` of its memory (its block): buffers lie one after the other, each from the beginning of a row
-    and of a burst.
+    The first begins at byte `address` of its memory (its block): buffers are placed one after the other, each aligned to a row and a burst.
     """
 
     site: Site
@@ -50,7 +50,7 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def indexed_cells(self) -> int:
-        """How many cells an access picks from by its leading indices: of all slots, or of the slot whose turn it is."""
+        """The number of cells that an access selects from by its leading indices: of all slots, or of the current slot."""
         return self.cells if self.site.indexed else self.parts
 
     @property
@@ -64,7 +64,7 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
         return self.banks[cell - self.first_cell]
 
     def label(self, cell: int) -> str:
-        """What the cell is called on screen: "A#0" for slot 0, "A" where there is one slot."""
+        """The displayed name of a cell: "A#0" for slot 0, "A" with a single slot."""
         return f"{self.buffer.name}#{self.slot_of(cell)}" if self.slots > 1 else self.buffer.name
 
 
@@ -77,7 +77,7 @@ class Places(msgspec.Struct, frozen=True, eq=False):
     of_cell: tuple[Placement, ...]
 
     def row(self, memory: Memory, bank: int) -> str:
-        """The name of a physical block: "local.vtcm[0]", or the scope where there is one block."""
+        """Returns the name of a physical block: "local.vtcm[0]", or the scope if there is one block."""
         return row_name(memory, bank)
 
 
@@ -86,7 +86,7 @@ def row_name(memory: Memory, bank: int) -> str:
 
 
 def place(machine: Machine, nest: Nest) -> Places:
-    """Places all buffers. Raises MachineError for a scope that no memory answers to, or a shape that is not known."""
+    """Places all buffers. Raises MachineError for a scope that no memory implements, or an unknown shape."""
     filled = {memory.name: [0] * memory.blocks for memory in machine.memories}
     ends: dict[tuple[str, int], int] = {}
     placements: list[Placement] = []
@@ -122,7 +122,7 @@ def place(machine: Machine, nest: Nest) -> Places:
 
 
 def _elements(buffer: Buffer, lead: int, shape: Sequence[int]) -> int:
-    """How many elements the axes after the leading ones span."""
+    """Returns the number of elements that the axes after the leading ones span."""
     stride = build.int_value(buffer.strides[lead]) if buffer.strides and shape else None
     return prod(shape) if stride is None else stride * shape[0]
 
@@ -136,7 +136,7 @@ def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *
     return (filled.index(min(filled)) if first is None else first,) * cells
 
 
-# A scope that names a physical block names one that is there.
+# A scope that names a physical block names an existing one.
 def require_block(buffer: Buffer, memory: Memory, block: int) -> None:
     if block >= memory.blocks:
         raise refuse(
@@ -145,7 +145,7 @@ def require_block(buffer: Buffer, memory: Memory, block: int) -> None:
         )  # fmt: skip
 
 
-# The banks that slots are to lie in are there.
+# The banks that a schedule assigns to slots exist.
 def require_banks(site: Site, memory: Memory) -> None:
     missing = [b for b in site.banks if b >= memory.blocks]
     if missing:
@@ -156,7 +156,7 @@ def require_banks(site: Site, memory: Memory) -> None:
         )  # fmt: skip
 
 
-# Every scope of the program is some memory of the machine.
+# Every scope of the program belongs to a memory of the machine.
 def memory_of(machine: Machine, buffer: Buffer, nest: Nest) -> Memory:
     memory = machine.find_memory(buffer.scope)
     if memory is not None:
@@ -171,12 +171,12 @@ def memory_of(machine: Machine, buffer: Buffer, nest: Nest) -> Memory:
 
 
 def writers_of(buffer: Buffer, nest: Nest) -> tuple[str, ...]:
-    """The blocks that write `buffer`, as a schedule knows them: not the nameless ones that planning puts around allocations."""
+    """Returns the blocks that write `buffer` and have a name in the schedule, without those that planning adds around allocations."""
     return tuple(name for name in nest.index.writers(buffer) if name)
 
 
 def strides_of(buffer: Buffer) -> tuple[int, ...]:
-    """Elements between neighbours of each axis, in its group of axes. Raises MachineError."""
+    """Returns the elements between neighbours of each axis, in its group of axes. Raises MachineError."""
     if buffer.strides:
         return tuple(build.int_value(s) or 0 for s in buffer.strides)
     shape = constant_shape(buffer)
@@ -188,7 +188,7 @@ def strides_of(buffer: Buffer) -> tuple[int, ...]:
 
 
 def constant_shape(buffer: Buffer) -> tuple[int, ...]:
-    """The shape in numbers. Raises MachineError."""
+    """Returns the shape in numbers. Raises MachineError."""
     shape = [build.int_value(e) for e in buffer.shape]
     if any(e is None for e in shape):
         raise refuse("symbolic-shape", f"the size of buffer {buffer.name!r} is not known, so neither is what fits", buffer,

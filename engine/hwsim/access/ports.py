@@ -1,4 +1,4 @@
-"""The ports and buses that tasks move their bytes through: how many cycles of each a task needs, and which ones several engines share."""
+"""Ports and buses for the bytes of tasks: the cycles of each that a task needs, and those that several engines share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..replay.exclusive import Variant
 
 
 class PortSpec(msgspec.Struct, frozen=True):
-    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time: as long as a whole burst takes."""
+    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time, the duration of a whole burst."""
 
     name: str
     bytes_per_cycle: int
@@ -20,8 +20,7 @@ class PortSpec(msgspec.Struct, frozen=True):
 
 
 class Asker(msgspec.Struct, frozen=True, eq=False):
-    """Tasks of one kind as ports see them: their unit of engines, the ports they may use, the cells that each of them surely reads and
-    writes."""
+    """Tasks of one kind from the view of ports: their unit, the ports they may use, the cells that each provably reads and writes."""
 
     unit: int
     ports: tuple[PortSpec, ...]
@@ -29,7 +28,7 @@ class Asker(msgspec.Struct, frozen=True, eq=False):
     writes: frozenset[int]
 
     def takes_turns(self, other: Asker) -> bool:
-        """Whether never one of each is at work: they are of one unit, or one waits for what the other has in its hands."""
+        """Returns whether the two never run at the same time: they share a unit, or one waits for cells that the other holds."""
         return (
             self.unit == other.unit
             or not self.writes.isdisjoint(other.writes)
@@ -39,7 +38,7 @@ class Asker(msgspec.Struct, frozen=True, eq=False):
 
 
 def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
-    """The ports that tasks may have to share, with the numbers of those who may be at work together there."""
+    """Returns the ports that tasks may have to share, with the numbers of the tasks that may run concurrently there."""
     users: dict[PortSpec, list[int]] = {}
     for number, asker in enumerate(askers):
         for port in asker.ports:
@@ -53,10 +52,10 @@ def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
 
 
 def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, frozenset[int]]:
-    """The ports that can make tasks of these kinds late, each with the engines that ask for it.
+    """Returns the ports that can delay tasks of these kinds, each with the engines that request it.
 
-    Before each burst of a task every other engine has one at most; where all is done by then that is no longer than a task's own work, the
-    port need not be looked at. Nor need those which are always asked for as another is, for as long: the last of them tells.
+    Before each burst of a task every other engine has at most one burst. A port is left out if each task's requests still complete within
+    its duration. Of several ports with equal requests only the last is kept.
     """
     found: dict[tuple[int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
     for port, burst in enumerate(bursts):
@@ -76,7 +75,7 @@ def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, fro
 
 
 def memory_port(memory: Memory, *, written: bool) -> PortSpec:
-    """The port that reads or writes of a memory go through."""
+    """Returns the port for reads or writes of a memory."""
     shared = memory.ports == "shared"
     width = memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle
     side = "port" if shared else "write port" if written else "read port"
@@ -84,19 +83,20 @@ def memory_port(memory: Memory, *, written: bool) -> PortSpec:
 
 
 def bus_port(bus: Bus) -> PortSpec:
-    """A bus, as what it is granted as."""
+    """Returns a bus as a port."""
     return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle))
 
 
 def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, bool]]) -> tuple[PortSpec, ...]:
-    """All ports that an engine uses which accesses memories, each read or written."""
+    """Returns all ports that an engine uses for its accesses to memories, each read or written."""
     found = dict.fromkeys(memory_port(memory, written=written) for memory, written in sides)
     return (*found, *map(bus_port, machine.buses_of(engine.name)))
 
 
 def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
-    """Cycles of each port that a task needs which reads or writes (True) so many bytes of memories. A copy goes over a bus once; what other
-    engines read and write goes over it both ways."""
+    """Returns the cycles of each port for a task that moves these bytes (memory, whether written, bytes). A copy occupies a bus once; reads
+    and writes of other engines occupy it both ways.
+    """
     sizes: dict[PortSpec, int] = {}
     total = 0
     for memory, written, size in moved:
@@ -109,5 +109,5 @@ def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool
 
 
 def over(amount: int, per: int) -> int:
-    """`amount / per`, rounded up."""
+    """Returns `amount / per`, rounded up."""
     return -(-amount // per)

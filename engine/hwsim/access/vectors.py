@@ -1,9 +1,9 @@
-"""What a vector engine does with a piece of work: how its lanes lie, how many operations that makes, where their accesses conflict, and
-how many bursts they move.
+"""Vector engines: the lanes of a piece of work, its number of operations, the bank conflicts of its accesses, and the bursts that they
+move.
 
-Lanes are the threads of the loops that the program binds to them; where it binds none, they follow the result (the operand, when one
-element is summed up) as it lies in memory, so that it is stored run by run. The other operands are accessed wherever the lanes find
-them: a transposed one column by column, which is where banks conflict.
+Lanes are the threads of the loops that the program binds to them. Without bound loops, lanes follow the result (the operand, if a single
+element is summed) in memory order, so that it is stored run by run. The other operands are accessed at the addresses of these lanes: a
+transposed one column by column, which causes bank conflicts.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ from .ports import over
 
 
 class Conflict(msgspec.Struct, frozen=True, eq=False):
-    """What bank conflicts cost a task: of so many `accesses` to `buffers` (one, or several that are accessed at once) the worst takes
-    `degree` - 1 cycles more than without, all together `cycles`."""
+    """Cost of bank conflicts for a task: `accesses` to `buffers` (one, or several that are accessed at once) need `cycles` more in all than
+    without; the worst needs `degree` - 1 more.
+    """
 
     buffers: tuple[Buffer, ...]
     kind: Literal["read", "write", "together"]
@@ -61,8 +62,9 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
 
 
 class Spread(msgspec.Struct, frozen=True, eq=False):
-    """What the accesses of a task to a buffer move, in a memory with bursts: those of an operation's lanes ask for `wanted_bytes`, each
-    element once, and move every burst that any of these lies in, `moved_bytes`."""
+    """Traffic of a task's accesses to a buffer, in a memory with bursts: the lanes of an operation request `wanted_bytes`, each element
+    once, and move every burst that contains one of them, `moved_bytes`.
+    """
 
     buffer: Buffer
     written: bool
@@ -72,12 +74,12 @@ class Spread(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def efficiency(self) -> float:
-        """Bytes wanted over bytes moved."""
+        """Bytes requested over bytes moved."""
         return self.wanted_bytes / self.moved_bytes if self.moved_bytes else 1.0
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
-    """An access of the work, its layout, and whether it stores. An accumulator is two: it is loaded and stored."""
+    """An access of the work, its layout, and whether it stores. An accumulator has two: it is loaded and stored."""
 
     access: Access
     layout: Layout
@@ -85,17 +87,17 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 
 
 class Lanes(msgspec.Struct, frozen=True, eq=False):
-    """The loops that lanes are numbered through, the fastest first, and how many lanes an operation has."""
+    """The loops that number the lanes, the fastest first, and the lanes of an operation."""
 
     loops: tuple[Var, ...]
     width: int
 
     def are_whole(self, where: Domain) -> bool:
-        """Whether conditions cut no lanes but the last ones."""
+        """Returns whether conditions cut only the last lanes."""
         return where.is_box and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
 
     def of_an_operation(self, where: Domain) -> Lanes:
-        """Without the loops that are only gone on in where an operation ends; lanes are whole."""
+        """Drops the loops that only advance at the end of an operation; lanes are whole."""
         lanes = 1
         for n, var in enumerate(self.loops, 1):
             lanes *= where.active[var]
@@ -105,7 +107,7 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 
 
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
-    """Operations of whole vectors: for each of the work's own, as many as it takes to go over all lanes."""
+    """Returns the number of whole-vector operations: for each scalar operation of the work, the vectors that cover all lanes."""
     width = vector_width(engine, work)
     threads = _threads(work, where)
     if threads:
@@ -121,7 +123,7 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
 def vector_conflicts(
     engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
 ) -> tuple[Conflict, ...]:
-    """The conflicts of the accesses of a piece, those that have none among them, memory by memory."""
+    """Returns the conflicts of the accesses of a piece, memory by memory, including accesses without conflicts."""
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
     looked = _Looked(work, layouts, where, places)
     found: list[Conflict] = []
@@ -140,10 +142,10 @@ def vector_conflicts(
 def vector_spreads(
     engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
 ) -> tuple[Spread, ...]:
-    """What moves in and out of memories with bursts and no cache in front, by buffer and direction.
+    """Returns the traffic of memories with bursts and no cache in front, by buffer and direction.
 
-    An operand that stays the same in a loop is held meanwhile. Without threads, several accesses to one buffer are not looked at: the
-    engine holds what they have in common.
+    An operand that is constant in a loop is held in the engine. Without threads, several accesses to one buffer are left out: the engine
+    holds their common elements.
     """
     along, width, threads = lanes_follow(work, layouts, where), vector_width(engine, work), _threads(work, where)
     found: list[Spread] = []
@@ -164,7 +166,7 @@ def vector_spreads(
 
 
 def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool], list[Side]]:
-    """What is read and written of each buffer; an accumulator is both."""
+    """Groups the accesses of the work by buffer and direction; an accumulator has both."""
     paired = _paired(work, layouts)
     sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
     if work.updates:
@@ -179,7 +181,7 @@ def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool
 def _spread(
     side: Side, work: Work, along: Layout, width: int, where: Domain, places: Places
 ) -> tuple[int, int, int] | None:
-    """(accesses, bytes wanted, bytes moved); None where the addresses depend on data, or are too many to list."""
+    """Returns (accesses, bytes requested, bytes moved); None if the addresses depend on data, or are too many to list."""
     size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
     threads = _threads(work, where)
     moving = side.layout.loops(where.extents)
@@ -187,7 +189,7 @@ def _spread(
         along = side.layout
     held = [v for v in where.extents if v not in threads and v not in moving]
     once = without_loops(where, held)
-    # Operations that are narrower than a burst and go on in it move it once.
+    # Consecutive operations within one burst move it once.
     lanes = width if threads else max(width, memory.burst_bytes // size)
     rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
                    counts_rows=True)  # fmt: skip
@@ -200,8 +202,9 @@ def _spread(
 
 
 def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
-    """What one operation reads and writes together: each operand alone, or two of them at first, then one by one, the result with the
-    last. An accumulator is loaded by an access of its own; where operands go together it is written after it was read."""
+    """Returns the groups of accesses that one operation makes at once: each operand alone; or two operands first, then one by one, the
+    result with the last. An accumulator is loaded by a separate access; if operands are accessed together, it is written after its read.
+    """
     sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
     reads, writes = sides[: len(work.reads)], sides[len(work.reads) :]
     if engine.operands == "in_turn":
@@ -234,7 +237,7 @@ def _threads(work: Work, where: Domain) -> tuple[Var, ...]:
 
 
 def _thread_groups(lanes: Lanes, where: Domain) -> int:
-    """How often a group of threads has anything to do."""
+    """Returns the number of thread groups with any work."""
     if lanes.are_whole(where):
         threads = prod(where.active[v] for v in lanes.loops)
         return where.iterations // threads * over(threads, lanes.width)
@@ -243,7 +246,7 @@ def _thread_groups(lanes: Lanes, where: Domain) -> int:
 
 
 class _Looked:
-    """The iterations of a piece, with what looks at several of its accesses have in common."""
+    """The iterations of a piece, with the analyses that its accesses share."""
 
     def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
         self._work = work
@@ -253,7 +256,9 @@ class _Looked:
         self._inside: dict[tuple[Var, ...], Inside | None] = {}
 
     def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
-        """By the period of the addresses where they are affine, else listed; None where they depend on data, or are too many to list."""
+        """Returns conflicts from the address period if addresses are affine, else from a listing; None if they depend on data, or are too
+        many to list.
+        """
         where, places = self._where, self._places
         lanes = lanes_of(self._work, along, width, where)
         try:
@@ -261,7 +266,7 @@ class _Looked:
                 return _listed(rule, group, lanes, along, where, places)
             if along.strides is not None and all(s.layout.strides is not None for s in group):
                 return affine_clashes(*_affine(rule, group, lanes, where, places))
-            # Lanes that nothing cuts: only the other loops have edges.
+            # No condition cuts lanes: only the other loops have edges.
             lanes = lanes.of_an_operation(where)
             whole = self._box(lanes)
             here = [] if whole is None else [(s, whole.layout(s.layout)) for s in group]
@@ -275,7 +280,7 @@ class _Looked:
             return None
 
     def _box(self, lanes: Lanes) -> Inside | None:
-        """A box that no access of the piece leaves in the other loops."""
+        """Returns a box of the other loops in which no choice in the piece's accesses changes its side."""
         loops = tuple(v for v, n in self._where.active.items() if n > 1 and v not in lanes.loops) if lanes.loops else ()
         if loops not in self._inside:
             self._inside[loops] = inside(self._layouts, self._where, loops)
@@ -285,7 +290,7 @@ class _Looked:
 def _affine(
     rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
 ) -> tuple[Banking, list[int], list[int], list[Operand], int]:
-    """What `conflicts.affine_clashes` wants to know."""
+    """Returns the arguments of `bank_conflicts.affine_clashes`."""
     others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
     operands: list[Operand] = []
     for side in group:
@@ -312,7 +317,9 @@ def _listed(
 
 
 def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
-    """How lanes are numbered: the threads of the program, else along the runs of the result; no loops where only listing tells."""
+    """Returns the numbering of lanes: the threads of the program, else along the runs of the result; no loops if the accesses have to be
+    listed.
+    """
     lanes = Lanes(_threads(work, where), width)
     if not lanes.loops and where.is_box and along.strides is not None:
         return Lanes(run_loops([along.strides], where), width)
@@ -320,7 +327,7 @@ def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
 
 
 def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
-    """An order of the iterations of a domain; in that order the number of each one's operation, and its lane. Raises UnknownValueError."""
+    """Returns an order of the domain's iterations, and in that order the operation and the lane of each. Raises UnknownValueError."""
     if lanes.loops:
         return slice(None), *_numbered(lanes, where)
     order, breaks = run_order(along, where)
@@ -332,7 +339,7 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | 
 
 
 def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
-    """For each iteration of a domain the number of its group of threads, and its thread in that. Raises UnknownValueError."""
+    """Returns for each iteration of a domain its thread group and its thread in that. Raises UnknownValueError."""
     extents = where.extents
     groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
 
@@ -346,6 +353,6 @@ def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
 
 
 def _base(side: Side, where: Domain, places: Places) -> int:
-    """The byte address at which the loops of the task begin. Loops around it move it by whole rows, or this is as if they did."""
+    """Returns the byte address at which the loops of the task begin. The loops around it are assumed to move it by whole rows."""
     size = element_bytes(side.access)
     return places.by_buffer[side.access.buffer].address + origin(side.layout, where) * size

@@ -1,7 +1,7 @@
-"""Caches: set-associative, least recently used goes first, lines allocated on writes, dirty ones written back; level behind level.
+"""Cache model: set-associative, LRU replacement, write-allocate, write-back, in several levels.
 
-The counts are those of cachegrind on the same stream, exactly: a level is asked for what the one before it lacks, reads as reads and
-writes as writes. A line that is written back marks its line in the next level and moves nothing there.
+The counts equal those of cachegrind on the same stream: a level serves the misses of the level before it, reads as reads and writes as
+writes. A write-back marks its line in the next level and moves nothing there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Asked(msgspec.Struct, frozen=True, eq=False):
-    """What a level is asked for, in order: positions in the program's stream, addresses, and whether the line is dirty from then on.
+    """Requests to a level, in order: positions in the program's stream, addresses, and whether the access makes the line dirty.
 
     `returned` are lines written back from a level before: positions and addresses.
     """
@@ -32,7 +32,7 @@ class Asked(msgspec.Struct, frozen=True, eq=False):
 
 
 def joined(several: Sequence[Asked]) -> Asked:
-    """What several levels and engines ask one level for."""
+    """Merges the requests of several levels and engines to one level."""
     if len(several) == 1:
         return several[0]
     position = np.concatenate([a.position for a in several])
@@ -43,7 +43,7 @@ def joined(several: Sequence[Asked]) -> Asked:
 
 
 class Missed(msgspec.Struct, frozen=True, eq=False):
-    """Of what was asked for, which (by number) was not there, and the dirty lines put out on the way: positions and addresses."""
+    """The requests that missed (by number), and the dirty lines evicted on the way: positions and addresses."""
 
     which: Ints
     returned: tuple[Ints, Ints]
@@ -57,7 +57,7 @@ class Level:
         self.sets: list[dict[int, bool]] = [{} for _ in range(cache.sets)]
 
     def ask(self, asked: Asked) -> Missed:
-        """Serves all that is asked for."""
+        """Serves all requests."""
         lines = asked.address // self.cache.line_bytes
         if len(asked.returned[0]):
             missed, back = self._one_by_one(lines, asked)
@@ -68,7 +68,7 @@ class Level:
         return Missed(missed, (where, line * self.cache.line_bytes))
 
     def _run_by_run(self, lines: Ints, asked: Asked) -> tuple[Ints, list[tuple[int, int]]]:
-        """Set by set: of accesses in a row (in their set) to one line only the first can miss."""
+        """Serves set by set: in a run of accesses to one line (within a set) only the first can miss."""
         order = np.argsort(lines % len(self.sets), kind="stable")
         ordered = lines[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else order
@@ -98,7 +98,7 @@ class Level:
         return found, [(int(asked.position[p]), v) for p, v in back]
 
     def _one_by_one(self, lines: Ints, asked: Asked) -> tuple[Ints, list[tuple[int, int]]]:
-        """In order, lines written back among the accesses: before the one that put them out."""
+        """Serves in order; a line written back precedes the access that evicted it."""
         places = np.concatenate((asked.returned[0], asked.position))
         returns = len(asked.returned[0])
         coming = np.concatenate((asked.returned[1] // self.cache.line_bytes, lines))
@@ -129,11 +129,13 @@ class Level:
     # -- the state, for skipping
 
     def held(self) -> list[tuple[int, bool]]:
-        """The lines set by set, the least recently used first, each with whether it is dirty."""
+        """Returns the lines set by set, the least recently used first, each with whether it is dirty."""
         return [item for one in self.sets for item in one.items()]
 
     def moved(self, shifts: Sequence[int]) -> list[dict[int, bool]]:
-        """The sets with the lines of `held` moved by so many lines each, in the same order. All shifts are alike modulo the sets."""
+        """Returns the sets with each line of `held` moved by its shift, in the same order. All shifts are congruent modulo the number of
+        sets.
+        """
         count = len(self.sets)
         new: list[dict[int, bool]] = [{} for _ in range(count)]
         for (line, dirty), shift in zip(self.held(), shifts, strict=True):
@@ -142,5 +144,5 @@ class Level:
 
 
 def equal_order(a: Sequence[dict[int, bool]], b: Sequence[dict[int, bool]]) -> bool:
-    """Whether the sets hold the same lines in the same order: dicts that are equal may differ in order."""
+    """Returns whether the sets hold the same lines in the same order: equal dicts may differ in order."""
     return all(list(x.items()) == list(y.items()) for x, y in zip(a, b, strict=True))

@@ -1,8 +1,8 @@
-"""A program's accesses through a machine's caches: how many of them miss where, and how many cycles a task waits for that.
+"""Simulation of a program's accesses through a machine's caches: misses at each level, and the stall cycles of each task.
 
-A loop whose accesses move by whole lines from iteration to iteration, all by the same number of sets, is skipped exactly: when the lines
-held after a period are those held before it, moved along, then the next period does what this one did, and so do all that follow.
-Programs that never get there are run to the end, up to `limit` accesses.
+A loop is skipped exactly if its accesses move by whole lines from iteration to iteration, all by the same number of sets: if the lines held
+after a period are those held before it, moved along, then the next period repeats this one, and so do all that follow. Programs that never
+reach such a state run to the end, up to `limit` accesses.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .stream import Batch, Event, Span, Stream, StreamLoop, StreamNode, one_afte
 
 MAX_ACCESSES = 1 << 25
 BATCH = 1 << 17
-"""Accesses made at once."""
+"""Accesses that are computed at once."""
 
 
 MOST_PERIODS = 32
-"""So many periods of a loop are compared before it is run to its end."""
+"""The number of periods of a loop that are compared before it runs to its end."""
 
 
 def cache_counts(
@@ -46,11 +46,12 @@ def cache_counts(
     batch: int = BATCH,
     skip: bool = True,
 ) -> CacheCounts:
-    """What `func` asks the caches of `machine` for; they are empty at the start.
+    """Counts the accesses and misses of `func` in the caches of `machine`; they are empty at the start.
 
-    `engine` runs it, or for each leaf the one by number; by default the first that has a cache. Buffers begin at `bases` by name, the
-    others one behind the other after those. Raises MachineError: "no-cache", "data-dependent" addresses, "opaque-access",
-    "too-many-accesses" where more than `limit` had to be gone through. Without `skip` all is; `batch` accesses are made at once.
+    `engine` runs the program, or for each leaf the one by number; by default the first that has a cache. Buffers begin at `bases` by name,
+    the others follow one behind the other. Raises MachineError: "no-cache", "data-dependent" addresses, "opaque-access",
+    "too-many-accesses" if more than `limit` accesses have to be simulated. Without `skip` all accesses are simulated; `batch` accesses are
+    computed at once.
     """
     nest = cached_nest(func, known_plan)
     runner = _Runner(nest, machine, engine, bases or {}, tasks, _Effort(limit, batch, skip))
@@ -59,7 +60,7 @@ def cache_counts(
 
 
 def cached_nest(func: PrimFunc, known_plan: Plan | None = None) -> Nest:
-    """The nest that hwsim prices, with the inits of reductions as stores; its leaves are the same, in the same order."""
+    """Returns the nest that hwsim prices, with the inits of reductions as stores; its leaves are the same, in the same order."""
     is_planned = not isinstance(func.body, BlockRealize)
     try:
         piped = pipelined(
@@ -71,7 +72,7 @@ def cached_nest(func: PrimFunc, known_plan: Plan | None = None) -> Nest:
 
 
 class _Task:
-    """Cycles that a task's instances wait, row-major over its `loops`."""
+    """Stall cycles of a task's instances, row-major over its `loops`."""
 
     def __init__(self, loops: tuple[Loop, ...]) -> None:
         self.loops = loops
@@ -85,7 +86,7 @@ class _Effort(msgspec.Struct, frozen=True):
 
 
 class _Mark(msgspec.Struct, frozen=True, eq=False):
-    """What has been counted before a period: of levels and events, of levels, in all, and the cycles of the tasks in the loop."""
+    """Snapshot of the counters before a period: by level and event, by level, in all, and the cycles of the tasks in the loop."""
 
     asked: Ints
     missed: Ints
@@ -140,12 +141,12 @@ class _Runner:
         return self.machine.caches.index(chain[0]) if chain else -1
 
     def _behind(self, level: int) -> int:
-        """The number of the level behind one, or -1 where the memory is."""
+        """Returns the number of the level behind one, or -1 for the memory."""
         cache, caches = self.machine.caches[level], self.machine.caches
         return next((n for n in range(level + 1, len(caches)) if _is_behind(caches[n], cache)), -1)
 
     def _cost(self, cache: Cache) -> int:
-        """What a miss takes: until the level behind, or the memory, has given the line."""
+        """Cycles of a miss, until the level behind, or the memory, has delivered the line."""
         behind = self._behind(self.machine.caches.index(cache))
         if behind >= 0:
             giver = self.machine.caches[behind]
@@ -156,7 +157,7 @@ class _Runner:
     # -- running
 
     def run(self, nodes: Sequence[StreamNode], fixed: dict[Var, int]) -> None:
-        """All accesses of `nodes`, the loops around them at `fixed`."""
+        """Simulates all accesses of `nodes`, with the loops around them at `fixed`."""
         small: list[StreamNode] = []
         for node in (*nodes, None):
             size = 0 if node is None else node.volume * node.loop.extent if isinstance(node, StreamLoop) else 1
@@ -170,7 +171,7 @@ class _Runner:
                 self.loop(node, fixed)
 
     def loop(self, node: StreamLoop, fixed: dict[Var, int]) -> None:
-        """All iterations of a loop, skipping what repeats."""
+        """Simulates all iterations of a loop, and skips repeats."""
         at, extent, failed = 0, node.loop.extent, 0
         period = self.period(node)
         while period is not None and extent - at >= 2 * period and failed < MOST_PERIODS:
@@ -188,7 +189,7 @@ class _Runner:
         self.some(node, fixed, at, extent - at)
 
     def some(self, node: StreamLoop, fixed: dict[Var, int], start: int, count: int) -> None:
-        """So many iterations of a loop."""
+        """Simulates `count` iterations of a loop."""
         step = self.effort.batch // max(1, node.volume)
         if step == 0:
             for i in range(start, start + count):
@@ -198,7 +199,7 @@ class _Runner:
             self.serve(node.children, (Span(node.loop, i, min(step, start + count - i)),), fixed)
 
     def serve(self, nodes: Sequence[StreamNode], spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> None:
-        """A batch through all levels."""
+        """Sends a batch through all levels."""
         batch = self.stream.batch(nodes, spans, fixed)
         first = self.first[batch.event]
         self.accesses += len(batch.event)
@@ -231,7 +232,7 @@ class _Runner:
         self.returned[level] += returned
 
     def wait(self, level: int, batch: Batch, missed: Ints, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> None:
-        """The cycles of misses, for the task instances that they are of."""
+        """Adds the cycles of misses to their task instances."""
         if not self.tasks or not len(missed):
             return
         numbers = batch.event[missed]
@@ -254,14 +255,15 @@ class _Runner:
 
     @staticmethod
     def _depth_in(event: Event, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> int:
-        """How many of an event's loops run within a batch."""
+        """Returns how many of an event's loops run within a batch."""
         return sum(loop.var not in fixed for loop in event.loops)
 
     # -- skipping
 
     def period(self, node: StreamLoop) -> int | None:
-        """After how many iterations all accesses of a loop have moved by whole lines, and by the same number of sets in every level;
-        None where they do not move evenly or that takes too long."""
+        """Returns the number of iterations after which all accesses of a loop have moved by whole lines, and by the same number of sets in
+        every level; None if they do not move evenly or the period is too long.
+        """
         if not self.effort.skip or not self.apart:
             return None
         moves = self.moves(node)
@@ -277,13 +279,15 @@ class _Runner:
                 *(cache.line_bytes // gcd(cache.line_bytes, m) for m in moves.values()),
                 *(way // gcd(way, d) for d in apart),
             )
-        # Comparing costs as much as there are lines: a period is not to be cheaper.
+        # A comparison costs as much as there are lines: a period should cost at least as much.
         lines = sum(c.sets * c.ways for c in self.machine.caches)
         period *= max(1, lines // max(1, 4 * period * node.volume))
         return period if 2 * period <= node.loop.extent else None
 
     def moves(self, node: StreamLoop) -> dict[Buffer, int] | None:
-        """By how many bytes the accesses to each buffer move from iteration to iteration; None unless all to a buffer move alike."""
+        """Returns the bytes by which the accesses to each buffer move per iteration; None unless all accesses to a buffer move by the same
+        amount.
+        """
         found: dict[Buffer, int] = {}
         for event in _events(node):
             if self.first[event.number] < 0:
@@ -297,17 +301,19 @@ class _Runner:
         return found
 
     def _is_strange(self, level: Level, moves: Mapping[Buffer, int]) -> bool:
-        """Whether a level holds lines that the loop does not access."""
+        """Returns whether a level holds lines that the loop does not access."""
         return any(b not in moves for b in self.owners(level))
 
     def owners(self, level: Level) -> list[Buffer]:
-        """The buffer of each line that a level holds."""
+        """Returns the buffer of each line that a level holds."""
         lines = np.array([line for line, _ in level.held()], np.int64) * level.cache.line_bytes
         bases = np.array([base for base, _ in self.starts], np.int64)
         return [self.starts[n][1] for n in (np.searchsorted(bases, lines, side="right") - 1).tolist()]
 
     def shifts(self, level: Level, node: StreamLoop, period: int) -> list[int] | None:
-        """By how many lines what a level holds moves in a period; None where lines that do not move would change their neighbours."""
+        """Returns the shift of each line that a level holds, in lines per period; None if lines that do not move would change their
+        neighbours.
+        """
         moves = self.moves(node) or {}
         line, sets = level.cache.line_bytes, len(level.sets)
         turns = {m * period // line % sets for m in moves.values()}
@@ -319,13 +325,13 @@ class _Runner:
         return found
 
     def mark(self, node: StreamLoop, fixed: Mapping[Var, int]) -> _Mark:
-        """What has been counted so far."""
+        """Returns a snapshot of the counters."""
         inside = {self.task_of.get(e.number) for e in _events(node)} - {None}
         cells = {n: self.tasks[n].cycles[_cell(self.tasks[n], fixed)].copy() for n in inside if n is not None}
         return _Mark(self.asked.copy(), self.missed.copy(), self.returned.copy(), self.accesses, cells)
 
     def skip(self, node: StreamLoop, fixed: Mapping[Var, int], at: int, period: int, before: _Mark) -> int:
-        """Counts for all whole periods that are left what the last one counted; how many iterations that is."""
+        """Adds the counts of the last period for all remaining whole periods; returns the number of iterations skipped."""
         times = (node.loop.extent - at) // period
         if not times:
             return 0
@@ -348,7 +354,7 @@ class _Runner:
         return times * period
 
     def _lines_apart(self) -> bool:
-        """Whether no line holds parts of two buffers."""
+        """Returns whether no line holds parts of two buffers."""
         ends = [base + self.stream.bytes_of[b] for base, b in self.starts]
         aligned = all(base % self.align == 0 for base, _ in self.starts)
         return aligned and all(end <= base for end, (base, _) in zip(ends, self.starts[1:], strict=False))
@@ -372,7 +378,7 @@ class _Runner:
         return CacheCounts(named, back, self.accesses, self.simulated, cycles)
 
 
-# A machine whose caches are asked has some.
+# A machine whose caches are simulated has at least one.
 def require_cached(machine: Machine) -> str:
     if not machine.caches:
         raise refuse("no-cache", f"machine {machine.name!r} has no cache", expected="a section [caches.NAME]")
@@ -388,11 +394,11 @@ def _events(node: StreamNode) -> list[Event]:
 
 
 def _loops_of(task: CachedTask, events: Sequence[Event]) -> tuple[Loop, ...]:
-    """The loops around a task."""
+    """Returns the loops around a task."""
     own = next((e for e in events if e.leaf in task.leaves), None)
     return () if own is None else own.loops[: task.outer]
 
 
 def _cell(task: _Task, fixed: Mapping[Var, int]) -> tuple[int, ...]:
-    """Where the instances of a task are while the loops of `fixed` are where they are."""
+    """Returns the index of a task's instances while the loops of `fixed` are at those values."""
     return tuple(fixed[loop.var] for loop in task.loops if loop.var in fixed)

@@ -1,8 +1,8 @@
-"""The memory accesses of a program, in order: byte addresses from layouts and strides, made for whole loop nests at once by NumPy.
+"""Memory accesses of a program, in order: byte addresses from layouts and strides, computed for whole loop nests at once by NumPy.
 
-An access is one element read or written. Of a statement, the reads that are made whatever the values are come first, left to right, each
-element once; then the others that a condition chooses; then the write. Only the chosen side of a choice is read. That is what
-`export.to_c(accesses="exact")` makes a compiler do. The init of a reduction is a write like others.
+An access is one element read or written. For a statement, the unconditional reads are first, left to right, each element once; then the
+reads that a condition chooses; then the write. Only the chosen side of a choice is read. A compiler does the same with the code of
+`export.to_c(accesses="exact")`. The init of a reduction is a write like others.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Guard = tuple[Expr, ...]
 
 
 class Event(msgspec.Struct, frozen=True, eq=False):
-    """One access in a statement of the `leaf`-th leaf: made in each iteration of `loops` for which all `guards` hold.
+    """One access in a statement of the `leaf`-th leaf, in each iteration of `loops` for which all `guards` hold.
 
-    `place` is where it goes, in elements from the buffer's base; with `turn`, slots take turns over that loop.
+    `place` is its offset in elements from the buffer's base; with `turn`, slots rotate over that loop.
     """
 
     number: int
@@ -74,7 +74,7 @@ Bytes = npt.NDArray[np.int64]
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):
-    """Accesses in order: byte addresses, whose event each is, and in which row of the batch's loops it happened."""
+    """Accesses in order: byte addresses, the event of each, and the row of the batch's loops in which it happened."""
 
     address: Bytes
     event: npt.NDArray[np.int32]
@@ -82,7 +82,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
 
 
 class Span(msgspec.Struct, frozen=True, eq=False):
-    """A loop of a batch: so many iterations from `start`."""
+    """A loop of a batch: `count` iterations from `start`."""
 
     loop: Loop
     start: int
@@ -90,7 +90,9 @@ class Span(msgspec.Struct, frozen=True, eq=False):
 
 
 class Stream(msgspec.Struct, frozen=True, eq=False):
-    """A program's accesses to the buffers that have a base: as a tree, to be batched. `bytes_of` is what a buffer takes, slots and all."""
+    """A program's accesses to the buffers that have a base, as a tree that is evaluated in batches. `bytes_of` is the size of a buffer with
+    all its slots.
+    """
 
     nodes: tuple[StreamNode, ...]
     events: tuple[Event, ...]
@@ -101,7 +103,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
         return dt.size_bytes(buffer.dtype)
 
     def batch(self, nodes: Sequence[StreamNode], spans: Sequence[Span], fixed: Mapping[Var, int]) -> Batch:
-        """All accesses of `nodes` while the loops of `spans`, outermost first, run; those around them are at `fixed`."""
+        """Returns all accesses of `nodes` while the loops of `spans`, outermost first, run; those around them are at `fixed`."""
         address, event, row = self._table(nodes, spans, fixed)
         flat = address.reshape(-1)
         made = flat >= 0
@@ -110,7 +112,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
     def _table(
         self, nodes: Sequence[StreamNode], spans: Sequence[Span], fixed: Mapping[Var, int]
     ) -> tuple[Bytes, npt.NDArray[np.int32], Bytes]:
-        """One row for each iteration of the spans, one column for each access in it; -1 for one that is not made."""
+        """Returns one row for each iteration of the spans, one column for each access in it; -1 for an access that does not happen."""
         rows = prod(s.count for s in spans)
         columns: list[tuple[Bytes, npt.NDArray[np.int32], Bytes]] = []
         over: dict[Var, Values | int] | None = None
@@ -165,8 +167,9 @@ def known(event: Event, expr: Expr, over: Mapping[Var, Values | int]) -> Values:
 
 
 def read_stream(nest: Nest, kept: Mapping[Buffer, int] | None = None, *, align: int = 64) -> Stream:
-    """The stream of a nest whose inits are lowered. `kept` are the buffers to look at, with the base address of each, all by default
-    one behind the other at multiples of `align`."""
+    """Returns the stream of a nest whose inits are lowered. `kept` has the buffers to include, with the base address of each; by default
+    all, one behind the other at multiples of `align`.
+    """
     sites = {s.buffer: s for s in nest.sites}
     sizes = {b: _bytes(s) for b, s in sites.items()}
     bases = dict(kept) if kept is not None else one_after_another(list(sites), sizes, align)
@@ -185,7 +188,7 @@ def one_after_another(buffers: Sequence[Buffer], sizes: Mapping[Buffer, int], al
 
 
 def _bytes(site: Site) -> int:
-    """Bytes of a buffer, of all its slots."""
+    """Returns the bytes of a buffer with all its slots."""
     buffer = site.buffer
     extents = [build.int_value(e) for e in buffer.shape]
     strides = [build.int_value(s) for s in buffer.strides]
@@ -228,7 +231,7 @@ class _Reader:
     def pieces(
         self, leaf: ComputeBlock, number: int, pieces: Sequence[Piece], loops: tuple[Loop, ...], depth: int
     ) -> list[StreamNode]:
-        """Pieces in a row that share a loop at this depth run in it together."""
+        """Returns the accesses of pieces; consecutive pieces that share a loop at this depth run in it together."""
         found: list[StreamNode] = []
         at = 0
         while at < len(pieces):
@@ -253,7 +256,7 @@ class _Reader:
                 raise refuse("opaque-access", f"what block {block!r} accesses is not known element by element",
                              expected="loads and stores of single elements")  # fmt: skip
             return []
-        # As `lower` simplifies it: what cancels is not read.
+        # As `lower` simplifies it: a term that cancels is not read.
         reads = list(_reads((self.analyzer.simplify(store.value), *store.indices)))
         found: list[Event] = []
         sure: list[Event] = []
@@ -301,7 +304,7 @@ def _same(a: Event, b: Event) -> bool:
 
 
 def _reads(exprs: Sequence[Expr], guards: Guard = ()) -> Iterator[tuple[BufferLoad, Guard]]:
-    """The loads of expressions in the order of evaluation, each with the conditions that it hangs on."""
+    """Yields the loads of expressions in the order of evaluation, each with the conditions that it depends on."""
     for expr in exprs:
         match expr:
             case BufferLoad(indices=indices):
@@ -336,7 +339,7 @@ def _chosen(condition: Expr, yes: Expr, no: Expr, guards: Guard) -> Iterator[tup
 
 
 def step_of(event: Event, loop: Loop) -> int | None:
-    """By how many elements the access moves with each iteration of a loop; None when that is not always the same."""
+    """Returns the elements by which the access moves with each iteration of a loop; None if that is not constant."""
     if any(n is loop.var for guard in event.guards for n in walk(guard)) or event.turn is loop.var:
         return None
     form = linear(event.place)

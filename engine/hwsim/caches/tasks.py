@@ -1,6 +1,6 @@
-"""What tasks wait for behind caches: their accesses in program order through the levels, the misses of each instance as cycles.
+"""Stall cycles of tasks behind caches: the accesses pass the levels in program order, and each instance is charged for its misses.
 
-Caches remember, so instances differ that are alike otherwise: such loops are played iteration by iteration.
+Caches have state, so otherwise equal instances differ: loops with such tasks are replayed iteration by iteration.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .report import Cached, CachedTask
 from .run import cache_counts
 
 MAX_ACCESSES = 1 << 22
-"""Accesses that are gone through for one report, unless more are asked for: about a second."""
+"""Default limit on accesses that are simulated for one report: about a second."""
 
 
 def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_accesses: int) -> Cached:
-    """The caches behind the tasks of a program; empty where none of its engines has one for what it accesses."""
+    """Simulates the caches behind the tasks of a program; empty if no engine of the program has one."""
     machine = program.machine
     numbers = {leaf: n for n, leaf in enumerate(_leaves(program.nest))}
     engine_of = {numbers[c.leaf]: machine.engines[t.engine].name for t in program.templates for c in t.choices}

@@ -1,1 +1,1 @@
-"""What a task costs on its engine, lower bounds, and estimates without a simulation."""
+"""The cost of a task on its engine, lower bounds, and estimates without a simulation."""

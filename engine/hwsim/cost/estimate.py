@@ -1,7 +1,7 @@
-"""A program looked at before it is simulated: about how long it takes and what its buffers hold, from the loops alone.
+"""Cost estimate of a program before its simulation: approximate cycles and buffer capacity, from the loops alone.
 
-It costs a hundredth of a simulation and chooses whom to try first, nothing more: conditions and layouts are left out, so that what it
-tells is near to what a replay finds, and no bound of it.
+An estimate costs a hundredth of a simulation. Its only use is to order candidates. It ignores conditions and layouts, so it is close to the
+result of a replay but does not bound it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ from .systolic import array_cycles
 
 
 class CostEstimate(msgspec.Struct, frozen=True):
-    """Of each memory, by scope, what buffers take of it: `filled` times what it has, in so many `slots`. `busy` are the cycles that the
-    engine or port with the most to do is at work; `cycles` is that with what nothing goes on beside: the first copy in, the last one out,
-    and each copy into a buffer that engines still use."""
+    """Estimated memory use and cycles.
+
+    `filled` is the fraction of each memory, by scope, that the buffers occupy; `slots` is their number of slots. `busy` is the work of the
+    busiest engine or port, in cycles. `cycles` adds the work that nothing overlaps: the first copy in, the last copy out, and each copy
+    into a buffer that engines still use.
+    """
 
     filled: dict[str, float]
     busy: int
@@ -57,17 +60,18 @@ class CostEstimate(msgspec.Struct, frozen=True):
 
     @property
     def rank(self) -> float:
-        """Whom to try first is the least: cycles, and more of them where it does not fit. One that is short and too large is often beside
-        one that is short."""
+        """Sort key, the lowest first: cycles, with a penalty factor for an overflowing memory. A fast candidate that is too large often has
+        a fast neighbour that fits.
+        """
         return self.cycles * sqrt(max((1.0, *self.filled.values())))
 
 
 Pipelines = Mapping[Var, Sequence[int]]
-"""Of loops, the stages of the statements in them."""
+"""For each loop, the pipeline stages of the statements in its body."""
 
 
 def estimate_cost(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None = None) -> CostEstimate:
-    """The look of a program, with its loops' pipelines or those that they are to have."""
+    """Estimates the cost of a program, with the given software pipelines."""
     leaves = [r for name in index.block_names if not index.child_blocks(r := index.realize(name))]
     paths = {leaf: tuple(index.path(leaf)) for leaf in leaves}
     below = Counter(stmt for path in paths.values() for stmt in path)
@@ -89,12 +93,13 @@ def estimate_cost(index: ProgramIndex, machine: Machine, pipelines: Pipelines | 
 
 
 Paths = Mapping[BlockRealize, Sequence[Stmt]]
-"""What stands around each leaf, the nearest first."""
+"""The statements around each leaf, innermost first."""
 
 
 class _Task(msgspec.Struct, frozen=True, eq=False):
-    """A leaf's store as so many alike tasks. `loads` are of other buffers than it writes; `loops` are the leaf's own, `used` those that its
-    iterators take their values from."""
+    """A leaf's store, as `count` equal tasks. `loads` excludes the buffer that the store writes. `loops` are the leaf's own loops; `used`
+    maps each block iterator to the loops that it depends on.
+    """
 
     store: BufferStore
     loads: tuple[BufferLoad, ...]
@@ -108,7 +113,7 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
         return prod(self.loops.values())
 
     def reach(self, *exprs: Expr) -> frozenset[Var]:
-        """The loops that expressions of the block depend on."""
+        """Returns the loops that expressions of the block depend on."""
         return frozenset(u for e in exprs for v in free_vars(e) for u in self.used.get(v, ()))
 
     def times(self, loops: Iterable[Var]) -> int:
@@ -116,14 +121,14 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Slots(msgspec.Struct, frozen=True):
-    """How many there are of a buffer, and for how many iterations they take turns before all have to be free."""
+    """The number of slots of a buffer, and the number of iterations in which they rotate before all of them have to be free."""
 
     count: int = 1
     turns: int = 1
 
 
 def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> _Task | None:
-    """None where the leaf is no store."""
+    """Returns the task of a leaf, or None if the leaf is no store."""
     store = leaf.block.body
     if not isinstance(store, BufferStore):
         return None
@@ -141,7 +146,7 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
 
 
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
-    """How long the busiest is at work, and about how long all takes."""
+    """Returns (busy cycles of the busiest resource, approximate total cycles)."""
     copying: Counter[str | PortSpec] = Counter()
     working: Counter[str] = Counter()
     copies: list[_Copy] = []
@@ -168,7 +173,7 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
 
 
 class _Copy(msgspec.Struct, frozen=True):
-    """`count` copies of `cycles` each, out of a buffer or into it, whose slots take so many `turns`."""
+    """`count` copies of `cycles` each, into a buffer or out of it (`leaves`); the buffer's slots rotate for `turns` iterations."""
 
     count: int
     turns: int
@@ -177,10 +182,10 @@ class _Copy(msgspec.Struct, frozen=True):
 
 
 def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
-    """Cycles of copies while no engine works, and of engines while nothing is copied; a task of theirs takes `last`.
+    """Returns (copy cycles while no engine works, engine cycles while no copy runs); an engine's task lasts `last` cycles.
 
-    Copies begin in program order. One whose buffer is in use waits, and those behind it that come no more often wait with it; those before
-    it go on meanwhile. Where all slots have to be free, copies wait for the last task.
+    Copies start in program order. A copy into a buffer in use waits, and later copies that are at most as frequent wait with it; earlier
+    copies proceed meanwhile. If all slots have to be free, copies wait for the last task.
     """
     alone = idle = waiting = 0
     before: Counter[int] = Counter()
@@ -198,7 +203,7 @@ def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
 
 
 def _engine_of(task: _Task, machine: Machine) -> Engine | None:
-    """Who does a task: the best of its kind that reaches what it reads and writes."""
+    """Returns the best engine for the task's kind that reaches its operands and its result."""
     target = _memory(task.store.buffer, machine).name
     sources = {_memory(load.buffer, machine).name for load in task.loads}
     for wanted in PREFERENCE[task.kind]:
@@ -225,7 +230,7 @@ def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
 
 
 def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
-    """Each contiguous run in the far buffer moves in whole bursts, at the pace of the slowest port."""
+    """Cycles of a copy: each contiguous run in the far buffer moves in whole bursts, at the rate of the slowest port."""
     source, target = _memory(task.loads[0].buffer, machine), _memory(task.store.buffer, machine)
     access, memory = (task.loads[0], source) if source is machine.far else (task.store, target)
     run = min(_run(task, access), task.iterations)
@@ -235,7 +240,7 @@ def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
 
 
 def _run(task: _Task, access: BufferLoad | BufferStore) -> int:
-    """Elements one after the other, as far as the innermost axes are gone through whole."""
+    """Elements of a contiguous run: the product over the innermost axes that are traversed completely, and the next one."""
     axes = [
         (task.times(task.reach(i)), build.int_value(n) or 1)
         for i, n in zip(access.indices, access.buffer.shape, strict=True)
@@ -258,7 +263,9 @@ def _memory(buffer: Buffer, machine: Machine) -> Memory:
 
 
 def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipelines: Pipelines) -> _Slots:
-    """Two that take turns in all loops, or in each of a pipeline's loops one for each stage from the first that uses it to the last."""
+    """Returns the slots of a buffer: two with a double-buffer annotation, rotating in all loops; in a pipeline's loop one for each stage
+    from the first to the last use.
+    """
     if any(key == DOUBLE_BUFFER_KEY for user in users if _writes(user, buffer) for key, _ in user.block.annotations):
         return _Slots(2, sys.maxsize)
     found = [_Slots()]
@@ -270,7 +277,7 @@ def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipel
 
 
 def _distance(loop: For, stages: Sequence[int], users: Sequence[BlockRealize], paths: Paths) -> int:
-    """Stages between the first and the last statement of a loop that uses a buffer."""
+    """Returns the number of stages between the first and the last statement of a loop that use a buffer."""
     found: list[int] = []
     for user in users:
         if loop not in paths[user]:
@@ -282,7 +289,7 @@ def _distance(loop: For, stages: Sequence[int], users: Sequence[BlockRealize], p
 
 
 def _footprint(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths) -> int:
-    """What is live of a buffer, bytes of one slot: what is written of it within the loops that all who use it have in common."""
+    """Live bytes of one slot of a buffer: the part that is written inside of the loops that all users share."""
     common = set(paths[users[0]]).intersection(*(paths[user] for user in users[1:]))
     writer = next((user for user in users if _writes(user, buffer)), None)
     if writer is None:

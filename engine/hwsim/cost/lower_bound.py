@@ -1,7 +1,7 @@
-"""What a program costs at the least, without a replay: its tasks are counted through the loops, not played.
+"""Lower bounds on the cost of a program without a replay: tasks are counted through the loops.
 
-Work and bytes are exact. Cycles are the bound of the report: the busiest engine, unit or port, as if nothing ever waited. What one task
-touches has to be in memory together.
+Work and bytes are exact. Cycles are the bound of the report: the busiest engine, unit or port, without any stall. The operands and results
+of one task have to be in memory at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from ..tasks.variants import NOTHING
 
 
 class LowerBound(msgspec.Struct, frozen=True):
-    """`bounds` as in a report, the highest first; `energy_pj` and `copied_bytes` exact; `peaks` of the rows of memory."""
+    """Lower bounds of a program. `bounds` are those of a report, the highest first; `energy_pj` and `copied_bytes` are exact; `peaks` are
+    bytes by memory row.
+    """
 
     bounds: tuple[Bound, ...]
     energy_pj: float
@@ -30,12 +32,12 @@ class LowerBound(msgspec.Struct, frozen=True):
 
     @property
     def cycles(self) -> int:
-        """No replay of these tasks takes fewer."""
+        """Lower bound on the cycles of any replay of these tasks."""
         return max((b.cycles for b in self.bounds), default=0)
 
 
 def lower_bound_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> LowerBound:
-    """What the tasks cost at the least. Raises MachineError "too-many-tasks" where so many are not alike."""
+    """Returns the lower bounds of the tasks. Raises MachineError "too-many-tasks" if more than `max_tasks` tasks differ."""
     counts = counts_of(program, max_tasks)
     bounds = bounds_of(program, counts, busy_of(program, counts))
     copied = sum(row.bytes for row in traffic_of(program, counts)[0])
@@ -43,8 +45,9 @@ def lower_bound_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> LowerBou
 
 
 def first_peaks(program: TaskProgram) -> dict[str, int]:
-    """The bytes that the first task of each template holds in each memory row: at most the peaks of `lower_bound_of` and of a report, at a
-    fraction of their cost."""
+    """Bytes that the first task of each template holds in each memory row. They are at most the peaks of `lower_bound_of` and of a report,
+    at a fraction of their cost.
+    """
     first = {t.variants.at(dict.fromkeys((loop.var for loop in t.outer), 0)) for t in program.templates}
     return _peaks(program, first - {NOTHING})
 

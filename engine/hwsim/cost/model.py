@@ -1,4 +1,4 @@
-"""How long a task occupies its engine, from what it really does: bursts, tiles, vectors, operations. Whole cycles, rounded up."""
+"""Cost model of a task: the whole cycles that it occupies its engine, rounded up, from its bursts, tiles, vectors and operations."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ class Touched(msgspec.Struct, frozen=True, eq=False):
 
 
 class Tiling(msgspec.Struct, frozen=True):
-    """`tiles` of a matrix engine (folds of an array), in which it could do `offered` multiplications and does `useful` ones; tiles at the
-    edge are as dear as whole ones."""
+    """Utilisation of a matrix engine's tiles, or of a systolic array's folds. `tiles` have room for `offered` multiplications, of which
+    `useful` are done; tiles at the edge cost as much as whole ones.
+    """
 
     tiles: int = 0
     useful: int = 0
@@ -47,10 +48,10 @@ class Tiling(msgspec.Struct, frozen=True):
 
 
 class Cost(msgspec.Struct, frozen=True, eq=False):
-    """`duration` on the engine, `latency` until the result is there, `operations` done (elements, for a copy).
+    """Cost of a task: `duration` on the engine, `latency` until the result is available, `operations` (elements, for a copy).
 
-    What makes it that long: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses and the
-    `spreads` of those to memories with bursts, and the cycles that each port needs for what the task moves, `demands`.
+    Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
+    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port.
     """
 
     duration: int
@@ -65,7 +66,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def key(self) -> object:
-        """Costs with equal keys differ in nothing that a report shows."""
+        """Deduplication key: costs with equal keys look the same in a report."""
         sizes = tuple((t.buffer.name, t.written, t.size_bytes) for t in self.touched)
         lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
         moved = tuple((s.buffer.name, s.written, s.accesses, s.wanted_bytes, s.moved_bytes) for s in self.spreads)
@@ -73,7 +74,9 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):
-    """A piece of work with the loops of its task, the layouts of its accesses, reads first, and how their indices run, if that is known."""
+    """A piece of work with the loops of its task, the layouts of its accesses (reads first) and, if known, the progressions of their
+    indices.
+    """
 
     work: Work
     inner: dict[Var, int]
@@ -86,14 +89,14 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
 
 
 def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
-    """What `cost` needs to know of a piece, found once."""
+    """Analyses a piece once for `cost`."""
     accesses = (*work.reads, *work.writes)
     layouts = tuple(layout(a, inner, analyzer) for a in accesses)
     return Measured(work, inner, layouts, tuple(courses(a, inner, analyzer) for a in accesses))
 
 
 def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
-    """The cost of a task made of pieces, each with its iterations; None when there are none."""
+    """Returns the cost of a task that consists of `pieces`, each with its iterations; None if there are none."""
     live = [(m, d) for m, d in pieces if d.iterations]
     if not live:
         return None
@@ -131,7 +134,7 @@ def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descrip
             operations = vector_operations(engine, measured.work, measured.layouts, where)
             return operations * engine.cycles_per_operation
         case ScalarEngine():
-            # Loads and the store count as operations beside the arithmetic.
+            # Loads and the store count as operations, like the arithmetic.
             steps = measured.work.operations + len(measured.accesses)
             return where.iterations * steps * engine.cycles_per_operation
 
@@ -154,7 +157,9 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
 
 
 def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Places) -> int:
-    """Each contiguous run moves in whole bursts of either memory, as fast as the slowest of both ports and the engine."""
+    """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports and the
+    engine.
+    """
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
     if source is target and source.ports == "shared":
         return over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
@@ -165,12 +170,12 @@ def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Place
 
 
 def _write_width(memory: Memory) -> int:
-    """A shared port is as wide as reads are."""
+    """Width of the write port; a shared port is as wide as reads are."""
     return memory.write_bytes_per_cycle if memory.ports == "separate" else memory.read_bytes_per_cycle
 
 
 def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> Tiling:
-    """Tiles cover rows, columns and depth of each product; folds of an array two of these."""
+    """Tiles cover rows, columns and depth of each product; folds of an array cover two of these."""
     if isinstance(engine, SystolicEngine):
         if not work.reads:
             return Tiling()
@@ -179,7 +184,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
         folds = product.batch * folding.down * folding.across
         return Tiling(folds, where.iterations, folds * folding.cycles * engine.rows * engine.columns)
     if len(work.reads) != 2:
-        # A square (one operand twice) or a fill: as if every iteration were on the diagonal of tiles.
+        # A square (one operand twice) or a fill counts as if every iteration were on the diagonal of tiles.
         cells = engine.tile_rows * engine.tile_columns
         tiles = over(where.iterations, cells)
         return Tiling(tiles, where.iterations, tiles * cells)
@@ -189,7 +194,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
 
 def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
     if not work.reads:
-        # A fill leaves the array like results do, a row a cycle.
+        # A fill leaves the array like results, one row per cycle.
         return over(where.iterations, engine.columns)
     return array_cycles(engine, product_of(work, where)) * _passes(engine, work)
 
@@ -199,9 +204,9 @@ def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
-    """Bytes by buffer: each element once a task where an engine holds its operands, once an iteration on the scalar engine.
+    """Bytes by buffer: an engine that holds its operands accesses each element once per task, the scalar engine once per iteration.
 
-    A buffer that is allocated inside of the task is another one each time, and for each thread that has its own.
+    A buffer that is allocated inside of the task is a different one each time, and for each thread that has a private copy.
     """
     found: list[Touched] = []
     work = measured.work
@@ -232,7 +237,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
 
 
 def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
-    """What a systolic array reads and writes: every element that enters, however often it is the same one, partial sums in and out."""
+    """Bytes that a systolic array reads and writes: every element that enters, repeats included, and partial sums in and out."""
     product = product_of(work, where)
     folding = fold(engine.dataflow, engine.rows, engine.columns, product)
     first, second = folding.reads
@@ -247,8 +252,9 @@ def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched
 def _moved(
     engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, spreads: Sequence[Spread], places: Places
 ) -> Iterator[tuple[Memory, bool, int]]:
-    """What goes through the ports of memories: (memory, whether written, bytes). Copies and vectors move whole bursts; what lies behind
-    caches moves by the line, and is waited for as that (`cached`)."""
+    """Yields the traffic of memory ports: (memory, whether written, bytes). Copies and vectors move whole bursts. Memory behind caches
+    moves by the line and is left out here: `cached` has its stalls.
+    """
     spread = {(s.buffer, s.written): s.moved_bytes for s in spreads}
     for t in touched:
         if places.machine.caches_of(engine.name, places.by_buffer[t.buffer].memory.name):
@@ -260,7 +266,7 @@ def _moved(
 
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:
-    """The engine's own, and for a copy that of the slower memory; other engines' latencies include the memory they work on."""
+    """Latency of the engine, for a copy plus that of the slower memory; other engines' latencies include their memory."""
     if not isinstance(engine, DmaEngine):
         return engine.latency_cycles
     memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]

@@ -1,12 +1,12 @@
-"""How long a systolic array takes for a matrix product, and how often it reads its operands on the way: fold by fold.
+"""Cycles of a systolic array for a matrix product, and the number of times that it reads each operand: fold by fold.
 
-A product larger than the array is folded over it: two of its three extents are mapped to the array's rows and columns, the third passes
-in time, a step a cycle. Operands enter skewed, so the last cell starts rows + columns - 2 cycles after the first; a stationary operand is
-loaded before, a row a cycle. The next fold begins when the last one is out; a fold at the edge takes as long as a whole one.
+A product larger than the array is folded over it: two of its three extents are mapped to the array's rows and columns, the third passes in
+time, one step per cycle. Operands enter skewed, so the last cell starts rows + columns - 2 cycles after the first; a stationary operand is
+loaded before, one row per cycle. The next fold begins after the last one has left; a fold at the edge lasts as long as a whole one.
 
 Source: SCALE-Sim v3.0.0, `scalesim/compute/systolic_compute_{os,ws,is}.py`, whose demand matrices have one row a cycle
 (`create_*_demand_mat`; the model is that of Samajdar et al., arXiv 1811.02883). It reports the *number* of the last of these cycles,
-counted from 0 (`memory/double_buffered_scratchpad_mem.py`, `service_memory_requests`): one less than the cycles that it takes.
+counted from 0 (`memory/double_buffered_scratchpad_mem.py`, `service_memory_requests`): one less than the number of cycles.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..tasks.product import Product
 class Folding(msgspec.Struct, frozen=True):
     """A product on an array: folds down (over the rows) and across (over the columns), and the cycles of each.
 
-    `reads` says how often each element of the first and of the second operand enters the array, `writes` how often one of the result
-    leaves it: more than once where the depth is folded, because partial sums come out.
+    `reads` is the number of times that each element of the first and of the second operand enters the array, `writes` the number of times
+    that an element of the result leaves it: more than once if the depth is folded, because partial sums leave the array.
     """
 
     down: int
@@ -33,7 +33,9 @@ class Folding(msgspec.Struct, frozen=True):
 
 
 def fold(dataflow: Dataflow, rows: int, columns: int, product: Product) -> Folding:
-    """A product on an array of `rows` x `columns` cells. Its first operand is SCALE-Sim's ifmap, its second the filter."""
+    """Returns the folding of a product on an array of `rows` x `columns` cells. The first operand is SCALE-Sim's ifmap, the second its
+    filter.
+    """
     fill = rows + columns - 2
     match dataflow:
         case "output_stationary":
@@ -48,6 +50,6 @@ def fold(dataflow: Dataflow, rows: int, columns: int, product: Product) -> Foldi
 
 
 def array_cycles(engine: SystolicEngine, product: Product) -> int:
-    """Cycles for all products of a batch, one after the other, in one pass."""
+    """Cycles of all products of a batch in sequence, in one pass."""
     folding = fold(engine.dataflow, engine.rows, engine.columns, product)
     return product.batch * folding.down * folding.across * folding.cycles

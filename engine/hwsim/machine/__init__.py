@@ -1,1 +1,1 @@
-"""Machines: their parts and figures as values, the TOML file, and its validation."""
+"""Machines: their parts and parameters as values, the TOML file, and its validation."""

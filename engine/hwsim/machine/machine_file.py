@@ -1,6 +1,6 @@
-"""Machine files: TOML, checked against the schema of `machine`; a wrong figure is refused with its line.
+"""Reader of machine files: TOML, checked against the schema of `machine`; errors have the line of the wrong parameter.
 
-A figure's origin stands beside it: `banks = 2` and, below, `source.banks = "Qualcomm 80-N2040-61"`; where nothing is public, "assumed".
+A parameter can have a source below it: `banks = 2` and `source.banks = "Qualcomm 80-N2040-61"`; "assumed" if no source is public.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 @lru_cache(maxsize=1)
 def preset_names() -> tuple[str, ...]:
-    """The machines that come with Tilewright."""
+    """Returns the names of the machines that Tilewright ships."""
     folder = resources.files(static) / "machines"
     return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")))
 
 
 def load_machine(name_or_path: str | Path) -> Machine:
-    """A preset by name, or a TOML file by path. Raises MachineError with the line of what is wrong."""
+    """Returns a preset by name, or a machine from a TOML file by path. Raises MachineError with the line of the error."""
     name = str(name_or_path)
     if name in preset_names():
         return _preset(name)
@@ -64,7 +64,7 @@ def load_machine(name_or_path: str | Path) -> Machine:
                      expected=f"{', '.join(preset_names())}, or the path of a .toml file")  # fmt: skip
     try:
         found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
             raise refuse("machine-file", f"{name} is no file", found=name, expected="a readable TOML file")
         if found.st_size > MAX_FILE_BYTES:
             raise refuse("machine-file", f"{name} is no machine file: larger than {MAX_FILE_BYTES} bytes", found=name)
@@ -80,17 +80,17 @@ def load_machine(name_or_path: str | Path) -> Machine:
 
 @lru_cache(maxsize=32)
 def _preset(name: str) -> Machine:
-    """A text may name its machine in a thousand lines."""
+    """Parses a preset once: a text may name its machine in a thousand lines."""
     return read_machine((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
 
 
 def read_machine(text: str, filename: str = "") -> Machine:
-    """The machine of a TOML text. Raises MachineError whose refusal has the place in the text."""
+    """Returns the machine of a TOML text. Raises MachineError whose refusal has the place in the text."""
     try:
         return _Reader(text, filename).machine()
     except RecursionError:
         fault = "is nested too deeply"
-    except ValueError:  # what Python says of integers of thousands of digits
+    except ValueError:  # Python's error for integers of thousands of digits
         fault = "has a number of thousands of digits"
     raise refuse("machine-file", f"{filename or 'the text'} {fault}", expected="a machine's figures")
 
@@ -130,7 +130,7 @@ class _Reader:
                          place=Place(line, column, line, column + 1, self.filename)) from None  # fmt: skip
 
     def _require_short_keys(self) -> None:
-        """The TOML reader takes quadratic time for a key of many parts, `a.b.c.d`."""
+        """Rejects lines with more than MAX_DOTS dots: the TOML reader needs quadratic time for a key of many parts, `a.b.c.d`."""
         for number, line in enumerate(self.text.splitlines(), 1):
             dots = line.count(".")
             if dots > MAX_DOTS:
@@ -163,7 +163,7 @@ class _Reader:
         return self._convert(table | {"name": name}, engine_type, ("engines", name))
 
     def _convert(self, table: Table, target: type[S], section: tuple[str, ...]) -> S:
-        """`table` as `target`; what msgspec finds wrong becomes a refusal at its line."""
+        """Converts `table` to `target`; an error of msgspec becomes a refusal at its line."""
         sources = table.get("source", {})
         where = ".".join(section) or "the machine"
         if not isinstance(sources, dict) or not all(isinstance(v, str) for v in cast("Table", sources).values()):
@@ -191,7 +191,7 @@ class _Reader:
         return MachineError(msgspec.structs.replace(error.refusal, place=Place(line, column, line, end, self.filename)))
 
     def _find(self, section: tuple[str, ...], key: str) -> tuple[int, int, int]:
-        """Where `key` of a section is set; else the section's header; else the first line."""
+        """Returns (line, column, end) of `key` in a section; else those of the section's header; else the first line."""
         header = re.compile(r"\s*\[\s*([^\]]+?)\s*\]")
         wanted = re.compile(rf"\s*(?P<key>{re.escape(key)})\s*[=.]") if key else None
         current: tuple[str, ...] = ()
@@ -220,7 +220,7 @@ def _schema_error(message: str, where: str, table: Table, target: type[msgspec.S
 
 
 def _key_in(message: str) -> str:
-    """The key that a message of msgspec is about: "… field `banks`" or "… - at `$.banks`"."""
+    """Returns the key in a message of msgspec: "… field `banks`" or "… - at `$.banks`"."""
     match = re.search(r"field `([^`]+)`", message) or re.search(r"at `\$\.([A-Za-z_]+)", message)
     return match[1] if match else ""
 

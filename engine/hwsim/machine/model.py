@@ -1,6 +1,6 @@
-"""A machine as a value: memories that answer to storage scopes, engines that read and write them, caches and buses between.
+"""A machine as a value: memories that implement storage scopes, engines that read and write them, caches and buses between.
 
-A machine is frozen and hashable; `replace` gives a varied one that has passed the same checks as a file.
+A machine is frozen and hashable. `replace` returns a modified machine that has passed the same checks as a file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .validation import complaint_error, find_complaint
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Memories and engines, in the order of the file: of two engines that could do a task, the first does it."""
+    """Memories and engines, in the order of the file: if two engines can run a task, the first runs it."""
 
     name: Annotated[str, says("What it is called.")]
     clock_hz: Annotated[Positive, says("Cycles a second: what makes seconds of cycles.")]
@@ -33,39 +33,39 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def far(self) -> Memory:
-        """The largest memory, where everything begins and ends."""
+        """The largest memory, where all data starts and ends."""
         return max(self.memories, key=lambda m: m.capacity_bytes)
 
     def find_memory(self, scope: str) -> Memory | None:
-        """The memory that a storage scope stands for."""
+        """Returns the memory that implements a storage scope, or None."""
         return next((m for m in self.memories if scope in (*m.scopes, *m.block_scopes)), None)
 
     def memory(self, name: str) -> Memory:
-        """The memory called `name`. Raises KeyError."""
+        """Returns the memory called `name`. Raises KeyError."""
         return _named(self.memories, name)
 
     def engine(self, name: str) -> Engine:
-        """The engine called `name`. Raises KeyError."""
+        """Returns the engine called `name`. Raises KeyError."""
         return _named(self.engines, name)
 
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]:
-        """The levels between an engine and a memory, the nearest to the engine first."""
+        """Returns the cache levels between an engine and a memory, the nearest to the engine first."""
         return tuple(c for c in self.caches if c.memory == memory and engine in c.engines)
 
     def buses_of(self, engine: str) -> tuple[Bus, ...]:
-        """The buses that what an engine moves goes over."""
+        """Returns the buses that an engine's transfers occupy."""
         return tuple(b for b in self.buses if engine in b.engines)
 
     @property
     def units(self) -> tuple[int, ...]:
-        """For each engine the number of its unit: engines without one are units of their own."""
+        """The unit number of each engine; an engine without a unit forms a unit alone."""
         names = [e.unit or (e.name,) for e in self.engines]
         numbers = {name: n for n, name in enumerate(dict.fromkeys(names))}
         return tuple(numbers[name] for name in names)
 
     @property
     def queues(self) -> tuple[int, ...]:
-        """For each unit how many tasks its queue holds."""
+        """The queue capacity of each unit, in tasks."""
         return tuple({n: e.queue_tasks for n, e in zip(self.units, self.engines, strict=True)}.values())
 
     @property
@@ -73,8 +73,8 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple({n: e.unit or e.name for n, e in zip(self.units, self.engines, strict=True)}.values())
 
     def replace(self, path: str, value: object) -> Machine:
-        """This machine with one figure changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles", "clock_hz".
-        The queue of a unit is that of all its engines.
+        """Returns this machine with one parameter changed: "memories.vtcm.banks", "local.vtcm.banks" by scope, "engines.dma.setup_cycles",
+        "clock_hz". A new `queue_tasks` applies to all engines of a unit.
 
         Raises MachineError for an unknown path or a value that a machine file could not have either.
         """
@@ -90,7 +90,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _checked(replace_fields(self, **{group: parts}))
 
     def full_path(self, path: str) -> str:
-        """A figure's path from the group on: "memories.vtcm.banks" for "local.vtcm.banks". Raises MachineError for an unknown part."""
+        """Returns a parameter's path with its group: "memories.vtcm.banks" for "local.vtcm.banks". Raises MachineError if unknown."""
         owner, _, field = path.rpartition(".")
         if not owner:
             return path
@@ -98,7 +98,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{group}.{part.name}.{field}"
 
     def figure(self, path: str) -> Any:
-        """The figure at a path of `replace`. Raises MachineError for an unknown one."""
+        """Returns the parameter at a path of `replace`. Raises MachineError for an unknown one."""
         owner, _, field = path.rpartition(".")
         part = self._part(owner, path)[1] if owner else self
         if field not in part.__struct_fields__:
@@ -106,11 +106,11 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return getattr(part, field)
 
     def parts(self, group: str) -> tuple[Part, ...]:
-        """The memories, engines, caches or buses."""
+        """Returns the memories, engines, caches or buses."""
         return cast("tuple[Part, ...]", getattr(self, group))
 
     def _part(self, owner: str, path: str) -> tuple[str, Part]:
-        """What the front of a path names, and its group: "memories.vtcm", "engines.dma", or a scope, or just the name."""
+        """Returns the part that the front of a path names, and its group: "memories.vtcm", "engines.dma", a scope, or only the name."""
         named = [(group, part) for group in GROUPS for part in self.parts(group)]
         for group, part in named:
             if owner in (f"{group}.{part.name}", part.name):
@@ -136,11 +136,11 @@ def _named(parts: tuple[N, ...], name: str) -> N:
 
 
 CHANGED = "changed by Machine.replace"
-"""The source of a figure that no file gave."""
+"""The source of a parameter that `replace` has changed."""
 
 
 def _with_field(part: S, field: str, value: object, path: str) -> S:
-    """`part` with one figure changed and checked."""
+    """Returns `part` with one parameter changed and checked."""
     table = cast("dict[str, Any]", msgspec.to_builtins(part))
     fixed = ("kind", "name", "source", *(GROUPS if isinstance(part, Machine) else ()))
     if field not in table or field in fixed:
@@ -162,7 +162,7 @@ def _checked(machine: Machine) -> Machine:
     return machine
 
 
-# A scope is one memory's, engines name memories that exist, blocks divide the capacity.
+# Each scope belongs to one memory, engines name memories that exist, blocks divide the capacity.
 def require_consistent(machine: Machine) -> None:
     complaint = find_complaint(machine)
     if complaint is not None:

@@ -1,6 +1,7 @@
-"""What machines are made of: memories, engines of each kind, caches and buses, as values with figures in whole cycles and bytes.
+"""Parts of machines: memories, engines of each kind, caches and buses, as values with parameters in whole cycles and bytes.
 
-What a key of a machine file means is said once, here: docs/machine-file.md and the tips of the app's knobs are made of it.
+This module is the only description of the keys of a machine file: docs/machine-file.md and the tooltips of the app's parameters are
+generated from it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import msgspec
 from msgspec import Meta
 
 MOST = 1 << 48
-"""Cycles and bytes of one part: what programs make of them is kept in 64 bits."""
+"""Upper limit on cycles and bytes of one part: quantities that programs derive from them are kept in 64 bits."""
 
 MOST_BANKS = 1 << 12
 MOST_CACHED = 1 << 32
-"""Each bank and each line of a cache is followed."""
+"""Limits on the banks of a memory and the bytes of a cache: the simulator tracks each bank and each cache line."""
 
 Positive = Annotated[int, Meta(ge=1, le=MOST)]
 Natural = Annotated[int, Meta(ge=0, le=MOST)]
@@ -24,12 +25,12 @@ Sources = tuple[tuple[str, str], ...]
 
 
 def says(text: str) -> Meta:
-    """What a key means, in a sentence or two."""
+    """Annotates a key with its description, a sentence or two."""
     return Meta(description=text)
 
 
 def meanings(part: type[msgspec.Struct]) -> dict[str, str]:
-    """What `says` says of each key of a part, or of the machine."""
+    """Returns the description of each key of a part, or of the machine."""
     return {field.name: _told(field.type) for field in msgspec.structs.fields(part)}
 
 
@@ -39,7 +40,7 @@ def _told(hint: object) -> str:
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A memory: the buffers of some storage scopes live in it, and engines read and write it through its ports."""
+    """A memory: it holds the buffers of some storage scopes; engines read and write it through its ports."""
 
     name: str
     scopes: Annotated[tuple[str, ...], says("The storage scopes whose buffers live here. A scope is one memory's.")]
@@ -98,22 +99,24 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def scope(self) -> str:
-        """The scope that reports name the memory by."""
+        """The scope that names the memory in reports."""
         return self.scopes[0]
 
     @property
     def blocks(self) -> int:
-        """How many physical blocks a buffer can be placed in: the banks, when each is a range of addresses."""
+        """The number of physical blocks that a buffer can be placed in: the banks, if each is a range of addresses."""
         return self.banks if self.mapping == "block" else 1
 
     def block_of(self, scope: str) -> int | None:
-        """The physical block that a scope is a name of; None for a scope of the whole memory."""
+        """Returns the number of the physical block that a scope names; None for a scope of the whole memory."""
         return self.block_scopes.index(scope) if scope in self.block_scopes else None
 
 
 class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all engines have. A task occupies its engine `setup_cycles` and then as long as its work takes; its result is there
-    `latency_cycles` after that. Tasks are issued in program order.
+    """Keys that all engines share.
+
+    A task occupies its engine for `setup_cycles` plus the duration of its work; its result is available `latency_cycles` later. Tasks are
+    issued in program order.
     """
 
     name: str
@@ -132,7 +135,7 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
-    """Copies between memories by descriptors, each of which takes the set-up."""
+    """Copies between memories by descriptors, each of which costs the set-up."""
 
     bytes_per_cycle: Annotated[Positive, says("The most that it copies.")]
     dimensions: Annotated[
@@ -146,7 +149,7 @@ PER_OPERATION = "What an operation takes."
 
 
 class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
-    """Multiplies and accumulates tiles; a tile at the edge takes as long as a whole one."""
+    """Multiplies and accumulates tiles; a tile at the edge lasts as long as a whole one."""
 
     tile_rows: Annotated[Positive, says("Rows of the left operand's and the result's tile.")]
     tile_columns: Annotated[Positive, says("Columns of the right operand's and the result's tile.")]
@@ -170,7 +173,7 @@ class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_fie
 
 
 class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
-    """Elementwise work and reductions on contiguous elements, or on the threads of a block."""
+    """Runs elementwise work and reductions on contiguous elements, or on the threads of a block."""
 
     vector_bytes: Annotated[Positive, says("Contiguous elements of so many bytes are an operation.")]
     cycles_per_operation: Annotated[Positive, says("What one operation on a vector takes.")]
@@ -191,7 +194,7 @@ class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
 
 
 class ScalarEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
-    """Anything, one element after the other; loads and stores count as operations."""
+    """Runs any work, one element after the other; loads and stores count as operations."""
 
     cycles_per_operation: Annotated[Positive, says("What one load, store or operation takes.")]
     energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
@@ -232,7 +235,7 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What its engines move between memories goes over it, in whole bursts: they share its bytes per cycle."""
+    """A bus that its engines share: their transfers between memories go over it in whole bursts and share its rate."""
 
     name: str
     engines: Annotated[tuple[str, ...], says("The engines that share it, by name.")]

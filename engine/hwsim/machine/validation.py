@@ -1,4 +1,4 @@
-"""What makes no sense in a machine though each figure is well-typed: where, what was found, what is expected."""
+"""Consistency checks on a machine whose parameters are well-typed: an error has its place, the value found and the value expected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .parts import Bus, Cache, Engine, Memory
 
 
 class Parted(Protocol):
-    """A machine, as its parts."""
+    """Protocol of a machine, as its parts."""
 
     @property
     def memories(self) -> tuple[Memory, ...]: ...
@@ -26,7 +26,7 @@ class Parted(Protocol):
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """What is wrong in a machine, and where: section ("memories", "vtcm") and key. Machine files turn it into a line."""
+    """An inconsistency in a machine and its place: section ("memories", "vtcm") and key. Machine files turn it into a line."""
 
     code: str
     message: str
@@ -44,7 +44,7 @@ def complaint_error(complaint: Complaint) -> MachineError:
 
 
 def find_complaint(machine: Parted) -> Complaint | None:
-    """The first thing in a well-typed machine that makes no sense, or None."""
+    """Returns the first inconsistency of a well-typed machine, or None."""
     taken: dict[str, str] = {}
     for memory in machine.memories:
         complaint = _scope_complaint(memory, taken) or _bank_complaint(memory)
@@ -126,7 +126,7 @@ def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequ
 
 
 def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
-    """Engines of one unit have one queue."""
+    """Checks that engines of one unit have queues of equal size."""
     queues: dict[str, Engine] = {}
     for engine in engines:
         first = queues.setdefault(engine.unit, engine)
@@ -139,7 +139,7 @@ def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
 
 
 def _engines_complaint(part: Cache | Bus, group: str, machine: Parted) -> Complaint | None:
-    """A cache or a bus is used by engines that there are."""
+    """Checks that the engines of a cache or a bus exist."""
     names = [e.name for e in machine.engines]
     what = "cache" if isinstance(part, Cache) else "bus"
     unknown = next((e for e in part.engines if e not in names), None)

@@ -1,8 +1,8 @@
-"""A port that several engines share: bursts in turn, round and round, as buses do. Whole cycles.
+"""Round-robin arbiter of a port that several engines share, burst by burst, as on a bus. Whole cycles.
 
-A request is so many cycles of the port. The port grants it `burst` cycles at a time (the last grant may be shorter); when a grant ends
-and others wait, the next engine in order has its turn. When each request is done follows from what is asked for, until more is: the cost
-follows the requests, not the bursts.
+A request is a number of cycles of the port. The port grants `burst` cycles at a time (the last grant may be shorter); at the end of a grant
+the next waiting engine in order is granted. The pending requests determine when each of them completes, until a new one arrives: the cost
+depends on the requests, not on the bursts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ IDLE = -1
 
 
 class Port:
-    """A port at a moment: who has it until when, and how many cycles each engine is still to be granted beside that."""
+    """State of a port: its holder and the end of the grant, and the remaining cycles that each engine requests beyond it."""
 
     __slots__ = ("burst", "holder", "last", "until", "wants")
 
@@ -23,27 +23,27 @@ class Port:
         self.holder = IDLE
         self.until = 0
         self.last = IDLE
-        """The engine that was granted last: turns go on behind it."""
+        """The engine that was granted last: the round continues after it."""
 
     def request(self, engine: int, cycles: int, now: int) -> None:
-        """Asks for cycles of the port, from now on; `settle` grants."""
+        """Requests cycles of the port, from now on; `settle` grants them."""
         if self.holder != IDLE:
             self.advance(now)
         self.wants[engine] = cycles
 
     def settle(self, now: int) -> None:
-        """Grants what is asked for by `now`, when nobody has the port."""
+        """Grants a request made by `now`, if the port is free."""
         if self.holder == IDLE and self.wants:
             self._grant(now)
 
     def is_free(self, now: int) -> bool:
-        """Whether nobody has the port or wants it."""
+        """Returns whether the port has neither a holder nor requests."""
         if self.holder == IDLE:
             return not self.wants
         return self.until + sum(self.wants.values()) <= now
 
     def dones(self) -> list[tuple[int, int]]:
-        """When the request of each engine is done, if no other comes."""
+        """Returns when the request of each engine completes, if no other arrives."""
         holder, wants, until, burst = self.holder, self.wants, self.until, self.burst
         if holder == IDLE:
             return []
@@ -52,7 +52,7 @@ class Port:
         order = self._in_turn()
         found = [] if holder in wants else [(holder, until)]
         for place, engine in enumerate(order):
-            # In the rounds up to its last turn the others have had their turns too, those behind it one less.
+            # In the rounds up to its last grant the others are granted too, those behind it once less.
             left = wants[engine]
             ahead = -(-left // burst) * burst
             cycles = left
@@ -63,7 +63,7 @@ class Port:
         return found
 
     def _in_turn(self) -> list[int]:
-        """Those who want the port, the one whose turn is next first."""
+        """Returns the requesting engines, the next one first."""
         order = sorted(self.wants)
         behind = bisect_right(order, self.last)
         return order[behind:] + order[:behind]
@@ -78,11 +78,11 @@ class Port:
             self.until = at + wants.pop(engine)
 
     def advance(self, now: int) -> None:
-        """Moves on to `now`; a port that is free just then waits for `settle`."""
+        """Advances to `now`; a port that becomes free at `now` waits for `settle`."""
         wants = self.wants
         while wants and self.holder != IDLE and self.until < now:
             if self.holder in wants:
-                # Its next turn is the last of a round.
+                # Its next grant is the last of a round.
                 self._skip_rounds(now)
             if self.until < now:
                 self._grant(self.until)
@@ -90,7 +90,7 @@ class Port:
             self.holder = IDLE
 
     def _skip_rounds(self, now: int) -> None:
-        """Whole rounds of whole bursts, as long as every engine is left with something to want afterwards."""
+        """Skips whole rounds of whole bursts that leave every engine a remaining request."""
         length = self.burst * len(self.wants)
         rounds = min((now - self.until - 1) // length, (min(self.wants.values()) - 1) // self.burst)
         if rounds > 0:
@@ -99,6 +99,6 @@ class Port:
                 self.wants[engine] -= rounds * self.burst
 
     def key(self, now: int) -> tuple[int, ...]:
-        """All that decides what comes, seen from now, when the port has moved on to it."""
+        """Returns the state that determines the future, relative to now, after the port has advanced to it."""
         held = (self.last, -1) if self.holder == IDLE else (self.holder, self.until - now)
         return (*held, *(n for item in sorted(self.wants.items()) for n in item))

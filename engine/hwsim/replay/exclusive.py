@@ -1,12 +1,12 @@
-"""Time: every task is played in program order against the clocks of its engine and of the cells it touches. Integers only.
+"""Replay of tasks in program order against the clocks of their engine and of the cells they access. Integers only.
 
-A cell is the part of a buffer that is waited for as one: (buffer, slot, physical block). Tasks are issued in program order, each into the
-queue of its engine; where that is full, issuing waits. A task starts when it is issued and its engine is free, the cells it reads are ready
-(RAW), and the cells it writes are read (WAR) and not in the making by another engine (WAW; one engine works in order). It stalls for the
-constraint that is met last; of those met together, for the first of these, in this order.
+A cell is the unit of synchronisation of a buffer: (buffer, slot, physical block). Tasks are issued in program order, each into the queue of
+its engine; a full queue blocks the issue of all. A task starts after its issue, when its engine is free, the cells it reads are ready
+(RAW), and the cells it writes are read (WAR) and not being written by another engine (WAW; one engine works in order). Its stall is
+attributed to the constraint that is met last; of those met together, to the first in this order.
 
-It knows no program, machine or name. What is issued after a moment starts after it, so a loop's state at a moment, seen from there, decides
-all that follows: `key` says it, and `steady` skips what comes back.
+This module knows no program, machine or name. A task issued after a moment starts after it, so the state at a moment, relative to it,
+determines the future: `key` returns that state, and `steady` skips its recurrences.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ ISSUE, DATA, SLOT = 0, 1, 2
 
 NOBODY = -1
 NEVER = 1 << 4096
-"""Later than anything, the longest programs that are refused too: a time that is not known yet."""
+"""Unknown time: later than any other, even in programs that are too long to be accepted."""
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """One kind of task: which engine it occupies for how long, how long after that its result is there, which cells it reads and writes.
-    Engines of a machine that work in turn are one engine here.
+    """One kind of task: its engine, its duration, the latency of its result, the cells it reads and writes. Engines of a machine that share
+    a unit are one engine here.
 
-    A cell that is updated in place stands in `writes` only: the update waits for the writes of other engines all the same. `demands` are
-    cycles of ports that other engines use too, asked for `setup` cycles after the start; `duration` is what it takes when nobody else asks.
+    A cell that is updated in place is in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
+    of ports that other engines use too, requested `setup` cycles after the start; `duration` is the time without other requests.
     """
 
     engine: int
@@ -44,9 +44,10 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """A task's engine waited `cycles` for it: cause "data" for `cell` to be filled, "slot" for it to be free, by a task of variant `by`;
+    """A stall of a task's engine for `cycles`: cause "data" until `cell` is filled, "slot" until it is free, by a task of variant `by`;
     cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
-    of others on the port whose number stands as `cell`."""
+    of others on the port whose number is `cell`.
+    """
 
     task: int
     engine: int
@@ -61,10 +62,10 @@ Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], tuple[tuple[int, in
 
 
 class Clocks:
-    """What has been issued so far: when each task (of variants `numbers`) starts and ends, and the clocks that decide what comes next.
+    """State of a replay: start and end of each issued task (of variants `numbers`), and the clocks that determine later ones.
 
-    `table` may grow while it is used. `queues` says how many tasks each engine's queue holds. Here every time is known as soon as a task is
-    issued; `shared.SharedClocks` has times that are not known yet, which are NEVER.
+    `table` may grow during use. `queues` is the capacity of each engine's queue, in tasks. Here every time is known as soon as a task is
+    issued; `shared_ports.SharedClocks` has unknown times, which are NEVER.
     """
 
     def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int) -> None:
@@ -79,7 +80,7 @@ class Clocks:
         self._table = table
         self._rows: list[Row] = []
         self._queues = tuple(queues)
-        # When the tasks of each engine start that were in its queue at the last issue.
+        # Start times of each engine's tasks that were in its queue at the last issue.
         self._waiting: list[deque[int]] = [deque() for _ in queues]
         self._blocker = NOBODY
         self._skipped = [0] * engines
@@ -88,7 +89,7 @@ class Clocks:
         self._writer = [NOBODY] * cell_count
         self._released = [0] * cell_count
         self._reader = [NOBODY] * cell_count
-        # When the first so many tasks are over, as far as somebody asked.
+        # Completion time of the first n tasks, as far as requested.
         self._over: list[int] = [0]
 
     def issue(self, number: int) -> None:
@@ -142,25 +143,25 @@ class Clocks:
         self._rows.extend(map(self._row, self._table[len(self._rows) :]))
 
     def _row(self, variant: Variant) -> Row:
-        """What `issue` needs to know of a variant; here nobody asks for ports."""
+        """Returns the data of a variant for `issue`; here tasks request no ports."""
         return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, ()
 
     def _postpone(self, number: int) -> None:
-        """Issues a task of which it is not known yet when it starts."""
+        """Issues a task whose start is unknown."""
         raise AssertionError("every time is known")
 
     def _reads_too(self, cell: int, task: int, end: int) -> None:
-        """A task reads a cell beside others of which it is not known yet when they end."""
+        """Adds a reader to a cell that has readers with unknown ends."""
         raise AssertionError("every time is known")
 
     def _shared(self, number: int, task: int, start: int) -> int:
-        """When a task that asks for ports ends; NEVER where that is not known yet."""
+        """Returns the end of a task that requests ports; NEVER if unknown."""
         raise AssertionError("nobody asks for ports")
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
-        """All that decides the future of tasks on these engines and cells, and how long they will have waited, seen from now.
+        """Returns the state that determines the future of tasks on these engines and cells, and their stalls, relative to now.
 
-        What is over does not: nothing that is issued later starts before now.
+        Completed tasks are not part of it: a task issued later starts at now or later.
         """
         now, ready, released, numbers = self.now, self._ready, self._released, self.numbers
         found = [self._blocker]
@@ -175,14 +176,14 @@ class Clocks:
         return tuple(found)
 
     def skip(self, cycles: int, since: int) -> None:
-        """So many cycles pass in which engines that have had no task since task `since` do nothing."""
+        """Advances by `cycles` during which engines without a task since task `since` are idle."""
         busy = {self._table[number].engine for number in self.numbers[since:]}
         for engine in range(len(self.free)):
             if engine not in busy:
                 self._skipped[engine] += cycles
 
     def over_by(self, tasks: int) -> int | None:
-        """When the first so many tasks are over and their results there; None where that is not known yet."""
+        """Returns when the first `tasks` tasks are complete, with their results; None if unknown."""
         over, ends = self._over, self.ends
         latest = over[-1]
         for task in range(len(over) - 1, tasks):
@@ -193,11 +194,11 @@ class Clocks:
         return over[tasks]
 
     def is_settled(self, tasks: int) -> bool:
-        """Whether nothing that is issued later can change the times of the first so many tasks."""
+        """Returns whether later tasks cannot change the times of the first `tasks` tasks."""
         return self.over_by(tasks) is not None
 
     def finish(self) -> int:
-        """When everything is over."""
+        """Returns the completion time of all tasks."""
         over = self.over_by(len(self.numbers))
         assert over is not None
         return over

@@ -1,10 +1,10 @@
-"""What lies in each memory over time: a slot's life from its first write to its last use, and what is reserved for it meanwhile.
+"""Occupancy of each memory over time: the lives of tiles from first write to last use, and the memory reserved for them.
 
-A tile of a buffer lives from the start of the first task that writes it to the end of the last that touches it; until its last write is
-done it is filling. A slot of a software pipeline holds another tile when it is written again after it was read. Memory stays reserved
-for as long as the allocation lives: for a double buffered one, that is all of the loop that its slots take turns over.
+A tile of a buffer lives from the start of the first task that writes it to the end of the last that accesses it; until its last write ends
+it is filling. A slot of a software pipeline holds a new tile after a write that follows a read. Memory stays reserved for the life of the
+allocation: for a double buffer, that is all of the loop over which its slots rotate.
 
-Times are those of the timeline as played. What is repeated lives as often, and takes the same bytes each time.
+Times are compressed: each repeat is replayed once. Repeated tiles live once per repeat, with equal bytes each time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tile(msgspec.Struct, frozen=True):
 
 
 class Steps(msgspec.Struct, frozen=True, eq=False):
-    """A step function: from `times[i]` on (cycles), `allocated[i]` and `live[i]` bytes. Starts at 0, ends at the makespan with nothing."""
+    """A step function: from `times[i]` on (cycles), `allocated[i]` and `live[i]` bytes. Starts at 0, ends at the makespan with 0 bytes."""
 
     times: list[int]
     allocated: list[int]
@@ -55,12 +55,12 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def peak_time(self) -> int:
-        """When the allocated bytes first reach their peak."""
+        """The time at which the allocated bytes first reach their peak."""
         return self.times[self.allocated.index(self.peak_allocated)] if self.times else 0
 
 
 class Tiles(Sequence[Tile]):
-    """Every life of every tile in the order of the starts, made when looked at. `columns` gives the bare numbers for drawing many."""
+    """Lives of all tiles in the order of their starts, constructed on access. `columns` returns bare numbers for drawing many."""
 
     def __init__(self, places: Places, lives: Column) -> None:
         self._places = places
@@ -90,25 +90,25 @@ class Tiles(Sequence[Tile]):
         )
 
     def columns(self) -> tuple[Column, Column, Column, Column]:
-        """(start, filled, end, cell) of every life."""
+        """Returns (start, filled, end, cell) of every life."""
         return self._lives[:, 0], self._lives[:, 1], self._lives[:, 2], self._lives[:, 3]
 
     def of(self, placement: Placement) -> Column:
-        """(start, end, slot) of every life of one buffer, a row each, in the order of the starts."""
+        """Returns (start, end, slot) of every life of one buffer, a row each, in the order of the starts."""
         first, cell = placement.first_cell, self._lives[:, 3]
         mine = self._lives[(cell >= first) & (cell < first + len(placement.banks))]
         return np.stack([mine[:, 0], mine[:, 2], (mine[:, 3] - first) // placement.parts], axis=1)
 
 
 class Occupancy(msgspec.Struct, frozen=True, eq=False):
-    """`steps` by row, and the lives of all `tiles` (parameters live all the time and are not among them)."""
+    """`steps` by row, and the lives of all `tiles` (without parameters, which are always live)."""
 
     steps: dict[str, Steps]
     tiles: Tiles
 
 
 def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
-    """Follows every task of a replayed program through the cells it touches."""
+    """Follows every task of a replayed program through the cells it accesses."""
     places = program.places
     lives, holds = _lives(program, timeline)
     rows = {row_name(memory, bank): n for n, (memory, bank) in enumerate(_banks(places))}
@@ -126,14 +126,14 @@ def _banks(places: Places) -> Iterator[tuple[Memory, int]]:
 
 
 def _lives(program: TaskProgram, timeline: Timeline) -> tuple[Column, Column]:
-    """The lives of all cells (start, filled, end, cell), cell after cell, and when memory is reserved for each (start, end, cell)."""
+    """Returns the lives of all cells (start, filled, end, cell), cell by cell, and the reservations of memory (start, end, cell)."""
     touched = _touched(program, timeline)
     cells, ends = touched.cells, touched.ends
-    # A new life begins where the cell is another one, or the run of its allocation.
+    # A new life begins with another cell, or another run of its allocation.
     first = _firsts(cells, touched.lives)
     cell, since = cells[first], touched.starts[first]
     until = _reduced(np.maximum, ends, first)
-    # What is overwritten while it is still on its way is dead by then.
+    # A tile that is overwritten before its result arrives is dead by then.
     same = cell[1:] == cell[:-1]
     until[:-1] = np.where(same, np.minimum(until[:-1], since[1:]), until[:-1])
     last_write = _reduced(np.maximum, np.where(touched.written, np.arange(len(cells)), -1), first)
@@ -145,7 +145,9 @@ def _lives(program: TaskProgram, timeline: Timeline) -> tuple[Column, Column]:
 
 
 class _Touched(msgspec.Struct, frozen=True, eq=False):
-    """Every touch of a cell by a task, ordered by cell, then as the program runs; which life and which hold of the cell it belongs to."""
+    """Every access of a task to a cell, ordered by cell, then in program order; the life and the reservation of the cell that it belongs
+    to.
+    """
 
     cells: Column
     starts: Column
@@ -161,7 +163,7 @@ def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
     counts = np.array([len(touches) for touches in by_variant], np.int64)
     sequence = timeline.numbers
     tasks = np.repeat(np.arange(len(sequence)), counts[sequence])
-    # The rows of the table that a task's variant has, task after task.
+    # The rows of the table for a task's variant, task by task.
     before = np.cumsum(counts[sequence]) - counts[sequence]
     rows = (np.cumsum(counts) - counts)[sequence][tasks] + np.arange(len(tasks)) - before[tasks]
     order = np.argsort(table[rows, 0], kind="stable")
@@ -173,13 +175,13 @@ def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
 
 
 def _refills(cells: Column, written: Column) -> Column:
-    """How often, up to each touch, a cell was filled anew: written by a task that does not update it, after somebody read it."""
+    """Returns how often, up to each access, a cell was refilled: written by a task that does not update it, after a read."""
     was_read = np.append(False, (written[:-1] == READ) & (cells[:-1] == cells[1:])) if len(cells) else np.zeros(0, bool)
     return np.cumsum((written == FILL) & was_read)
 
 
 def _firsts(*columns: Column) -> Column:
-    """Where runs of equal rows begin."""
+    """Returns the starts of runs of equal rows."""
     changes = np.zeros(max(0, len(columns[0]) - 1), bool)
     for column in columns:
         changes |= np.diff(column) != 0
@@ -187,7 +189,7 @@ def _firsts(*columns: Column) -> Column:
 
 
 def _reduced(how: np.ufunc, column: Column, firsts: Column) -> Column:
-    """`how` over each run."""
+    """Reduces each run by `how`."""
     return how.reduceat(column, firsts) if len(firsts) else np.zeros(0, np.int64)
 
 
@@ -197,9 +199,9 @@ Touch = tuple[int, int, int, int]
 
 
 def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
-    """For each variant the cells it touches: (cell, what is done to it, instances in one life, in one hold).
+    """Returns for each variant its accesses to cells: (cell, kind of access, instances in one life, in one reservation).
 
-    The life of an indexed slot is not a number of instances: 0.
+    The life of an indexed slot is no fixed number of instances: 0.
     """
     found: list[tuple[Touch, ...]] = []
     for variant in program.variants:
@@ -221,15 +223,15 @@ def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
 
 
 def _slot_depth(site: Site) -> int:
-    """How many loops stand around the memory of a buffer: with slots, it is outside of the loop that they take turns over."""
+    """Returns the number of loops around the memory of a buffer: with slots, it is outside of the loop over which they rotate."""
     if site.slot_loop is None:
         return len(site.loops)
     return next(n for n, loop in enumerate(site.loops) if loop.var is site.slot_loop.var)
 
 
 def _steps(allocated: Column, live: Column, row: Column, size: Column, rows: int) -> list[Steps]:
-    """The sums over intervals (start, end, cell) as step functions on common times, for each row; `row` and `size` are by cell."""
-    # Of every row all that begins ends, so that one sum goes through the rows, one after the other.
+    """Returns the sums over intervals (start, end, cell) as step functions on common times, for each row; `row` and `size` are by cell."""
+    # In every row all intervals end, so a single running sum serves the rows one after the other.
     zeros = np.zeros(rows, np.int64)
     times = np.concatenate([zeros, allocated[:, 0], allocated[:, 1], live[:, 0], live[:, 1]])
     of_allocated, of_live = row[allocated[:, 2]], row[live[:, 2]]

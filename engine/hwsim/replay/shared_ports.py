@@ -1,12 +1,12 @@
-"""Time where engines share ports: as `replay`, but how long a task takes depends on who else moves data meanwhile.
+"""Replay with engines that share ports: like `exclusive`, but the duration of a task depends on concurrent transfers.
 
-When a task starts is known as soon as all that it waits for is; and when it ends, unless it asks for a shared port. Where nobody else can
-want its ports before it has done with them, it ends as if it were alone. Only what is left is gone through moment by moment: at each,
-requests that are done end their tasks, others ask, and only then the ports that are free grant their next burst. Such a task ends when its
-own work is done and all its requests are; what it takes beyond its duration alone is a stall for the port that was done last.
+The start of a task is known as soon as its dependences are; so is its end, unless it requests a shared port. If no other engine can request
+its ports before it has released them, it ends as if it were alone. The remaining tasks are simulated event by event: at each event,
+requests that complete end their tasks, others are made, and then free ports grant their next burst. Such a task ends when its own work and
+all its requests are complete; the time beyond its duration is a stall on the port that completed last.
 
-A time that is not known yet is NEVER, and so is what waits for it. Nobody is kept waiting for it: tasks are issued ahead of the ports,
-which are gone through as far as somebody has to know.
+An unknown time is NEVER, and so are the times that depend on it. Issue does not block on unknown times: tasks are issued ahead of the
+ports, which are simulated only as far as required.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .arbiter import Port
 from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Row, Stall, Variant
 
 Wait = tuple[int, int, int, bool]
-"""A task waits for another: (cause, cell, task, whether for its result, which may come after its end)."""
+"""A dependence of a task on another: (cause, cell, task, whether on its result, which may be later than its end)."""
 
 _Issued = tuple[int, int, int, list[Wait]]
-"""A task of which it is not known when it starts: (task, since when it is issued, whose full queue it had to wait for, its waits)."""
+"""A task whose start is unknown: (task, time of issue, engine whose full queue delayed it, its dependences)."""
 
 
 class _Running:
-    """A task whose end depends on ports: when its own work is done, and when its requests are, by port, once it has asked."""
+    """A task whose end depends on ports: the end of its own work, and the completion of its requests, by port, after it has made them."""
 
     __slots__ = ("demands", "dones", "task", "work")
 
@@ -37,7 +37,7 @@ class _Running:
 
 
 class _Readers:
-    """Tasks that read a cell: those of which it is not known when they end, and the one of the others that is the last to."""
+    """Tasks that read a cell: those with unknown ends, and the last to end of the others."""
 
     __slots__ = ("last", "open", "until")
 
@@ -47,14 +47,15 @@ class _Readers:
         self.open: list[int] = []
 
     def ends(self, task: int, end: int) -> None:
-        """Of those that end together, the first in the program is to blame."""
+        """Records an end; of those that end together, the first in program order is responsible."""
         if (-end, task) < (-self.until, self.last):
             self.until, self.last = end, task
 
 
 class SharedClocks(Clocks):
-    """As `replay.Clocks`; `bursts` has the cycles of a burst of each port, `users` the ports that count, with the engines that ever ask for
-    each (all of all, if left out)."""
+    """Like `exclusive.Clocks`; `bursts` has the cycles of a burst of each port, `users` the ports that matter, with the engines that ever
+    request each (default: all engines for all ports).
+    """
 
     def __init__(
         self,
@@ -68,21 +69,21 @@ class SharedClocks(Clocks):
         engines = range(len(queues))
         self._pending: list[deque[_Issued]] = [deque() for _ in engines]
         self._running: list[_Running | None] = [None for _ in engines]
-        # Of which task the end has to be known first, before that of the first of them is asked for again.
+        # For each engine the task whose end is required to start its first pending task.
         self._awaited: list[int | None] = [None for _ in engines]
-        # When an engine with tasks of unknown times did its last one of which the end is known.
+        # The last known end on each engine that has tasks with unknown times.
         self._last = [0] * len(engines)
-        self._readers: dict[int, _Readers] = {}  # of cells with readers of which it is not known when they end
-        # The moment up to which ports are gone through.
+        self._readers: dict[int, _Readers] = {}  # of cells with readers whose ends are unknown
+        # The moment up to which ports are simulated.
         self._clock = 0
         self._users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
         self._ports = {number: Port(bursts[number]) for number in self._users}
         self._unsettled: set[int] = set()
-        # When each engine's task asks for its ports, or, once it has, when the last of its requests is done as far as is known.
+        # The moment at which each engine's task requests its ports, or, after that, the known completion of its last request.
         self._moments = [NEVER] * len(engines)
-        # When a task ends at the earliest of which it is not known when.
+        # Earliest end of each task with an unknown end.
         self._soonest: dict[int, int] = {}
-        # Nothing more is issued before.
+        # No task is issued before this moment.
         self._ahead = 0
 
     def issue(self, number: int) -> None:
@@ -103,7 +104,7 @@ class SharedClocks(Clocks):
         return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, demands
 
     def _make_room(self, engine: int) -> None:
-        """Goes on to when the queue has room: when the first task in it starts."""
+        """Advances until the queue has room, at the start of its first task."""
         waiting = self._waiting[engine]
         if not waiting:
             self._ahead = self._begins(engine, self._pending[engine][0])
@@ -113,7 +114,7 @@ class SharedClocks(Clocks):
         if taken > self.now:
             self.now, self._blocker = taken, engine
 
-    # Tasks of which it is not known when they start.
+    # Tasks with unknown starts.
 
     def _postpone(self, number: int) -> None:
         engine, duration, _, reads, writes, _ = self._rows[number]
@@ -130,13 +131,13 @@ class SharedClocks(Clocks):
         pending.append(issued)
         self._hold(task, reads)
         for cell in writes:
-            # Whoever wants the cell next waits for this task, and no more for those that it waits for.
+            # The next user of the cell waits for this task, and no longer for those that it waits for.
             self._readers.pop(cell, None)
             self._released[cell] = 0
             self._ready[cell], self._writer[cell] = NEVER, task
 
     def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int]) -> list[Wait]:
-        """What a task has to wait for, in the order in which it is to blame: results that are still to come, and readers at work."""
+        """Returns the dependences of a task, in the order of attribution: results that are not ready, and active readers."""
         found: list[Wait] = []
         now, ready, writer = self.now, self._ready, self._writer
         found += [(DATA, cell, writer[cell], True) for cell in reads if ready[cell] > now]
@@ -152,7 +153,7 @@ class SharedClocks(Clocks):
         return found
 
     def _hold(self, task: int, reads: Sequence[int]) -> None:
-        """It is not known how long the task will read these cells."""
+        """Registers the task as a reader of these cells with an unknown end."""
         for cell in reads:
             readers = self._readers.get(cell)
             if readers is None:
@@ -165,7 +166,7 @@ class SharedClocks(Clocks):
             self._readers[cell].ends(task, end)
 
     def _begins(self, engine: int, issued: _Issued) -> int:
-        """When a task starts at the earliest, the first in the queue of an engine, by what is known by now."""
+        """Returns the earliest start of the first task in an engine's queue, by present knowledge."""
         _, begins, _, waits = issued
         running = self._running[engine]
         begins = max(begins, self._last[engine] if running is None else running.work)
@@ -180,7 +181,7 @@ class SharedClocks(Clocks):
         return begins
 
     def _start(self, engine: int, issued: _Issued) -> bool:
-        """Finds out when the next task of an engine starts; whether that is known."""
+        """Computes the start of an engine's next task; returns whether it is known."""
         task, at, blocker, waits = issued
         ends, numbers = self.ends, self.numbers
         idle_from = start = self._last[engine]
@@ -211,7 +212,7 @@ class SharedClocks(Clocks):
         return True
 
     def _start_all(self) -> None:
-        """Starts what waited for tasks whose end has become known."""
+        """Starts the tasks that waited for ends that are now known."""
         ends, running, awaited = self.ends, self._running, self._awaited
         progress = True
         while progress:
@@ -228,7 +229,7 @@ class SharedClocks(Clocks):
                     self.free[engine] = self._last[engine]
 
     def _end(self, task: int, end: int) -> None:
-        """It has become known when a task ends."""
+        """Records the end of a task, now known."""
         engine, _, latency, reads, writes, _ = self._rows[self.numbers[task]]
         self.ends[task] = self._last[engine] = end
         self._soonest.pop(task, None)
@@ -244,7 +245,7 @@ class SharedClocks(Clocks):
             if self._writer[cell] == task:
                 self._ready[cell] = end + latency
 
-    # Tasks that ask for ports.
+    # Tasks that request ports.
 
     def _shared(self, number: int, task: int, start: int) -> int:
         end = self._begin(number, task, start)
@@ -264,7 +265,9 @@ class SharedClocks(Clocks):
         return end
 
     def _alone(self, engine: int, running: _Running) -> int:
-        """When the task of an engine ends that is still to ask for its ports, if nobody else can want them meanwhile; else NEVER."""
+        """Returns the end of an engine's task that is about to request its ports, if no other engine can request them meanwhile; else
+        NEVER.
+        """
         asks = self._moments[engine]
         for number, cycles in running.demands:
             done = asks + cycles
@@ -274,20 +277,20 @@ class SharedClocks(Clocks):
                 if other != engine and self._may_ask(other) < done:
                     return NEVER
         for number, _ in running.demands:
-            # What was done by now is done before it has its turn.
+            # Requests that complete by now precede its grant.
             self._ports[number].advance(self._clock)
             self._ports[number].last = engine
         self._running[engine], self._moments[engine] = None, NEVER
         return running.work
 
     def _may_ask(self, engine: int) -> int:
-        """When an engine asks for a port next, at the earliest."""
+        """Returns the earliest time of an engine's next request for a port."""
         running, pending = self._running[engine], self._pending[engine]
         if running is not None:
             return running.work if running.dones else self._moments[engine]
         if pending:
             return self._begins(engine, pending[0])
-        # What its last task was may have ended just now.
+        # Its last task may have ended at this moment.
         free = self.free[engine] if self.free[engine] < NEVER else self._last[engine]
         return max(free, self.now, self._ahead)
 
@@ -298,10 +301,10 @@ class SharedClocks(Clocks):
             running.dones[port] = NEVER
             self._unsettled.add(port)
 
-    # Ports, moment by moment.
+    # Ports, event by event.
 
     def _next(self) -> int:
-        """The next moment at which a task asks for ports or the last of its requests is done."""
+        """Returns the next moment at which a task requests ports or its last request completes."""
         if self._unsettled:
             for number in self._unsettled:
                 port = self._ports[number]
@@ -315,7 +318,7 @@ class SharedClocks(Clocks):
         return min(self._moments)
 
     def _step(self) -> None:
-        """Goes on to that moment."""
+        """Advances to the next event."""
         self._clock = now = self._next()
         ended = False
         asking: list[tuple[int, _Running]] = []
@@ -329,7 +332,7 @@ class SharedClocks(Clocks):
                 else:
                     asking.append((engine, running))
         for engine, running in asking:
-            # More is known by now than when it began.
+            # More is known now than at its start.
             end = self._alone(engine, running)
             if end < NEVER:
                 self._end(running.task, end)
@@ -340,7 +343,7 @@ class SharedClocks(Clocks):
             self._start_all()
 
     def _done(self, engine: int, running: _Running) -> None:
-        """The last request of a task is done, just now."""
+        """Ends a task whose last request completes now."""
         now, work = self._clock, running.work
         self._running[engine], self._moments[engine] = None, NEVER
         if now > work:
@@ -349,7 +352,7 @@ class SharedClocks(Clocks):
         self._end(running.task, max(work, now))
 
     def _catch_up(self) -> None:
-        """Goes through all that is before the moment of the last issue, and what is done then; more may ask at that moment."""
+        """Simulates all events before the moment of the last issue, and completions at it; later requests at that moment are possible."""
         while self._clock < self.now:
             if self._next() > self.now:
                 self._clock = self.now
@@ -357,7 +360,7 @@ class SharedClocks(Clocks):
                 self._step()
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
-        """As `Clocks.key`; every engine that has a port to ask for, or waits for one that has, counts."""
+        """Like `Clocks.key`; includes every engine that requests a port, or waits for one that does."""
         self._catch_up()
         now, first, numbers = self.now, len(self.numbers), self.numbers
         found: list[object] = [self._blocker]
@@ -391,7 +394,7 @@ class SharedClocks(Clocks):
         return tuple(found)
 
     def _seen(self, waits: list[Wait], first: int) -> tuple[tuple[int, ...], ...]:
-        """What a task waits for, seen from now: tasks counted from `first`, or when they are out of the way."""
+        """Returns the dependences of a task, relative to now: tasks counted from `first`, or the times of their completion."""
         now, ends = self.now, self.ends
         found: list[tuple[int, ...]] = []
         for cause, cell, task, result in waits:
@@ -405,7 +408,7 @@ class SharedClocks(Clocks):
         return tuple(found)
 
     def finish(self) -> int:
-        """As `Clocks.finish`, when all that was issued is played to its end. Nothing more is issued."""
+        """Like `Clocks.finish`, after all issued tasks are simulated to their end. No more tasks are issued."""
         self._ahead = NEVER
         while any(self._pending) or any(r is not None for r in self._running):
             self._step()

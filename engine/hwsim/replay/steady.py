@@ -1,11 +1,11 @@
-"""Replay at the cost of the structure: what repeats is played until it is steady, and the rest of it is skipped, exactly.
+"""Replay whose cost depends on the structure of the program: repeats are replayed until a steady state, and the rest is skipped, exactly.
 
-At each iteration of a loop the state is looked at from the moment of the last issue (`Clocks.key`). When it comes back, the iterations in
-between come back too, shifted in time, for as long as the iterations are alike. Two whole periods are played that no earlier task reaches
-into, and the remaining ones are left out of the timeline. A repeat says where, how often, and which tasks it stands for; every figure
-counts it as often.
+At each iteration of a loop the state is read relative to the last issue (`Clocks.key`). If a state recurs, the iterations in between recur
+too, shifted in time, while iterations are equivalent. Two whole periods are replayed that no earlier task overlaps, and the remaining ones
+are left out of the timeline. A repeat has its position, its count and the tasks that it represents; every metric weights them by that
+count.
 
-    time  ──────┬────────┬────────┬──────────     played: warming up, a period that is repeated, a period as it ends
+    time  ──────┬────────┬────────┬──────────     replayed: warm-up, a period that is repeated, the final period
                 │ period │ period │
                 └─ ×N ───┘
 """
@@ -27,10 +27,10 @@ from .exclusive import Clocks, Variant
 from .shared_ports import SharedClocks
 
 SHORT = 4
-"""A run of so few periods has none to skip: two are played before the state comes back at the earliest, and two after it."""
+"""A run of up to this many periods has none to skip: two are replayed before the earliest recurrence, and two after it."""
 
 WHOLE = 100
-"""A program of so few tasks is played as a whole: its timeline is then that of the clock."""
+"""A program of up to this many tasks is replayed completely: its timeline then shows real time."""
 
 MAX_TASKS = 5_000_000
 
@@ -40,11 +40,11 @@ Place = tuple[int, ...]
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """The stretch of the timeline from `start` to `end` comes `extra` more times before the timeline goes on, each `cycles` long.
+    """A repeat: the interval of the timeline from `start` to `end` occurs `extra` more times, each `cycles` long.
 
-    `cycles` counts the repeats inside of the stretch, `start` and `end` do not: they are times of the timeline as played. The tasks in
-    it are those from `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around, or of
-    several loops that run as one from there on, of these `extents`.
+    `cycles` includes the repeats inside of the interval, `start` and `end` do not: they are compressed times. Its tasks are those from
+    `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around, or of several loops
+    that run as one from there on, of these `extents`.
     """
 
     start: int
@@ -58,7 +58,7 @@ class Repeat(msgspec.Struct, frozen=True):
     iterations: int
 
     def later(self, place: Place, iterations: int) -> Place:
-        """The place of a task that is the same, so many iterations on."""
+        """Returns the place of the equivalent task `iterations` later."""
         depth = self.depth
         digits: list[int] = []
         for i, extent in zip(reversed(place[depth : depth + len(self.extents)]), reversed(self.extents), strict=True):
@@ -67,7 +67,7 @@ class Repeat(msgspec.Struct, frozen=True):
         return (*place[:depth], *reversed(digits), *place[depth + len(digits) :])
 
     def number(self, place: Place) -> int:
-        """Which iteration of its loops, taken as one, a place is in."""
+        """Returns the iteration of a place in the repeat's loops, counted as one loop."""
         number = 0
         for i, extent in zip(place[self.depth : self.depth + len(self.extents)], self.extents, strict=True):
             number = number * extent + i
@@ -75,8 +75,9 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Simulated(msgspec.Struct, frozen=True, eq=False):
-    """The tasks that were played, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer.
-    `cycles` is the makespan."""
+    """The replayed tasks, in program order: clocks, the iterations of the loops around each, and the repeats, inner before outer. `cycles`
+    is the makespan.
+    """
 
     clocks: Clocks | SharedClocks
     places: list[Place]
@@ -85,7 +86,7 @@ class Simulated(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Mark(msgspec.Struct, frozen=True):
-    """How far the replay had come before an iteration: moment, tasks, repeats, cycles skipped."""
+    """Progress of the replay before an iteration: moment, tasks, repeats, cycles skipped."""
 
     now: int
     tasks: int
@@ -94,15 +95,17 @@ class _Mark(msgspec.Struct, frozen=True):
 
 
 def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Simulated:
-    """Replays a program; of up to `whole` tasks all are played. Raises MachineError where `max_tasks` are not enough."""
-    # What is played as a whole has no state to look at.
+    """Replays a program, up to `whole` tasks completely. Raises MachineError if more than `max_tasks` tasks have to be replayed."""
+    # A complete replay compares no states.
     player = _Player(program, max_tasks, watches=_most(program.tree) > whole)
     player.nodes(program.tree, {})
     return Simulated(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
 
 
 def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks | SharedClocks:
-    """What tasks of these kinds, which may become more, are to be issued to: of the program's ports those count that may make any late."""
+    """Returns the clocks for tasks of these kinds, a list that may grow. They include only those ports of the program that can delay a
+    task.
+    """
     known = kinds, program.machine.queues, len(program.places.of_cell)
     bursts = [port.burst_cycles for port in program.ports]
     if not bursts:
@@ -113,7 +116,7 @@ def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = M
 
 
 def _most(nodes: tuple[TaskNode, ...]) -> int:
-    """How many tasks there are at most, those with nothing to do among them."""
+    """Returns the maximum number of tasks, including empty ones."""
     return sum(n.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
 
 
@@ -163,7 +166,7 @@ class _Player:
             self._path[-1] = i
         else:
             for n, loop in zip(range(-1, -len(node.loops) - 1, -1), reversed(node.loops), strict=True):
-                at[loop.var] = 0  # all are alike
+                at[loop.var] = 0  # all are equivalent
                 i, self._path[n] = divmod(i, loop.extent)
         self.nodes(node.children, at)
 
@@ -187,19 +190,19 @@ class _Player:
                 i += 1
 
     def _skip(self, node: TaskLoop, marks: list[_Mark], first: int, period: int, left: int) -> int:
-        """How many iterations are skipped here: all whole periods that are left, once steady ones were played."""
+        """Returns the number of iterations skipped here: all remaining whole periods, after steady ones were replayed."""
         here = len(marks) - 1
         extra = left // period
         if extra == 0 or (here - first) % period:
             return 0
         if marks[here].tasks == marks[first].tasks:
-            return extra * period  # nothing is done at all
-        # The repeated period is the last one whose tasks nothing that follows can change.
+            return extra * period  # no work at all
+        # The repeated period is the last one whose tasks no later task can change.
         until = next((n for n in range(here - period, first, -period) if self.clocks.is_settled(marks[n].tasks)), first)
         if until - period < first:
             return 0
         start, end = marks[until - period], marks[until]
-        # No task from before the first period reaches into the repeated one, and the tasks of the first are over when that ends.
+        # No task from before the first period overlaps the repeated one, and the tasks of the first complete before that ends.
         before, steady = (self.clocks.over_by(marks[n].tasks) for n in (first, first + period))
         if before is None or before > start.now or steady is None or steady > end.now:
             return 0
@@ -209,7 +212,7 @@ class _Player:
         self.repeats.append(repeat)
         self.clocks.skip(cycles * extra, end.tasks)
         self.skipped += cycles * extra
-        # The tasks played behind the repeat are those of the last iterations.
+        # The tasks replayed behind the repeat are those of the last iterations.
         for n in range(end.tasks, len(self.places)):
             self.places[n] = repeat.later(self.places[n], extra * period)
         marks.clear()

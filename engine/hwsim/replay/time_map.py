@@ -1,8 +1,8 @@
-"""Where a moment of the clock lies on a timeline whose repeats are drawn once, and how busy each of many bands is between two moments,
-all repeats counted, without going through them.
+"""Map between compressed time, in which each repeat occurs once, and real time; and the density of bands of intervals over real time, all
+repeats included, at a cost independent of their count.
 
-    timeline  ──┬──A──┬─────────      folded: A is there once, and comes `extra` more times
-    clock     ──┬──A──┬──A──┬──A──┬─────────
+    compressed  ──┬──A──┬─────────      A occurs once, with `extra` more copies
+    real        ──┬──A──┬──A──┬──A──┬─────────
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Column = npt.NDArray[np.int64]
 
 
 class Moment(NamedTuple):
-    """A moment of the clock: the time of the timeline as played, and of each repeat around it (its number, which of its copies)."""
+    """A moment of real time: its compressed time, and for each repeat around it (its number, the number of its copy)."""
 
     played: int
     copies: tuple[tuple[int, int], ...]
 
 
 class TimeInterval(NamedTuple):
-    """The timeline as played from `start` to `end`, as it comes `later` by the clock."""
+    """The compressed interval from `start` to `end`, which occurs `later` in real time."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class TimeInterval(NamedTuple):
 
 
 class _Span:
-    """A repeat with those inside of it. `offsets` say when each of these begins, by the clock, in a copy of this one."""
+    """A repeat with its inner repeats. `offsets` are their starts in real time, relative to a copy of this one."""
 
     def __init__(self, number: int, repeat: Repeat) -> None:
         self.number, self.start, self.end = number, repeat.start, repeat.end
@@ -57,14 +57,14 @@ class _Span:
 
 
 class TimeMap:
-    """The repeats of a timeline as a tree of stretches; without any, the clock is that of the timeline."""
+    """The repeats of a timeline as a tree of intervals; without repeats, both times are equal."""
 
     def __init__(self, repeats: Sequence[Repeat] = (), length: int = 0) -> None:
         self.repeats = tuple(repeats)
         self._root = _Span(-1, Repeat(0, length, length, 0, 0, 0, 0, (), 0))
         spans = [_Span(number, repeat) for number, repeat in enumerate(self.repeats) if repeat.end > repeat.start]
         around = [self._root]
-        # Of two of the same extent the later one is around the other: inner ones are found first.
+        # Of two with equal extent the later one is outside: inner ones are found first.
         for span in sorted(spans, key=lambda s: (s.start, -s.end, -s.number)):
             while len(around) > 1 and around[-1].end < span.end:
                 around.pop()
@@ -73,7 +73,7 @@ class TimeMap:
         self._root.settle()
 
     def at(self, cycle: int) -> Moment:
-        """Where a cycle of the clock lies."""
+        """Returns the compressed moment of a real cycle."""
         span, begun = self._root, 0
         copies: list[tuple[int, int]] = []
         while True:
@@ -91,15 +91,15 @@ class TimeMap:
             span = child
 
     def stretches(self, start: int, end: int) -> Iterator[TimeInterval]:
-        """What the clock shows from `start` to `end`, exclusive, piece by piece; what lies outside is not gone through."""
+        """Yields the intervals of real time from `start` to `end`, exclusive, in order; the time outside costs nothing."""
         return self._within(self._root, 0, start, end, every=True)
 
     def seen(self, start: int, end: int) -> Iterator[TimeInterval]:
-        """The same, where what comes again and again is there once or a few times only: enough to tell the least and the most."""
+        """Yields the same intervals with at most four copies of each repeat: sufficient for the minimum and the maximum."""
         return self._within(self._root, 0, start, end, every=False)
 
     def _within(self, span: _Span, begun: int, start: int, end: int, *, every: bool) -> Iterator[TimeInterval]:
-        """The pieces of one copy of `span`, that begins at `begun` by the clock."""
+        """Yields the intervals of one copy of `span` that begins at `begun` in real time."""
         k = max(0, bisect_right(span.offsets, start - begun) - 1)
         played, clock = span.start, begun
         if k:
@@ -119,7 +119,7 @@ class TimeMap:
         yield from _clipped(played, span.end if span is not self._root else end, clock - played, start, end)
 
     def inner_first(self) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """The number of each repeat with those of the repeats right inside of it, after these."""
+        """Yields the number of each repeat with those of its direct inner repeats, after these."""
         stack = [(span, False) for span in self._root.inside]
         while stack:
             span, is_done = stack.pop()
@@ -129,7 +129,7 @@ class TimeMap:
                 stack += [(span, True), *((inner, False) for inner in span.inside)]
 
     def levels(self) -> dict[int, int]:
-        """How many repeats stand around each."""
+        """Returns the nesting depth of each repeat."""
         found: dict[int, int] = {}
         stack = [(span, 0) for span in self._root.inside]
         while stack:
@@ -139,7 +139,7 @@ class TimeMap:
         return found
 
     def passed(self, moments: Sequence[Moment]) -> Column:
-        """For each moment and repeat: how many more copies than the first have passed by then."""
+        """Returns for each moment and repeat the number of copies, beyond the first, that have passed by then."""
         played = np.array([m.played for m in moments], np.int64)
         found = np.zeros((len(moments), len(self.repeats)), np.int64)
         for number, repeat in enumerate(self.repeats):
@@ -157,9 +157,9 @@ def _clipped(played: int, until: int, later: int, start: int, end: int) -> Itera
 
 
 class Density:
-    """How much of each of many bands lies before a moment of the clock.
+    """Cumulative time of bands before a moment of real time.
 
-    A band is a set of intervals of the timeline as played: those from `starts` to `ends` whose `bands` entry is its number.
+    A band is a set of compressed intervals: those from `starts` to `ends` whose `bands` entry is its number.
     """
 
     def __init__(self, starts: Column, ends: Column, bands: Column, count: int, folding: TimeMap) -> None:
@@ -173,18 +173,18 @@ class Density:
         self._copies = self._per_copy()
 
     def before(self, cycles: Sequence[int]) -> Column:
-        """Cycles of the clock that each band (a column) lasts before each of `cycles` (a row)."""
+        """Returns the real cycles that each band (a column) lasts before each of `cycles` (a row)."""
         moments = [self._folding.at(cycle) for cycle in cycles]
         played = np.array([m.played for m in moments], np.int64)
         return self._played(played) + self._folding.passed(moments) @ self._copies
 
     def shares(self, edges: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Which part of the time between each edge and the next (a row) each band takes (a column): 1.0 for all of it."""
+        """Returns the fraction of the time between each edge and the next (a row) that each band occupies (a column): 1.0 for all of it."""
         widths = np.maximum(np.diff(np.asarray(edges, np.float64)), 1e-9)
         return np.diff(self.before(edges), axis=0) / widths[:, None]
 
     def _played(self, times: Column) -> Column:
-        """Of the timeline as played: what begins before a time lasts from then until the time, less what is after its end."""
+        """In compressed time: an interval that begins before a time lasts from then until the time, less the part after its end."""
         found = np.zeros((len(times), self.count), np.int64)
         for sign, side in zip((1, -1), self._sides, strict=True):
             for band, (edges, sums) in enumerate(side):
@@ -193,7 +193,7 @@ class Density:
         return found
 
     def _per_copy(self) -> Column:
-        """What one copy of each repeat comes to, those inside of it counted."""
+        """Returns the band cycles of one copy of each repeat, including its inner repeats."""
         repeats = self._folding.repeats
         found = np.zeros((len(repeats), self.count), np.int64)
         if not repeats:

@@ -1,4 +1,4 @@
-"""The tasks of a replay as columns, and the two times they have: of the timeline as played, and of the clock, repeats included."""
+"""Tasks of a replay as columns, in compressed time (each repeat once) and in real time (repeats included)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_COUNT = 2**62
 
 
 class Row(NamedTuple):
-    """A task that the program runs: the row of the one played for it, how much later it starts by the clock, and where it stands."""
+    """A task that the program runs: the row of its replayed task, its delay in real time, and its iterations of the loops around."""
 
     row: int
     later: int
@@ -31,11 +31,11 @@ class Row(NamedTuple):
 
 
 class Timeline(msgspec.Struct, frozen=True, eq=False):
-    """A row for each task that was played, in program order, in times of the timeline: `starts`, `ends` (the engine is free again), `there`
-    (so is the result). `times` is how often the program runs it, `numbers` its variant, `instances` which of its template's it is.
+    """A row for each replayed task, in program order, in compressed times: `starts`, `ends` (the engine is free again), `there` (the result
+    is available). `times` is the number of runs, `numbers` the variant, `instances` the instance of its template.
 
-    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of
-    engines has done its last task; `cycles` the makespan, in cycles of the clock.
+    `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of engines
+    completes its last task; `cycles` the makespan, in real cycles.
     """
 
     numbers: Column
@@ -53,14 +53,16 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def counts(self) -> dict[int, int]:
-        """How often each variant runs."""
+        """The number of runs of each variant."""
         found: dict[int, int] = {}
         for number, times in zip(self.numbers.tolist(), self.times.tolist(), strict=True):
             found[number] = found.get(number, 0) + times
         return found
 
     def real(self, times: Sequence[int] | Column, *, ending: bool = False) -> Column:
-        """The clock at times of the timeline, in the first of all repeats. What ends where a repeat does, ends before it comes again."""
+        """Returns the real times of compressed times, in the first copy of all repeats. With `ending`, a time at the end of a repeat
+        precedes its copies.
+        """
         at = np.asarray(times, np.int64)
         if not self.repeats:
             return at
@@ -68,8 +70,9 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         return at + before[np.searchsorted(ends, at, side="left" if ending else "right")]
 
     def unrolled(self, start: int = 0, end: int | None = None) -> Iterator[Row]:
-        """The tasks that the program runs, each repeat as often as it comes, in program order: those at work from `start` to `end`,
-        exclusive (cycles of the clock). What lies outside is not gone through."""
+        """Yields the tasks that the program runs, repeats expanded, in program order: those at work from `start` to `end`, exclusive (real
+        cycles). Tasks outside of the interval cost nothing.
+        """
         walk = _Walk(self)
         for rows, later, ahead in walk.chunks(start, self.cycles + 1 if end is None else end, walk.everything, (), 0):
             found: list[int] = rows.tolist()
@@ -80,20 +83,20 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
                 yield Row(row, later, place)
 
     def find(self, variants: npt.NDArray[np.bool_], place: Place) -> int | None:
-        """When, by the clock, the task at `place` starts, of those whose variant is marked in `variants`; None where there is none.
+        """Returns the real start of the task at `place`, among those whose variant is marked in `variants`; None if no task matches.
 
-        What lies before is not gone through: the copy of a repeat that it is in is worked out.
+        Earlier tasks are not visited: the copy of a repeat is computed.
         """
         walk = _Walk(self)
         return walk.find(np.flatnonzero(variants[self.numbers]), place, walk.everything, 0)
 
     def _shifts(self) -> tuple[Column, Column]:
-        """The ends of repeats in order, and the cycles that all before each take."""
+        """Returns the ends of repeats in order, and the cycles of all copies before each."""
         found = sorted((r.end, r.extra * r.cycles) for r in self.repeats)
         return np.array([end for end, _ in found], np.int64), np.cumsum([0, *(cycles for _, cycles in found)])
 
     def lengths(self, times: Column) -> Column:
-        """Cycles of the clock from each of the (ordered) times to the next, all repeats counted."""
+        """Returns the real cycles from each of the (ordered) times to the next, all repeats included."""
         if not self.repeats:
             return np.diff(times)
         edges = moments(times, *(np.array([r.start, r.end], np.int64) for r in self.repeats))
@@ -108,22 +111,22 @@ _Part = tuple[int, int, int]
 """Rows from the first to the second, exclusive, and the repeats inside: those before the third."""
 
 _Ahead = tuple[tuple[Repeat, int], ...]
-"""The repeats around, the innermost first, each with how many iterations on its copy is."""
+"""The repeats around, the innermost first, each with the offset of its copy in iterations."""
 
 
 class _Walk:
-    """The way through a timeline as its repeats unfold."""
+    """Traversal of a timeline with its repeats expanded."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._line = timeline
         self._repeats = timeline.repeats
-        # Where several begin at one row, the outermost, which was found last, comes first.
+        # Of several that begin at one row, the outermost, which was found last, is first.
         self._order = sorted(range(len(self._repeats)), key=lambda n: (self._repeats[n].first, -n))
         self._firsts = [self._repeats[n].first for n in self._order]
         self.everything: _Part = (0, len(timeline.numbers), len(self._repeats))
 
     def _pieces(self, part: _Part) -> Iterator[tuple[int, int, int | None]]:
-        """The rows of a part up to each repeat in it, and that repeat's number; last the rows after all of them, and None."""
+        """Yields the rows of a part up to each repeat in it, and that repeat's number; last the rows after all of them, and None."""
         row, last, within = part
         at = bisect_left(self._firsts, row)
         while at < len(self._order):
@@ -142,7 +145,7 @@ class _Walk:
     def chunks(
         self, start: int, end: int, part: _Part, ahead: _Ahead, later: int
     ) -> Iterator[tuple[Column, int, _Ahead]]:
-        """The rows of a part that are at work from `start` to `end`, where it comes `later` by the clock."""
+        """Yields the rows of a part at work from `start` to `end`, if the part occurs `later` in real time."""
         line = self._line
         for row, until, number in self._pieces(part):
             if until > row:
@@ -164,7 +167,7 @@ class _Walk:
             later += repeat.extra * repeat.cycles + inside
 
     def find(self, marked: Column, place: Place, part: _Part, later: int) -> int | None:
-        """When the first task at `place` starts, of those rows of a part that are `marked`."""
+        """Returns the start of the first task at `place` among those rows of a part that are `marked`."""
         line = self._line
         for row, until, number in self._pieces(part):
             for n in marked[np.searchsorted(marked, row) : np.searchsorted(marked, until)].tolist():
@@ -182,7 +185,7 @@ class _Walk:
         return None
 
     def _copies(self, repeat: Repeat, marked: Column, place: Place) -> Iterator[tuple[int, Place]]:
-        """The copies of a repeat that may hold a task at `place`, and where it then is in the first."""
+        """Yields the copies of a repeat that may hold a task at `place`, and its place in the first copy."""
         rows = marked[np.searchsorted(marked, repeat.first) : np.searchsorted(marked, repeat.last)]
         depth = repeat.depth
         if not len(rows) or len(place) < depth + len(repeat.extents):
@@ -190,7 +193,7 @@ class _Walk:
         first = self._line.places[int(rows[0])]
         if first[:depth] != place[:depth]:
             return
-        # A copy may begin in the middle of an iteration of its own: its neighbours are looked at too.
+        # A copy may begin inside of an iteration: its neighbours are searched too.
         distance = repeat.number(place) - repeat.number(first)
         nearest = distance // repeat.iterations
         for copy in (nearest, nearest - 1, nearest + 1):
@@ -199,7 +202,7 @@ class _Walk:
 
 
 def timeline_of(program: TaskProgram, played: Simulated) -> Timeline:
-    """The columns of a replay. Raises MachineError where the program takes more cycles than are counted."""
+    """Returns the columns of a replay. Raises MachineError if the program exceeds the limit on cycles."""
     clocks = played.clocks
     require_countable("cycles", played.cycles)
     numbers = np.array(clocks.numbers, np.int64)
@@ -230,7 +233,7 @@ def _of(numbers: Column, table: Sequence[int]) -> Column:
 
 
 def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -> Column:
-    """Row-major over the loops around each task."""
+    """Returns the instance numbers, row-major over the loops around each task."""
     found = np.zeros(len(places), np.int64)
     templates = _of(numbers, [v.template for v in program.variants])
     for template in program.templates:
@@ -244,7 +247,7 @@ def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -
 
 
 def moments(*columns: Column) -> Column:
-    """The different times in all of the columns, in order."""
+    """Returns the distinct times of all columns, in order."""
     times = np.sort(np.concatenate(columns))
     return times[np.append(True, times[1:] != times[:-1])] if len(times) else times
 

@@ -1,4 +1,4 @@
-"""The finding that a block loses a good part of its time to the banks, with the padding that helps a walk down a column."""
+"""Finding "bank conflicts": they cost a block a large share of its time; padding helps column accesses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from ..tasks.tree import TaskProgram
 from .model import Finding
 
 WORTH_SAYING = 10
-"""Conflicts that take less than one in so many of a block's cycles are in the report, but no finding."""
+"""Threshold of the finding: conflicts below one in this many of a block's cycles are in the report, but no finding."""
 
 
 def conflict_findings(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    """One for each block and the buffers whose accesses conflict, the most cycles first; `counts` says how often each variant runs."""
+    """Yields one finding for each block and set of conflicting buffers, the most cycles first; `counts` is the number of runs of each
+    variant.
+    """
     spent: Counter[int] = Counter()
     lost: Counter[tuple[int, tuple[Buffer, ...]]] = Counter()
     degree: dict[tuple[int, tuple[Buffer, ...]], int] = {}
@@ -43,7 +45,7 @@ def conflict_findings(program: TaskProgram, counts: Mapping[int, int]) -> Iterat
 
 
 def _padding(program: TaskProgram, buffer: Buffer) -> tuple[str, ...]:
-    """Rows of the buffer that begin one bank further each."""
+    """Returns the padding that shifts each row of the buffer by one more bank."""
     placement = program.places.by_buffer[buffer]
     rule = banking(placement.memory)
     writers = writers_of(buffer, program.nest)

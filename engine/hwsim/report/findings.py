@@ -1,4 +1,4 @@
-"""What is worth saying about a schedule on a machine, as data: what was found, how bad it is, which schedule calls would change it."""
+"""Findings on a schedule for a machine, as data: the problem, its severity, and schedule calls that address it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .model import Finding, MemoryReport
 from .uncoalesced_finding import uncoalesced_findings
 
 HEAVY_OPERATIONS = 256
-"""A block with more operations than this is no work for a scalar engine."""
+"""A block with more operations than this is too large for a scalar engine."""
 
 
 def find(
@@ -28,7 +28,7 @@ def find(
     memory: Mapping[str, MemoryReport],
     held: Occupancy,
 ) -> tuple[Finding, ...]:
-    """All findings, the worst first; `counts` says how often each variant runs."""
+    """Returns all findings, the worst first; `counts` is the number of runs of each variant."""
     found = [
         *_overflows(program, timeline, memory, held),
         *_scalar_work(program, counts),
@@ -43,7 +43,7 @@ def find(
 
 
 def _left_out(program: TaskProgram) -> Iterator[Finding]:
-    """Caches whose misses are not in the cycles."""
+    """Yields a finding if the cycles exclude the misses of caches."""
     refused = program.cached.refused
     if refused is not None:
         more = "; `tilewright run` asks more often" if refused.code == "too-many-accesses" else ""
@@ -102,7 +102,7 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
 
 
 def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    """Intermediates that a DMA takes out of a memory, and that are read from where it took them."""
+    """Finds intermediates that a DMA copies out of a memory, and that are read again from there."""
     out: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
     back: dict[Buffer, list[tuple[Template, int]]] = defaultdict(list)
     for number, count in counts.items():
@@ -131,7 +131,7 @@ def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
 
 
 def _nearer(program: TaskProgram, placement: Placement, writers: list[Template]) -> str | None:
-    """The scope that the intermediate comes from, when that memory is a smaller one."""
+    """Returns the scope that the intermediate is copied from, if that memory is smaller."""
     for template in writers:
         for work in template.choices[0].works:
             for access in work.reads:
@@ -142,7 +142,7 @@ def _nearer(program: TaskProgram, placement: Placement, writers: list[Template])
 
 
 def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
-    """Double buffers of which never more than one slot is live: with one slot the program would take no longer."""
+    """Finds double buffers with never more than one live slot: with one slot the program would be equally fast."""
     for placement in program.places.placements:
         buffer = placement.buffer
         if placement.slots == 1 or _take_turns(held.tiles.of(placement)):
@@ -159,7 +159,7 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
 
 
 def _take_turns(lives: Column) -> bool:
-    """Whether two slots are ever live at a time; rows (start, end, slot) in the order of their starts. True when there are none."""
+    """Returns whether two slots are ever live at a time; rows (start, end, slot) in the order of their starts. True without rows."""
     until: dict[int, int] = {}
     rows: list[list[int]] = lives.tolist()
     for start, end, slot in rows:
@@ -170,7 +170,7 @@ def _take_turns(lives: Column) -> bool:
 
 
 def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:
-    """Buffers laid out over more blocks than there are."""
+    """Finds buffers laid out over more blocks than the memory has."""
     for placement in program.places.placements:
         cells = placement.cells
         blocks = placement.memory.blocks

@@ -1,4 +1,4 @@
-"""The figures of a report: what was played, summed up with what it stands for. Cycles that repeat count as often as they come."""
+"""Metrics of a report: sums over the replayed tasks, weighted by the repeats that each represents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FLOAT_BYTES = 4
 
 
 def report_of(program: TaskProgram, timeline: Timeline) -> Report:
-    """The report of a replay."""
+    """Returns the report of a replay."""
     machine = program.machine
     counts = timeline.counts
     held = occupancy(program, timeline)
@@ -76,7 +76,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
 
 
 def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
-    """Busy cycles of each engine, for counts of variants."""
+    """Returns the busy cycles of each engine, for counts of variants."""
     busy = [0] * len(program.machine.engines)
     for number, count in counts.items():
         variant = program.variants[number]
@@ -117,7 +117,7 @@ def _engines(
 
 
 def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
-    """Cycles by engine, and by what `Stall` says of them."""
+    """Returns stalled cycles by engine, cause, cell and responsible variant (the fields of `Stall`)."""
     found: Counter[tuple[int, Cause, int, int]] = Counter()
     times, engines = timeline.times.tolist(), timeline.engines.tolist()
     for s in timeline.stalls:
@@ -126,7 +126,7 @@ def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
 
 
 def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str, str]:
-    """The buffer that is waited for, and the block that has it; or, as that, the queue or the port."""
+    """Returns the buffer that an engine stalls on, and the block that holds it; or "" and the name of the queue or the port."""
     if cause == "issue":
         return "", f"queue of {program.machine.unit_names[by]}"
     if cause == "port":
@@ -135,7 +135,7 @@ def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str
 
 
 def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
-    """(cycles with a DMA and another engine busy, cycles with a DMA busy)."""
+    """Returns (cycles with a DMA and another engine busy, cycles with a DMA busy)."""
     if not len(timeline.numbers):
         return 0, 0
     is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]
@@ -171,7 +171,7 @@ def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[s
 
 
 def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
-    """Copies of DMA engines by tensor, scope and scope; what other engines access by engine and buffer."""
+    """Returns the copies of DMA engines by tensor, source and target scope, and the accesses of other engines by engine and buffer."""
     places = program.places
     copied: Counter[tuple[Buffer, str, str]] = Counter()
     accessed: Counter[tuple[str, str, str, bool]] = Counter()
@@ -197,7 +197,7 @@ def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[T
 
 
 def _least(program: TaskProgram, buffer: Buffer, moved: int) -> int:
-    """The bytes that cannot but be moved: a parameter once, an intermediate not at all."""
+    """Minimum traffic of a buffer in bytes: a parameter once, an intermediate nothing."""
     if not program.places.by_buffer[buffer].is_param:
         return 0
     size = dt.size_bytes(buffer.dtype)
@@ -221,7 +221,7 @@ def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, .
 
 
 def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
-    """Picojoules: of the bytes in and out of each memory and of the operations of each engine, at the machine's figures."""
+    """Energy in picojoules: the bytes in and out of each memory and the operations of each engine, at the machine's parameters."""
     moved: Counter[str] = Counter()
     done: Counter[int] = Counter()
     for number, count in counts.items():
@@ -237,7 +237,7 @@ def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, floa
 
 
 def bounds_of(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
-    """Each engine's own work, that of engines which are one unit, and what goes through each port and bus; the longest first."""
+    """Returns the work of each engine, of engines that share a unit, and of each port and bus, in cycles, the longest first."""
     ports: Counter[str] = Counter()
     for number, count in counts.items():
         for port, cycles in program.variants[number].cost.demands:
@@ -252,7 +252,7 @@ def bounds_of(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) 
 
 
 def _conflicts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Lost, ...]:
-    """Cycles lost to bank conflicts, by block and buffers, the most first."""
+    """Returns the cycles lost to bank conflicts, by block and buffers, the most first."""
     lost: dict[tuple[str, tuple[str, ...], str, str], list[int]] = {}
     for number, count in counts.items():
         variant = program.variants[number]
@@ -266,7 +266,7 @@ def _conflicts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Lost, .
 
 
 def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...]:
-    """What vectors move in whole bursts, by block and buffer, the most first."""
+    """Returns the bytes that vectors move in whole bursts, by block and buffer, the most first."""
     moved: dict[tuple[str, str, Literal["read", "write"], str], list[int]] = {}
     for number, count in counts.items():
         variant = program.variants[number]
@@ -280,7 +280,7 @@ def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...
 
 
 def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:
-    """Operations of the computing engines over bytes in and out of the largest memory."""
+    """Roofline of the program: operations of the computing engines over bytes in and out of the largest memory."""
     machine = program.machine
     far = machine.far
     operations = moved = 0
@@ -295,13 +295,13 @@ def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> R
 
 
 def _peak(program: TaskProgram) -> float:
-    """Operations per cycle of the fastest engine that has work."""
+    """Peak operations per cycle of the fastest engine that has work."""
     engines = program.machine.engines
     return max((operations_per_cycle(engines[template.engine]) for template in program.templates), default=0.0)
 
 
 def operations_per_cycle(engine: Engine) -> float:
-    """What a computing engine does at most, at its own width of elements; nothing of a DMA."""
+    """Peak operations per cycle of a computing engine, at its native element width; 0 for a DMA."""
     match engine:
         case MatrixEngine():
             return 2 * engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile

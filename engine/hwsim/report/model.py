@@ -1,4 +1,4 @@
-"""What a replay comes to: cycles and their bound, who was busy and who waited for what, memory over time, bytes moved, findings."""
+"""Report of a replay: cycles and their bounds, busy and stalled engines, memory over time, traffic, findings."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from ..tasks.tree import TaskProgram
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where something in a program comes from: the step of its schedule, from 1 on, and what that says; 0 for the program itself."""
+    """The origin of a part of a program: the step of its schedule, from 1 on, and that step's text; 0 for the program itself."""
 
     step: int
     text: str = ""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """An engine waited `cycles` in all, cause "data" (not there yet) or "slot" (not free yet), for `buffer`, in the hands of `block`;
-    cause "issue" for a task that came late because a queue was full, "port" for bursts of others on a port or bus, "unit" for another
-    engine of its unit, at work or waiting itself: named in `block`.
+    """Stall cycles of an engine, in all, by cause.
 
-    `origin` is what brought the block in, or the buffer: known where the schedule is (`export.attributed`)."""
+    "data" (not available yet) and "slot" (not free yet) are stalls on `buffer`, held by `block`; "issue" is a task delayed by a full queue,
+    "port" bursts of others on a port or bus, "unit" another engine of its unit (named in `block`), at work or stalled itself.
+
+    `origin` is the schedule step that introduced the block, or the buffer: known if the schedule is (`export.attributed`).
+    """
 
     cause: str
     buffer: str
@@ -38,8 +40,9 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class EngineReport(msgspec.Struct, frozen=True):
-    """`busy` and all of `stall` (by cause: "issue", "data", "slot", "port", "unit", "idle" once the last task of its unit is done) sum to
-    the makespan."""
+    """Cycles of an engine. `busy` and all of `stall` (by cause: "issue", "data", "slot", "port", "unit", "idle" after the last task of its
+    unit) sum to the makespan.
+    """
 
     kind: str
     busy: int
@@ -49,8 +52,9 @@ class EngineReport(msgspec.Struct, frozen=True):
 
 
 class MemoryReport(msgspec.Struct, frozen=True):
-    """A memory, or a physical block of one. `peak_bytes` is the most that is allocated at a time, first at `peak_cycle`;
-    `allocated_bytes` what all buffers need side by side."""
+    """Use of a memory, or of a physical block of one. `peak_bytes` is the maximum allocated at a time, first at `peak_cycle`;
+    `allocated_bytes` is the sum of all buffers side by side.
+    """
 
     scope: str
     capacity_bytes: int
@@ -61,8 +65,9 @@ class MemoryReport(msgspec.Struct, frozen=True):
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles are of. `least_bytes`
-    cannot but be moved: a parameter once, nothing of an intermediate."""
+    """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles belong to. `least_bytes` is the
+    minimum: a parameter once, nothing of an intermediate.
+    """
 
     buffer: str
     source: str
@@ -72,8 +77,9 @@ class Traffic(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """No schedule of the same tasks takes less than this: the work of an engine ("engine"), of engines that are one unit ("unit"), or what
-    goes through a port or bus ("port")."""
+    """A lower bound on any schedule of the same tasks: the work of an engine ("engine"), of engines that share a unit ("unit"), or the
+    traffic of a port or bus ("port").
+    """
 
     name: str
     kind: Literal["engine", "unit", "port"]
@@ -81,8 +87,9 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """What bank conflicts cost a block: of all `accesses` to buffers ("read", "write", or several "together") the worst takes `degree`
-    turns, and all together `cycles` more than without."""
+    """Cost of a block's bank conflicts: of `accesses` to buffers ("read", "write", or several "together") the worst needs `degree` turns;
+    all together need `cycles` more than without conflicts.
+    """
 
     block: str
     buffers: tuple[str, ...]
@@ -94,8 +101,9 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """What a block's own accesses to a buffer move in a memory with bursts: `accesses` ask for `wanted_bytes`, each element of an access
-    once, and whole bursts are `moved_bytes`."""
+    """Traffic of a block's direct accesses to a buffer in a memory with bursts: `accesses` request `wanted_bytes`, each element of an
+    access once, and move `moved_bytes` in whole bursts.
+    """
 
     block: str
     buffer: str
@@ -107,8 +115,9 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Roofline(msgspec.Struct, frozen=True):
-    """Where the program stands under the roof of its machine: operations, bytes in and out of the largest memory, cycles; the operations
-    and bytes per cycle that the machine could do at most."""
+    """Roofline of the program on its machine: operations, bytes in and out of the largest memory, cycles; the machine's peak operations and
+    bytes per cycle.
+    """
 
     operations: int
     bytes: int
@@ -143,8 +152,8 @@ class EngineAccess(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, eq=False):
-    """Something to know about the schedule on this machine: what the replay saw. `memory` is the row it is about, if it is about one;
-    `cycles` those that it costs the engine of its block.
+    """An observation of the replay about the schedule on this machine. `memory` is its memory row, if any; `cycles` is its cost on the
+    engine of its block.
 
     `fix` are schedule calls worth trying, as Python text; `engine.lint` tries them, and others.
     """
@@ -161,7 +170,7 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
 
 
 class TaskKind(msgspec.Struct, frozen=True):
-    """What was made of a block: the engine, why that one, how many tasks and how many cycles."""
+    """The tasks of a block: their engine, the reason for its choice, their number and their cycles."""
 
     block: str
     engine: str
@@ -171,7 +180,7 @@ class TaskKind(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """One task on the timeline. `end` is when the engine is free again; `ready` when the result is there; `times` how often it is run."""
+    """One task on the timeline. The engine is free again at `end`, the result available at `ready`; the task runs `times` times."""
 
     engine: str
     start: int
@@ -185,8 +194,9 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Kind(msgspec.Struct, frozen=True, eq=False):
-    """What all tasks of a variant have in common: engine, block (several that run as one: joined, and one by one in `blocks`), the loops
-    around, outermost first, and the cells by their labels. `template` numbers what is the same but for the cells."""
+    """Properties that all tasks of a variant share: engine, block (several that run as one: joined, and one by one in `blocks`), the loops
+    around, outermost first, and the cells by their labels. Variants that differ only in cells have equal `template`.
+    """
 
     template: int
     engine: str
@@ -198,7 +208,7 @@ class Kind(msgspec.Struct, frozen=True, eq=False):
 
 
 class Segments(Sequence[Segment]):
-    """The tasks that were played, in program order and in times of the timeline, made when looked at. `columns` gives bare numbers."""
+    """The replayed tasks, in program order and in times of the timeline, constructed on access. `columns` returns bare numbers."""
 
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._program = program
@@ -207,7 +217,7 @@ class Segments(Sequence[Segment]):
 
     @property
     def program(self) -> TaskProgram:
-        """The tasks that were played."""
+        """The replayed tasks."""
         return self._program
 
     def __len__(self) -> int:
@@ -224,12 +234,13 @@ class Segments(Sequence[Segment]):
         return self._made(index, 0, timeline.places[index], int(timeline.times[index]))
 
     def between(self, start: int = 0, end: int | None = None) -> Iterator[Segment]:
-        """All tasks that are at work from cycle `start` to `end`, exclusive, in times of the clock: repeats one by one. What lies outside
-        is not gone through."""
+        """Yields all tasks at work from cycle `start` to `end`, exclusive, in real time: repeats one by one. Tasks outside of the interval
+        cost nothing.
+        """
         return (self._made(row.row, row.later, row.place, 1) for row in self._timeline.unrolled(start, end))
 
     def by_the_clock(self) -> Iterator[Segment]:
-        """The tasks that were played, when they first run."""
+        """Yields the replayed tasks at the real time of their first run."""
         later = self._timeline.real(self._timeline.starts) - self._timeline.starts
         for n, cycles in enumerate(later.tolist()):
             yield self._made(n, cycles, self._timeline.places[n], int(self._timeline.times[n]))
@@ -244,7 +255,7 @@ class Segments(Sequence[Segment]):
         return Segment(kind.engine, start, end, there, kind.block, indices, kind.reads, kind.writes, times)
 
     def kind(self, number: int) -> Kind:
-        """What the tasks of variant `number` (of `Timeline.numbers`) are."""
+        """Returns the properties of the tasks of variant `number` (of `Timeline.numbers`)."""
         found = self._kinds.get(number)
         if found is None:
             program = self._program
@@ -264,14 +275,14 @@ class Segments(Sequence[Segment]):
         return (self[i] for i in range(len(self)))
 
     def columns(self) -> tuple[Column, Column, Column]:
-        """(engine number, start, end) of every task, in program order."""
+        """Returns (engine number, start, end) of every task, in program order."""
         return self._timeline.engines, self._timeline.starts, self._timeline.ends
 
 
 class Report(msgspec.Struct, frozen=True, eq=False):
-    """What the program costs on the machine. Cycles are of the machine's clock.
+    """Cost of the program on the machine. Cycles are of the machine's clock.
 
-    `bounds` are what no schedule of the same tasks can be below, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
+    `bounds` are lower bounds on any schedule of the same tasks, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
     the fraction of the cycles with a DMA busy in which a computing engine is busy too (`overlap_cycles / dma_cycles`; 0.0 without any DMA).
     """
 
@@ -298,7 +309,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     caches: CacheCounts | None = None
 
     def __repr__(self) -> str:
-        """The headline; `tilewright.report_text` has the tables."""
+        """Returns the headline; `tilewright.report_text` has the tables."""
         return (
             f"<Report of {self.machine!r}: {self.cycles:,} cycles, bound {self.bound:,}, overlap {self.overlap:.0%}, "
             f"findings: {', '.join(f.code for f in self.findings) or 'none'}>"
@@ -306,7 +317,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def program(self) -> TaskProgram:
-        """What was played: tasks, and where each buffer lies."""
+        """The replayed tasks, and the placement of each buffer."""
         return self.segments.program
 
     @property
@@ -321,7 +332,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def energy_pj(self) -> float:
-        """All of the energy."""
+        """The total energy."""
         return sum(self.energy.values())
 
     @property
@@ -330,7 +341,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
         return self.cycles / self.bound if self.bound else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values. The timeline and the occupancy are not in it: they have an entry for every task."""
+        """Returns the report as JSON values, without the timeline and the occupancy: they have an entry for every task."""
         return {
             "machine": self.machine,
             "clock_hz": self.clock_hz,

@@ -1,4 +1,4 @@
-"""The finding that a block moves far more of a memory than it asks for, because neighbouring lanes are no neighbours there."""
+"""Finding "uncoalesced access": a block moves far more bytes than it requests, because neighbouring lanes are apart in memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..tasks.tree import TaskProgram
 from .model import Finding
 
 TWICE = 2
-"""It is worth saying of what moves so many times the bytes that are wanted, and takes a good part of its block's time."""
+"""Threshold of the finding: the ratio of moved to requested bytes."""
 
 WORTH_SAYING = 10
-"""What takes less than one in so many of a block's cycles is in the report, but no finding."""
+"""Threshold of the finding: a loss below one in this many of its block's cycles is in the report, but no finding."""
 
 
 def uncoalesced_findings(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    """One for each block and buffer, the most bytes first; `counts` says how often each variant runs."""
+    """Yields one finding for each block and buffer, the most bytes first; `counts` is the number of runs of each variant."""
     spent: Counter[int] = Counter()
     wanted: Counter[tuple[int, Buffer, bool]] = Counter()
     moved: Counter[tuple[int, Buffer, bool]] = Counter()

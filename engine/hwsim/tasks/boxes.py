@@ -1,7 +1,7 @@
-"""Accesses that are affine but at edges: the window of a stencil that is held back at the borders of an image, `max(y + dy - 1, 0)`.
+"""Accesses that are affine except at edges: the window of a stencil that is clamped at the borders of an image, `max(y + dy - 1, 0)`.
 
-Along each loop there are ranges in which no smallest or largest value (and no choice) takes its other side. In the box of the longest ones
-the accesses are affine, so that their number does not matter; what is left around it is little.
+Along each loop there are ranges in which no minimum or maximum (and no choice) changes its side. In the box of the longest ranges the
+accesses are affine, so their number adds no cost; the iterations outside of the box are few.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from .grid import MAX_POINTS
 from .periodicity import choices, edges
 
 FEW = 4096
-"""So many iterations are listed quicker than they are looked at."""
+"""Up to this many iterations, listing is faster than analysis."""
 
 
 class Inside(msgspec.Struct, frozen=True, eq=False):
-    """The box, its corner where it is not at 0, and the domain of all other iterations; `near` knows the loops as they run in the box."""
+    """The box, its corner in the loops that do not begin at 0, and the domain of all other iterations; `near` has the loops' ranges in the
+    box.
+    """
 
     box: Domain
     corner: dict[Var, int]
@@ -32,7 +34,7 @@ class Inside(msgspec.Struct, frozen=True, eq=False):
     near: Analyzer
 
     def layout(self, of: Layout) -> Layout | None:
-        """Where an access goes in the box, loops counted from its corner; None where that is not affine."""
+        """Returns the layout of an access in the box, loops counted from its corner; None if it is not affine."""
         course = of.course
         if course is not None:
             first = sum(stride * self.corner.get(v, 0) for v, stride in course.strides.items())
@@ -43,8 +45,9 @@ class Inside(msgspec.Struct, frozen=True, eq=False):
 
 
 def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> Inside | None:
-    """The largest box of a domain without mask, cut along `loops` only, in which no choice of any of these accesses takes its other side;
-    None where nothing is gained by it."""
+    """Returns the largest box of a domain without mask, cut along `loops` only, in which no choice of any of these accesses changes its
+    side; None if the box brings no gain.
+    """
     if not FEW < prod(where.extents.values()) <= MAX_POINTS:
         return None
     analyzer = Analyzer({v: _range(v, n) for v, n in where.active.items()})
@@ -68,7 +71,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
 
 
 def _known(layout: Layout, where: Domain, moved: Mapping[Var, Expr]) -> Expr:
-    """The address, with the loops around the task where they are, those of the task moved."""
+    """Returns the address with the loops around the task at their values, those of the task moved."""
     assert layout.address is not None
     return substitute(layout.address, {**{v: build.const(n, v.dtype) for v, n in where.outer.items()}, **moved})
 

@@ -1,4 +1,4 @@
-"""How often each kind of task runs, without a replay: of iterations that are alike the first stands for all."""
+"""Number of runs of each kind of task, without a replay: the first of equivalent iterations represents all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .variants import NOTHING
 
 
 def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
-    """Counts by variant. Raises MachineError where more than `max_tasks` are not alike."""
+    """Returns counts by variant. Raises MachineError if more than `max_tasks` tasks differ."""
     counts: dict[int, int] = {}
     for seen, (template, number, times) in enumerate(_met(program.tree, {}, 1)):
         if seen >= max_tasks:
@@ -23,14 +23,14 @@ def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
 
 
 def _met(nodes: tuple[TaskNode, ...], at: Mapping[Var, int], times: int) -> Iterator[tuple[Template, int, int]]:
-    """Tasks that are not known to be alike, each with the number of its variant and how often it comes."""
+    """Yields tasks that are not known to be equivalent: the template, the number of its variant and the number of runs."""
     for node in nodes:
         if not isinstance(node, TaskLoop):
             yield node, node.variants.at(at), times
             continue
         for run in node.runs(at):
             for i in range(run.start, min(run.start + run.period, run.stop)):
-                # Each of these stands for all that come whole periods later.
+                # Each iteration represents all that are whole periods later.
                 often = -(-(run.stop - i) // run.period)
                 place = {loop.var: i if len(node.loops) == 1 else 0 for loop in node.loops}
                 yield from _met(node.children, {**at, **place}, times * often)

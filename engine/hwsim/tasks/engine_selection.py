@@ -1,6 +1,6 @@
-"""Which engine does a leaf: the one its `engine` annotation names, else the first of the kind's preference that reaches all operands.
+"""Engine selection for a leaf: the engine of its `engine` annotation, else the first in the kind's preference that reaches all operands.
 
-Of engines that differ in nothing but their name each takes its turn, leaf by leaf in program order.
+Engines that differ only in their name are used round-robin, leaf by leaf in program order.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
     "fill": ("vector", "matrix", "scalar"),
     "other": ("scalar",),
 }
-"""What each kind of engine can do, best first."""
+"""The kinds of engine for each kind of work, best first."""
 
 IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
-"""Who multiplies where the program binds loops to threads: each of them an element of its own."""
+"""Engines for multiplications in loops that are bound to threads: each thread computes one element."""
 
 SAYS: dict[Kind, str] = {
     "copy": "a copy",
@@ -42,7 +42,7 @@ SAYS: dict[Kind, str] = {
 
 
 class Choice(msgspec.Struct, frozen=True, eq=False):
-    """The engine of a leaf (its position in the machine), why it is that one, and the better ones that were out of reach."""
+    """The engine of a leaf (its position in the machine), the reason for it, and the better engines that were out of reach."""
 
     leaf: ComputeBlock
     works: tuple[Work, ...]
@@ -52,7 +52,7 @@ class Choice(msgspec.Struct, frozen=True, eq=False):
 
 
 class Missed(msgspec.Struct, frozen=True, eq=False):
-    """An engine that would have done the leaf, had it reached `operands`; `fix` would bring them into reach."""
+    """An engine that would be better for the leaf but does not reach `operands`; `fix` has calls that bring them into reach."""
 
     engine: str
     operands: tuple[Buffer, ...]
@@ -60,7 +60,7 @@ class Missed(msgspec.Struct, frozen=True, eq=False):
 
 
 def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Places) -> Choice:
-    """The engine for a leaf. Raises MachineError when none reaches its operands, or the one annotated does not."""
+    """Returns the engine for a leaf. Raises MachineError if none reaches its operands, or the annotated one does not."""
     machine = places.machine
     kind = hardest(works)
     able = _able(machine, works)
@@ -79,7 +79,7 @@ def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Plac
 
 
 def _instead(missed: Sequence[Missed]) -> str:
-    """What a better engine lacks."""
+    """Describes why a better engine is not used."""
     if not missed:
         return ""
     best = missed[0]
@@ -87,7 +87,7 @@ def _instead(missed: Sequence[Missed]) -> str:
 
 
 def _in_turn(leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
-    """Of the engines like `first` the one whose turn it is, and the words that say so."""
+    """Returns the next engine, round-robin, among those equivalent to `first`, and a text that says so."""
     engine = machine.engines[first]
     alike = [n for n in able if n == first or _are_alike(machine.engines[n], engine)]
     if len(alike) == 1:
@@ -99,7 +99,7 @@ def _in_turn(leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, ma
 
 
 def _are_alike(engine: Engine, other: Engine) -> bool:
-    """Whether they differ in nothing but their name."""
+    """Returns whether the engines differ only in their name."""
     if type(engine) is not type(other):
         return False
     one, two = (replace_fields(e, name="", unit="", source=()) for e in (engine, other))
@@ -111,14 +111,14 @@ def _copies(leaf: ComputeBlock) -> bool:
 
 
 def hardest(works: Sequence[Work]) -> Kind:
-    """The kind that names a leaf of several pieces."""
+    """Returns the kind that represents a leaf of several pieces."""
     order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "copy", "fill")
     kinds = {w.kind for w in works}
     return next(kind for kind in order if kind in kinds)
 
 
 def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
-    """Engines that can do every piece, in the order of preference of the hardest."""
+    """Returns the engines that support every piece, in the order of preference for the hardest."""
     order = PREFERENCE[hardest(works)]
     if any(w.kind == "mac" and w.piece.lanes for w in works):
         order = IN_LANES
@@ -185,7 +185,7 @@ def _scopes(machine: Machine, names: Sequence[str]) -> str:
 
 
 def _fixes(leaf: ComputeBlock, out: Sequence[Buffer], engine: Engine, nest: Nest, places: Places) -> tuple[str, ...]:
-    """The calls that would bring the operands into the engine's reach: stage-ins and -outs, or a scope for an intermediate."""
+    """Returns calls that bring the operands into the engine's reach: copies in and out, or a scope for an intermediate."""
     block = leaf.block
     machine = places.machine
     calls: list[str] = []
@@ -207,7 +207,7 @@ def _fixes(leaf: ComputeBlock, out: Sequence[Buffer], engine: Engine, nest: Nest
 
 
 def copy_path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
-    """The scopes on the shortest way by copies from one of the memories to another; straight there when copies do not lead there."""
+    """Returns the scopes on the shortest path of copies from one of the memories to another; the two ends alone if no path exists."""
     copiers = [e for e in machine.engines if KINDS[type(e)] in PREFERENCE["copy"]]
     paths = [(name,) for name in sources]
     for path in paths:

@@ -1,4 +1,4 @@
-"""How large a piece of work is where edges cut it, and in how many contiguous runs it touches memory: from the actual addresses."""
+"""Geometry of a piece of work, from its actual addresses: its iterations inside of edges, and its contiguous runs in memory."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
 from .work import Access
 
 REACH_BITS = 40
-"""Elements between the first and the last group of a buffer with axis separators, as a power of two: no run crosses from one block to
-the next, and addresses stay numbers of 64 bits."""
+"""Elements between the first and the last group of a buffer with axis separators, as a power of two: no run crosses from one block to the
+next, and addresses fit in 64 bits.
+"""
 
 
 SPARSE = 4
-"""Iterations of which a mask leaves so small a part are looked at one by one."""
+"""Iterations are listed one by one if the mask keeps at most one in this many."""
 
 
 class Domain(msgspec.Struct, frozen=True, eq=False):
     """The iterations of a task, for one choice of the loops around it.
 
-    `extents` are of its loops, `active` how far each really gets. `mask`, over all loops, is there only where conditions couple loops;
-    `chosen` has the iterations one by one, where they are few.
+    `extents` are those of its loops, `active` their actual trip counts. `mask`, over all loops, is set only if conditions couple loops;
+    `chosen` lists the iterations one by one, if they are few.
     """
 
     extents: dict[Var, int]
@@ -43,12 +44,12 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_box(self) -> bool:
-        """Whether it is all iterations of its loops, as far as these get."""
+        """Whether the domain consists of all iterations of its loops, up to `active`."""
         return self.mask is None and self.chosen is None
 
 
 def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
-    """The iterations for which all conditions hold. A condition that depends on data is taken to hold."""
+    """Returns the iterations for which all conditions hold. A condition that depends on data is assumed to hold."""
     sizes = dict(extents)
     over = {**axes(sizes), **outer}
     single: dict[Var, Values] = {}
@@ -79,7 +80,7 @@ def _masked(
     sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]
 ) -> Domain:
     if prod(sizes.values()) > MAX_POINTS:
-        # Too many points to look at: the largest box is a safe assumption.
+        # Too many points to evaluate: the largest box is a safe assumption.
         active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
         return Domain(sizes, active, prod(active.values()), None, dict(outer))
     mask = np.ones(tuple(sizes.values()), np.int64)
@@ -101,7 +102,7 @@ def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: d
 
 
 def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
-    """What is left of a domain without mask around a box, a range for each loop: strips along its sides, one by one."""
+    """Returns the part of a domain without mask outside of a box, a range for each loop: strips along its sides, as listed iterations."""
     active = [np.arange(n) for n in where.active.values()]
     inside = [np.arange(*ends) for ends in box]
     strips: list[Sequence[Values]] = []
@@ -115,7 +116,7 @@ def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
 
 
 def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
-    """The domain with these loops at one iteration: what is done in any of theirs."""
+    """Returns the domain with these loops reduced to one iteration: the union over all of theirs."""
     extents = {v: 1 if v in loops else n for v, n in where.extents.items()}
     active = {v: min(n, 1) if v in loops else n for v, n in where.active.items()}
     if where.mask is None:
@@ -125,20 +126,21 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
 
 
 class AffineProgression(msgspec.Struct, frozen=True, eq=False):
-    """How an index or an address runs with the loops of a task: by `strides`, from `constant` and what is `around` the task: loops, and
-    expressions of these."""
+    """The progression of an index or an address with the loops of a task: `strides` by loop, plus `constant`, plus factors of terms
+    `around` the task: loops, and expressions of these.
+    """
 
     strides: dict[Var, int]
     around: dict[Expr, int]
     constant: int
 
     def ends(self, active: Mapping[Var, int]) -> tuple[int, int]:
-        """Its least and its greatest value, loops around at 0."""
+        """Returns the minimum and the maximum, loops around at 0."""
         steps = [stride * (active[v] - 1) for v, stride in self.strides.items()]
         return self.constant + sum(s for s in steps if s < 0), self.constant + sum(s for s in steps if s > 0)
 
     def start(self, outer: Mapping[Var, int]) -> Values | int:
-        """Its value where the loops of the task are at 0; loops around that are not known count as 0. Raises UnknownValueError."""
+        """Returns the value with the loops of the task at 0; unknown loops around count as 0. Raises UnknownValueError."""
         parts = [
             factor * (outer.get(around, 0) if isinstance(around, Var) else _placed(around, outer))
             for around, factor in self.around.items()
@@ -146,12 +148,12 @@ class AffineProgression(msgspec.Struct, frozen=True, eq=False):
         return sum(parts, self.constant)
 
     def values(self, over: Mapping[Var, Values | int], outer: Mapping[Var, int]) -> Values:
-        """Its values, loops of the task `over` these. Raises UnknownValueError."""
+        """Returns the values, with the loops of the task at `over`. Raises UnknownValueError."""
         return np.asarray(sum((over[v] * stride for v, stride in self.strides.items()), self.start(outer)), np.int64)
 
 
 def course_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
-    """How an expression runs; None where it is not affine in the loops of the task."""
+    """Returns the progression of an expression; None if it is not affine in the loops of the task."""
     return _course(_widened(analyzer.form(expr), analyzer), inner, analyzer)
 
 
@@ -169,7 +171,7 @@ def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> AffinePr
 
 
 def _widened(form: Sum, analyzer: Analyzer) -> Sum:
-    """The sum with those that are only made wider in it."""
+    """Returns the sum with widening casts expanded."""
     if not any(isinstance(digit.source, Cast) for digit in form.digits):
         return form
     found = Sum((), form.constant)
@@ -183,26 +185,26 @@ def _widened(form: Sum, analyzer: Analyzer) -> Sum:
 
 
 class Layout(msgspec.Struct, frozen=True, eq=False):
-    """The address of an access in elements: its course when it is affine in the task's loops, else the expression."""
+    """The address of an access in elements: its course if it is affine in the task's loops, else the expression."""
 
     course: AffineProgression | None
     address: Expr | None = None
-    mixed: frozenset[Var] = frozenset()  # variables around the task that change the pattern, not only where it begins
+    mixed: frozenset[Var] = frozenset()  # variables around the task that change the pattern, not only its start
 
     @property
     def strides(self) -> dict[Var, int] | None:
-        """In elements, by loop; None where there is no course."""
+        """Strides in elements, by loop; None without a course."""
         return None if self.course is None else self.course.strides
 
     def loops(self, among: Mapping[Var, int]) -> set[Var]:
-        """Those of the task's loops that it depends on."""
+        """Returns the loops of the task that the address depends on."""
         if self.course is not None:
             return {*self.course.strides}
         assert self.address is not None
         return used_vars(self.address, among)
 
     def values(self, over: Mapping[Var, Values | int], outer: Mapping[Var, int]) -> Values:
-        """The addresses, loops of the task `over` these; loops around that are not known only shift them. Raises UnknownValueError."""
+        """Returns the addresses, with the loops of the task at `over`; unknown loops around only shift them. Raises UnknownValueError."""
         if self.course is not None:
             return self.course.values(over, outer)
         assert self.address is not None
@@ -210,7 +212,7 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
 
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
-    """Where an access goes in memory, as the loops of `inner` run."""
+    """Returns the layout of an access over the loops of `inner`."""
     form = _widened(flat_form(access.buffer, access.indices, analyzer), analyzer)
     course = _course(form, inner, analyzer)
     if course is not None:
@@ -221,7 +223,7 @@ def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layo
 
 
 def flat_form(buffer: Buffer, indices: Sequence[Expr], analyzer: Analyzer) -> Sum:
-    """The address in elements, row-major or by strides within each group of axes; groups in front pick a block far away."""
+    """Returns the address in elements, row-major or by strides within each group of axes; leading groups select a distant block."""
     found = Sum(())
     if buffer.strides:
         for index, stride in zip(indices, buffer.strides, strict=True):
@@ -244,9 +246,9 @@ class Runs(msgspec.Struct, frozen=True):
 
 
 def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
-    """The contiguous runs in which all layouts advance together, over the iterations of a domain.
+    """Returns the contiguous runs in which all layouts advance together, over the iterations of a domain.
 
-    An affine pattern has runs of one length, as a descriptor has; elements that are neighbours only at a corner of it are not joined.
+    An affine pattern has runs of equal length, as a descriptor has; elements that are neighbours only at a corner of it are not joined.
     """
     if where.iterations == 0:
         return ()
@@ -265,7 +267,7 @@ def _affine_runs(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[R
 
 
 def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var, ...]:
-    """The loops that make a run, the finest first. Of two with one stride (a window that slides: `x + rx`) the longer one makes it."""
+    """Returns the loops that form a run, the finest first. Of two with equal strides (a sliding window: `x + rx`) the longer is used."""
     length = 1
     open_loops = sorted((v for v, count in where.active.items() if count > 1), key=lambda v: -where.active[v])
     found: list[Var] = []
@@ -288,8 +290,9 @@ def _counted_runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
 
 
 def run_order(along: Layout, where: Domain) -> tuple[Values, npt.NDArray[np.bool_]]:
-    """The iterations of a domain in the order of addresses, and where a run begins: wherever it does not go on by one. Loops that the
-    address does not depend on go over the same addresses again. Raises UnknownValueError."""
+    """Returns the iterations of a domain in the order of addresses, and flags for the first of each run: an address that is not its
+    predecessor plus one. Loops that the address does not depend on repeat the same addresses. Raises UnknownValueError.
+    """
     moving = along.loops(where.extents)
     again = [v for v in where.extents if v not in moving]
     place, *rounds = listed([along, *again], where)
@@ -304,7 +307,7 @@ def run_order(along: Layout, where: Domain) -> tuple[Values, npt.NDArray[np.bool
 
 
 def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
-    """The values of these at every iteration of a domain. Raises UnknownValueError."""
+    """Returns the values of the layouts or expressions at every iteration of a domain. Raises UnknownValueError."""
     outer = where.outer
 
     def found(over: Mapping[Var, Values]) -> list[Values]:
@@ -314,7 +317,9 @@ def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
 
 
 def at_points(where: Domain, found: Callable[[Mapping[Var, Values]], Sequence[Values]]) -> list[Values]:
-    """What is found over the loops as axes, at each iteration of a domain, always in the same order. Raises UnknownValueError."""
+    """Evaluates `found` with the loops as axes, and returns its values at each iteration of a domain, always in the same order. Raises
+    UnknownValueError.
+    """
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
     if where.chosen is not None:
@@ -328,7 +333,7 @@ def at_points(where: Domain, found: Callable[[Mapping[Var, Values]], Sequence[Va
 
 
 def number_of(place: Mapping[Var, Values], extents: Mapping[Var, int]) -> Values:
-    """The loops of `extents` as one number, the last the fastest."""
+    """Returns the loops of `extents` as one number, the last the fastest."""
     number = np.zeros((), np.int64)
     for var, extent in extents.items():
         number = number * extent + place[var]
@@ -336,7 +341,7 @@ def number_of(place: Mapping[Var, Values], extents: Mapping[Var, int]) -> Values
 
 
 def origin(place: Layout, where: Domain) -> int:
-    """The address, in elements, where all loops of the task are at 0; one that depends on data is taken as 0."""
+    """Returns the address, in elements, with all loops of the task at 0; 0 if it depends on data."""
     try:
         if place.course is not None:
             return int(place.course.start(where.outer))
@@ -346,12 +351,12 @@ def origin(place: Layout, where: Domain) -> int:
 
 
 def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
-    """The address where variables around the task that only shift it are taken as zero."""
+    """Returns the address with the unknown variables around the task, which only shift it, at zero."""
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
 
 
 def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[AffineProgression, ...] | None:
-    """How the indices of an access run; None where one of them is no sum of loops."""
+    """Returns the progressions of the indices of an access; None if one of them is no sum of loops."""
     if access.extents:
         return None
     found: list[AffineProgression] = []
@@ -364,7 +369,7 @@ def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tup
 
 
 def box_elements(accesses: Sequence[tuple[Access, tuple[AffineProgression, ...] | None]], where: Domain) -> int:
-    """Elements of the smallest box that holds all accesses (of one buffer) over the domain; at most one for each access and iteration."""
+    """Elements of the smallest box around all accesses (of one buffer) over the domain; at most one per access and iteration."""
     if where.iterations == 0:
         return 0
     box = 1
@@ -381,11 +386,11 @@ def box_elements(accesses: Sequence[tuple[Access, tuple[AffineProgression, ...] 
 
 
 def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, int]:
-    """The least value of an index, and one more than the greatest; the whole axis where they are not known."""
+    """Returns the minimum of an index, and its maximum plus one; the whole axis if they are unknown."""
     over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
     low: list[int] = []
     high: list[int] = []
-    # Accesses have indices in common.
+    # Accesses share indices.
     for index, extent in dict.fromkeys((a.indices[axis], a.extents[axis] if a.extents else None) for a in accesses):
         try:
             start = _placed(index, over)

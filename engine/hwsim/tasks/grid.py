@@ -1,4 +1,4 @@
-"""Integer expressions over whole loop nests at once: each variable is a NumPy axis, and only the axes an expression uses are spread out."""
+"""Integer expressions over whole loop nests at once: each variable is a NumPy axis, and only axes that an expression uses are expanded."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from ..errors import refuse
 Values = npt.NDArray[np.int64]
 
 MAX_POINTS = 1 << 22
-"""Points an expression may be spread over; beyond, callers take what is safe to assume."""
+"""Limit on the points of an expression; beyond it, callers use a conservative value."""
 MAX_AXES = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
-"""What NumPy's arrays have at most."""
+"""The maximum rank of NumPy arrays."""
 
 
 class UnknownValueError(Exception):
@@ -85,13 +85,13 @@ _BITWISE: dict[str, Callable[[Any, Any], Any]] = {
     "shift_left": np.left_shift,
     "shift_right": np.right_shift,
 }
-"""Calls that swizzled layouts are made of."""
+"""Calls in the index maps of swizzled layouts."""
 
 
 def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
-    """One axis for each variable, in order, running from 0. One of more than MAX_POINTS has its length only: `values` refuses it.
+    """Returns one axis for each variable, in order, from 0. An axis of more than MAX_POINTS has only its length: `values` rejects it.
 
-    Refuses "too-many-loops".
+    Raises MachineError "too-many-loops".
     """
     rank = len(extents)
     if rank > MAX_AXES:
@@ -111,17 +111,17 @@ def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
 
 
 def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
-    """The variables of `expr` that are in `among`."""
+    """Returns the variables of `expr` that are in `among`."""
     return {v for v in free_vars(expr) if v in among}
 
 
 def is_known(expr: Expr) -> bool:
-    """Whether `values` knows the expression where it knows the variables: it does not depend on data."""
+    """Returns whether `values` can evaluate the expression with known variables: it does not depend on data."""
     return not any(isinstance(n, BufferLoad) or (isinstance(n, Call) and n.op != "if_then_else") for n in walk(expr))
 
 
 def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
-    """The values of an integer or bool expression; an axis it does not use has length 1. Raises UnknownValueError."""
+    """Returns the values of an integer or bool expression; an unused axis has length 1. Raises UnknownValueError."""
     shapes = [np.shape(over[v]) for v in free_vars(expr) if v in over]
     if prod(map(prod, shapes)) > MAX_POINTS and prod(np.broadcast_shapes(*shapes)) > MAX_POINTS:
         raise UnknownValueError
@@ -149,7 +149,7 @@ def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
         case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
             return _BINARY[type(expr)](_value(a, over), _value(b, over))
         case _:
-            # Data (a BufferLoad), or a call whose value is not known here.
+            # Data (a BufferLoad), or a call with an unknown value.
             raise UnknownValueError
 
 

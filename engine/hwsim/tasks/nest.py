@@ -1,10 +1,10 @@
-"""The planned program without views as hwsim sees it: loops with known trip counts, and leaves, each a block with the stores it makes.
+"""Loop nest of a planned program without views: loops with known trip counts, and leaves, each a block with its stores.
 
-Iterators and let values are replaced, so every index is an expression over loop variables, and every condition around
-a store (predicates, ifs, uneven loops) stands beside it.
+Iterators and let values are substituted, so every index is an expression over loop variables. Each store has the conditions around it
+(predicates, ifs, uneven loops).
 
-Threads of a block work side by side: a loop that is bound to them and stands around several leaves runs inside of each of them. Loops
-with one tag are the same threads, so what the inner one gives each of them a part of is done once, not once for each of the outer one.
+Threads of a block run in parallel: a loop that is bound to threads and contains several leaves runs inside of each of them. Loops with one
+tag are the same threads, so the work of the inner one happens once, not once for each iteration of the outer one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ THREAD = "threadIdx"
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
-    """`var` runs from 0 to `extent`, exclusive; `name` is what the program calls it. Of a `grid` each iteration is a block of threads."""
+    """`var` runs from 0 to `extent`, exclusive; `name` is its name in the program. Each iteration of a `grid` is a block of threads."""
 
     var: Var
     extent: int
@@ -65,11 +65,10 @@ class Loop(msgspec.Struct, frozen=True, eq=False):
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
-    """One store and all that decides when it runs: the loops around it in its leaf, those of threads first, and conditions over loop
-    variables.
+    """One store and its loops and conditions: the loops around it in its leaf, those of threads first, and conditions over loop variables.
 
-    `store` is None for an opaque evaluation; `touches` are then the regions its block declares. `lanes` are the loops that the program
-    binds to threads, the fastest first: those of x, y and z, inside of them what each thread does at once (a vectorized loop).
+    `store` is None for an opaque evaluation; `touches` are then the regions that its block declares. `lanes` are the loops that the program
+    binds to threads, the fastest first: those of x, y and z, preceded by the loops that are vectorized in each thread.
     """
 
     store: BufferStore | None
@@ -77,11 +76,11 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     conditions: tuple[Expr, ...] = ()
     touches: tuple[tuple[BufferRegion, bool], ...] = ()
     lanes: tuple[Var, ...] = ()
-    vectorized: tuple[Var, ...] = ()  # the fastest first, whether there are threads or not
+    vectorized: tuple[Var, ...] = ()  # the fastest first, with or without threads
 
 
 class ComputeBlock(msgspec.Struct, frozen=True, eq=False):
-    """A block without blocks in it (or statements that stand outside of such). `engine` is the one annotated, if any."""
+    """A block without nested blocks (or statements outside of such). `engine` is the annotated one, if any."""
 
     block: Block
     pieces: tuple[Piece, ...]
@@ -97,7 +96,7 @@ NestNode = LoopNode | ComputeBlock
 
 
 def leaves_of(nodes: Iterable[NestNode]) -> Iterator[ComputeBlock]:
-    """The leaves of a tree, in text order."""
+    """Yields the leaves of a tree, in text order."""
     for node in nodes:
         if isinstance(node, ComputeBlock):
             yield node
@@ -106,11 +105,11 @@ def leaves_of(nodes: Iterable[NestNode]) -> Iterator[ComputeBlock]:
 
 
 class Site(msgspec.Struct, frozen=True, eq=False):
-    """Where a buffer lives: loops around its allocation, outermost first, and how many slots take turns over the `slot_loop`.
+    """The allocation of a buffer: loops around it, outermost first, and the number of slots that rotate over the `slot_loop`.
 
-    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer that a software
-    pipeline gave several versions has `indexed` slots instead: the first axis of the buffer is the slot. `banks` has the physical block
-    of each slot in turn, where the schedule says. Each iteration of `threads` has one of its own, as each thread has registers.
+    With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer with several
+    versions from a software pipeline has `indexed` slots instead: the first axis of the buffer is the slot. `banks` has the physical block
+    of each slot in turn, if the schedule sets them. Each iteration of `threads` has a private copy, as each thread has registers.
     """
 
     buffer: Buffer
@@ -123,13 +122,13 @@ class Site(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def lead(self) -> int:
-        """How many axes in front pick one of the parts that lie in places of their own."""
+        """Returns the number of leading axes that select a separately placed part."""
         separators = self.buffer.axis_separators
         return separators[0] if separators else int(self.indexed)
 
 
 class Nest(msgspec.Struct, frozen=True, eq=False):
-    """A function as loops and leaves. `sites` has parameters first, then what is allocated, in text order."""
+    """A function as loops and leaves. `sites` has parameters first, then allocations, in text order."""
 
     func: PrimFunc
     children: tuple[NestNode, ...]
@@ -139,7 +138,7 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_nest(func: PrimFunc, versioned: Collection[Buffer] = ()) -> Nest:
-    """The nest of a planned program (`lower.plan`), its pipelines injected; `versioned` are the buffers that these gave slots.
+    """Returns the nest of a planned program (`lower.plan`), its pipelines injected; `versioned` are the buffers that these gave slots.
 
     Raises MachineError for loops whose trip count is unknown.
     """
@@ -151,10 +150,10 @@ def read_nest(func: PrimFunc, versioned: Collection[Buffer] = ()) -> Nest:
 
 
 class _Around(msgspec.Struct, frozen=True, eq=False):
-    """What stands around a statement."""
+    """The context of a statement."""
 
     loops: tuple[Loop, ...] = ()
-    turning: Loop | None = None  # the innermost that runs more than once, if its iterations come one after the other
+    turning: Loop | None = None  # the innermost that runs more than once, if its iterations run in sequence
     conditions: tuple[Expr, ...] = ()
     block: Block | None = None
     engine: str | None = None
@@ -226,7 +225,7 @@ class _Reader:
         return [LoopNode(loop, tuple(children))] if children else []
 
     def _inside(self, stmt: For, around: _Around) -> tuple[_Around, Loop]:
-        """What stands around the body of a loop, and the loop itself."""
+        """Returns the context of the body of a loop, and the loop itself."""
         loop, condition = self._enter(stmt)
         tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
         inside = msgspec.structs.replace(
@@ -237,7 +236,7 @@ class _Reader:
         return inside, loop
 
     def _enter(self, stmt: For) -> tuple[Loop, tuple[Expr, ...]]:
-        """The loop run from 0 to its largest trip count, and the condition that is left when the count varies."""
+        """Returns the loop from 0 to its largest trip count, and the remaining condition if the count varies."""
         start, extent = self._expr(stmt.min), self._expr(stmt.extent)
         most = build.int_value(extent)
         if most is None:
@@ -266,7 +265,7 @@ class _Reader:
         return [self._leaf(around, tuple(pieces))] if pieces else []
 
     def _pieces(self, stmt: Stmt, around: _Around, outer: int) -> list[Piece]:
-        """The stores in the body of a leaf block."""
+        """Returns the stores in the body of a leaf block."""
         match stmt:
             case SeqStmt(seq=seq):
                 return [p for s in seq for p in self._pieces(s, around, outer)]
@@ -309,7 +308,7 @@ class _Reader:
         return ComputeBlock(block, pieces, around.engine)
 
     def _in_threads(self, piece: Piece, around: _Around) -> Piece:
-        """A piece without the loops of threads that it is the same for: virtual ones, and those that a loop inside goes over again."""
+        """Drops the loops of threads that a piece does not depend on: virtual ones, and those that an inner loop repeats."""
         innermost = dict(around.tagged)
         own = {s.buffer: s.threads for s in self.sites}
         idle = {
@@ -362,12 +361,12 @@ def _tag(stmt: For) -> str:
 
 
 def _is_threads(stmt: For) -> bool:
-    """Whether the iterations are threads of one block, or virtual ones, which a thread goes through statement by statement."""
+    """Returns whether the iterations are threads of one block, or virtual ones, which a thread runs statement by statement."""
     return bool(_tag(stmt)) and not _tag(stmt).startswith(BLOCK)
 
 
 def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) -> bool:
-    """Whether a piece does different things in the iterations of a loop, or has something in its hands that each of them has its own of."""
+    """Returns whether a piece depends on the iterations of a loop, or accesses a buffer that is private to each of them."""
     exprs: list[Expr] = list(piece.conditions)
     buffers = [region.buffer for region, _ in piece.touches]
     for region, _ in piece.touches:

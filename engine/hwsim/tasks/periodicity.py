@@ -1,8 +1,8 @@
-"""Which iterations of a loop are alike: whether an edge cuts them, which slot and which block they work on, for ranges of iterations.
+"""Classes of equivalent iterations of a loop, by ranges: equal cuts by edges, equal slots and equal physical blocks.
 
-A loop is cut into runs. In a run the iterations `i` and `i + period` do the same, up to where in memory they do it, whatever the loops
-inside of it are at; so the first `period` iterations stand for all. Conditions that are linear in the loop are solved; for any other the
-range is halved as long as that helps. Iterations that nothing could be shown of are a run whose period is its length.
+A loop is cut into runs. In a run the iterations `i` and `i + period` do the same work, at addresses that may be shifted, for any iteration
+of the inner loops; so the first `period` iterations represent all. Conditions that are linear in the loop are solved; for any other the
+range is bisected within a limit. Iterations without a proven equivalence form a run whose period is its length.
 """
 
 from __future__ import annotations
@@ -41,25 +41,26 @@ from ...ir import (
 from ...ir import dtype as dt
 
 HALVINGS = 64
-"""Pieces that a range is cut into at most, for a condition that is not linear."""
+"""Limit on the pieces of a range, for a condition that is not linear."""
 
 
 class Run(NamedTuple):
-    """Iterations from `start` to `stop`, exclusive; those a multiple of `period` apart are alike."""
+    """Iterations from `start` to `stop`, exclusive; those a multiple of `period` apart are equivalent."""
 
     start: int
     stop: int
     period: int
 
     def like(self, iteration: int) -> int:
-        """The first iteration of the run that is like this one."""
+        """Returns the first iteration of the run that is equivalent to this one."""
         return self.start + (iteration - self.start) % self.period
 
 
 class IterationClass(msgspec.Struct, frozen=True, eq=False):
-    """What decides how tasks behave, as expressions over loops: `conditions` cut them, `shifted` must stay the same up to a constant,
-    `fixed` must stay the same. `slots` says how many slots take turns over a loop; of the loops in `single` no two iterations are alike.
-    No expression depends on data."""
+    """The expressions over loops that determine how tasks behave: `conditions` cut them, `shifted` must stay the same up to a constant,
+    `fixed` must stay the same. `slots` has the number of slots that rotate over a loop; loops in `single` have no equivalent iterations. No
+    expression depends on data.
+    """
 
     conditions: tuple[Expr, ...] = ()
     shifted: tuple[Expr, ...] = ()
@@ -68,7 +69,7 @@ class IterationClass(msgspec.Struct, frozen=True, eq=False):
     single: tuple[Var, ...] = ()
 
     def variables(self) -> set[Var]:
-        """All loops that matter, and others that the expressions use."""
+        """Returns all loops that matter, and the variables of the expressions."""
         found = {*self.single, *(var for var, _ in self.slots)}
         for expr in (*self.conditions, *self.shifted, *self.fixed):
             found |= free_vars(expr)
@@ -76,7 +77,7 @@ class IterationClass(msgspec.Struct, frozen=True, eq=False):
 
 
 def together(behaviours: Sequence[IterationClass]) -> IterationClass:
-    """What decides any of several."""
+    """Returns the union of several classes."""
     return IterationClass(
         tuple(dict.fromkeys(c for b in behaviours for c in b.conditions)),
         tuple(dict.fromkeys(e for b in behaviours for e in b.shifted)),
@@ -89,7 +90,7 @@ def together(behaviours: Sequence[IterationClass]) -> IterationClass:
 def runs_of(
     var: Var, extent: int, behaviour: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
 ) -> tuple[Run, ...]:
-    """The runs of a loop whose outer loops are `at` given iterations."""
+    """Returns the runs of a loop, with its outer loops at iterations `at`."""
     conditions = [c for c in behaviour.conditions if var in free_vars(c)]
     shifted = [e for e in behaviour.shifted if var in free_vars(e)]
     fixed = [e for e in behaviour.fixed if var in free_vars(e)]
@@ -126,20 +127,20 @@ def runs_of(
 
 
 def _between(var: Var, start: int, stop: int, analyzer: Analyzer) -> Analyzer:
-    """What is known where the loop is in this range."""
+    """Returns an analyzer with the loop limited to this range."""
     count = build.const(max(stop - start, 1), var.dtype)
     return Analyzer({**analyzer.ranges, var: Range(build.const(start, var.dtype), count)})
 
 
 def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequence[Expr], analyzer: Analyzer) -> bool:
-    """Whether a period later all of `shifted` are moved by a constant, and `fixed` by nothing."""
+    """Returns whether one period later all of `shifted` differ by a constant, and `fixed` are equal."""
     return all(_shift(e, var, period, analyzer) is not None for e in shifted) and all(
         _shift(e, var, period, analyzer) == 0 for e in fixed
     )
 
 
 def choices(exprs: Sequence[Expr]) -> list[Expr]:
-    """What decides which side of a choice an address takes."""
+    """Returns the conditions that select the side of a choice in an address."""
     found: list[Expr] = []
     for node in dict.fromkeys(n for e in exprs for n in walk(e)):
         if isinstance(node, Min | Max):
@@ -150,19 +151,19 @@ def choices(exprs: Sequence[Expr]) -> list[Expr]:
 
 
 def _is_taken(node: Min | Max, a: Expr, b: Expr) -> Expr:
-    """When it is one side and no other: of a number and an expression the number. So the expression goes on to where they are equal."""
+    """Returns the condition for one side; of a number and an expression, for the number, so the expression's side includes equality."""
     if build.int_value(a) is not None:
         a, b = b, a
     return build.lt(b, a) if isinstance(node, Min) else build.lt(a, b)
 
 
 def _sides(expr: Expr) -> list[Expr]:
-    """All that a smallest or largest value may be."""
+    """Returns all possible values of a nested minimum or maximum."""
     return [*_sides(expr.a), *_sides(expr.b)] if isinstance(expr, Min | Max) else [expr]
 
 
 def _period(var: Var, exprs: Sequence[Expr], turns: Sequence[int]) -> int:
-    """After so many iterations all quotients and remainders are where they were, up to a constant."""
+    """Returns the number of iterations after which all quotients and remainders recur, up to a constant."""
     period = lcm(1, *turns)
     for expr in exprs:
         for node in walk(expr):
@@ -178,7 +179,7 @@ def _factor(expr: Expr, var: Var) -> int:
 
 
 def _shift(expr: Expr, var: Var, period: int, analyzer: Analyzer) -> int | None:
-    """By how much the expression grows in a period; None where that is not one number."""
+    """Returns the increase of the expression in one period; None if it is not constant."""
     later = substitute(expr, {var: build.add(var, period)})
     return build.int_value(analyzer.simplify(build.sub(later, expr)))
 
@@ -195,7 +196,7 @@ def _is_compared(condition: Predicate) -> bool:
 
 
 def edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
-    """Where the condition changes as the loop runs, and the ranges where it is neither always true nor always false."""
+    """Returns the iterations at which the condition changes, and the ranges in which it is neither always true nor always false."""
     if isinstance(condition, Predicate) and _is_compared(condition):
         found = _solved(condition, var, extent, analyzer)
         if found is not None:
@@ -206,7 +207,7 @@ def edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[s
 def _solved(
     condition: Predicate, var: Var, extent: int, analyzer: Analyzer
 ) -> tuple[set[int], list[tuple[int, int]]] | None:
-    """As `edges`, for a comparison that is linear in the loop; None for another."""
+    """Like `edges`, for a comparison that is linear in the loop; None for another."""
     difference = analyzer.form(build.sub(condition.a, condition.b))
     factor, rest = difference.without(var)
     if any(uses_var(digit.source, var) for digit in rest.digits):
@@ -217,12 +218,12 @@ def _solved(
     low, high = bounds.low, bounds.high
     if low is None or high is None:
         return {0, extent}, [(0, extent)]
-    # The difference is below zero, at zero or above it from these iterations on, for a growing one.
+    # For a growing difference, the iterations from which it is below zero, zero, or above zero.
     if factor < 0:
         factor, low, high = -factor, -high, -low
         condition = _mirrored(condition)
     # factor * i + [low, high] against 0.
-    surely_below = _first(-high, factor)  # iterations before it: below 0 whatever the rest is
+    surely_below = _first(-high, factor)  # iterations before it: below 0 for any rest
     maybe_below = _first(-low, factor)  # from it on: never below 0
     surely_upto = _first(1 - high, factor)  # before it: at most 0
     maybe_upto = _first(1 - low, factor)  # from it on: above 0
@@ -238,12 +239,12 @@ def _solved(
 
 
 def _first(amount: int, factor: int) -> int:
-    """The first i with factor * i >= amount."""
+    """Returns the first i with factor * i >= amount."""
     return -(-amount // factor)
 
 
 def _mirrored(condition: Predicate) -> Predicate:
-    """The same comparison of the negated difference."""
+    """Returns the same comparison for the negated difference."""
     opposite: dict[type[Predicate], type[Predicate]] = {LT: GT, GT: LT, LE: GE, GE: LE}
     return opposite.get(type(condition), type(condition))(condition.a, condition.b)
 

@@ -1,4 +1,4 @@
-"""A multiply-accumulate as a batch of matrix products, read off which loops index which operand."""
+"""Matrix products: a multiply-accumulate as a batch of them, derived from the loops that index each operand."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ class Product(msgspec.Struct, frozen=True):
 
 
 def tiles_of(engine: MatrixEngine, product: Product) -> int:
-    """How many tiles of a matrix engine cover the rows, columns and depth of each product; those at the edge count as whole ones."""
+    """Returns the number of tiles that cover the rows, columns and depth of each product; tiles at the edge count as whole ones."""
     tiles = over(product.rows, engine.tile_rows) * over(product.columns, engine.tile_columns)
     return product.batch * tiles * over(product.depth, engine.tile_depth)
 
 
 def passes_of(engine: MatrixEngine | SystolicEngine, element_bytes: int) -> int:
-    """How often a product is done for elements wider than the engine is made for."""
+    """Returns the number of passes over a product with elements wider than the engine's native width."""
     return over(element_bytes, engine.element_bytes) ** 2
 
 
 def product_of(work: Work, where: Domain) -> Product:
-    """Rows, columns and depth are the loops that index one operand and the result, the other and the result, both operands alone;
-    any others repeat the product. A square reads its one operand twice."""
+    """Returns the product of a multiply-accumulate. Rows index the first operand and the result, columns the second and the result, depth
+    both operands alone; any other loops repeat the product. A square reads its single operand twice.
+    """
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
     return product_over(first, second, result, where.active, lambda loops: _count(loops, where))
 
@@ -46,18 +47,20 @@ def product_of(work: Work, where: Domain) -> Product:
 def product_over(
     first: Set[Var], second: Set[Var], result: Set[Var], loops: Iterable[Var], count: Callable[[Set[Var]], int]
 ) -> Product:
-    """The product of operands and a result that depend on these of the `loops`; `count` says how many values some take together."""
+    """Returns the product of operands and a result that depend on these of the `loops`; `count` returns the number of joint values of
+    loops.
+    """
     rows, columns, depth = first & result - second, second & result - first, (first & second) - result
     return Product(*map(count, (rows, columns, depth, {*loops} - rows - columns - depth)))
 
 
 def indexing(access: Access, where: Domain) -> set[Var]:
-    """The loops of the task that an access depends on."""
+    """Returns the loops of the task that an access depends on."""
     return {v for i in access.indices for v in used_vars(i, where.extents)}
 
 
 def _count(loops: Collection[Var], where: Domain) -> int:
-    """How many values the loops take together: 100 where a condition cuts 13 x 8 to that, not 104."""
+    """Returns the number of joint values of the loops: 100 if a condition cuts 13 x 8 to that, not 104."""
     if where.mask is None:
         return prod(where.active[v] for v in loops)
     others = tuple(axis for axis, v in enumerate(where.extents) if v not in loops)

@@ -1,8 +1,8 @@
-"""A program as tasks: maximal subtrees that one engine runs, under the loops that are left outside.
+"""A program as tasks: maximal subtrees that one engine runs, under the remaining outer loops.
 
-A copy is one DMA descriptor, so each DMA task is one leaf; other engines take all neighbours inside of a loop that they run alone. Loops
-stay outside where slots take turns or threads come block by block, and, outermost in a subtree, where they pick the physical block, so that
-a task touches one block. A replay walks the tree of tasks; which iterations of a loop are alike is known without walking it.
+A copy is one DMA descriptor, so each DMA task is one leaf; other engines merge all neighbours inside of a loop that they run alone. Loops
+stay outside if slots rotate over them, if they are blocks of threads, or, outermost in a subtree, if they select the physical block, so
+that a task accesses one block. A replay walks the tree of tasks; classes of equivalent iterations are known without a walk.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Template(msgspec.Struct, frozen=True, eq=False):
         return prod(loop.extent for loop in self.outer)
 
     def indices(self, place: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
-        """The loops around an instance, by name, with their values."""
+        """Returns the loops around an instance, by name, with their values."""
         return tuple((loop.name, i) for loop, i in zip(self.outer, place, strict=True))
 
 
 class TaskLoop(msgspec.Struct, frozen=True, eq=False):
-    """A loop around tasks; or several, one in the other with nothing beside it, whose iterations are all alike: they run as one.
+    """A loop around tasks; or several perfectly nested loops whose iterations are all equivalent: they run as one.
 
     `engines` (by unit) and `cells` are all that its tasks may use; `matters` the loops around it that they depend on.
     """
@@ -80,7 +80,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         return prod(loop.extent for loop in self.loops)
 
     def runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
-        """Which iterations are alike, where the loops around it are `at` given ones."""
+        """Returns the runs of equivalent iterations, with the loops around at iterations `at`."""
         key = tuple(at[v] for v in self.matters)
         found = self.known.get(key)
         if found is None:
@@ -99,8 +99,9 @@ TaskNode = TaskLoop | Template
 
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
-    """All tasks as a tree in program order. `variants` are the kinds of task met so far: a replay finds more as it walks.
-    `ports` are those that tasks may have to share."""
+    """All tasks as a tree in program order. `variants` are the kinds of task found up to now: a replay adds more as it walks. `ports` are
+    those that tasks may have to share.
+    """
 
     nest: Nest
     places: Places
@@ -116,7 +117,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
 
 
 def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
-    """The tasks of a program; `waits` are for caches. Raises MachineError where no engine reaches an operand."""
+    """Returns the tasks of a program; `waits` are the stalls on caches. Raises MachineError if no engine reaches an operand."""
     builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
     return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
@@ -172,7 +173,7 @@ class _Builder:
                 self.shared[number][spec] = port
         return tuple(found)
 
-    # What is a task.
+    # Criteria for a task.
 
     def _is_task(self, node: LoopNode) -> bool:
         leaves = list(_leaves(node))
@@ -193,7 +194,7 @@ class _Builder:
         return found
 
     def _picks_block(self, node: LoopNode, choices: Sequence[Choice]) -> bool:
-        """Whether the loop, or one in it with only such loops around, goes to another block at each step."""
+        """Returns whether each step of the loop (or of the only loop in it, if it runs once) moves to another block."""
         if node.loop.extent > 1:
             return any(
                 self._steps_blocks(node.loop, a) for c in choices for w in c.works for a in (*w.reads, *w.writes)
@@ -247,7 +248,7 @@ def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[Compu
 
 
 def _loops(node: NestNode) -> tuple[Loop, ...]:
-    """All loops of a subtree, in text order."""
+    """Returns all loops of a subtree, in text order."""
     if isinstance(node, ComputeBlock):
         return ()
     return (node.loop, *(loop for child in node.children for loop in _loops(child)))

@@ -1,7 +1,7 @@
-"""The kinds of task that one template makes: what a task costs and which cells it touches, with the loops around it at given iterations.
+"""Variants of one task template: the cost of a task and the cells that it accesses, for given iterations of the loops around it.
 
-Tasks differ where conditions cut them, where the pattern of addresses changes, and by the slots and parts they work on. Each kind is
-found when it is first met.
+Tasks differ in the conditions that cut them, in their address pattern, and in their slots and parts. Each variant is created on its first
+occurrence.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .periodicity import IterationClass
 from .work import Access, Work
 
 NOTHING = -1
-"""In the place of a variant: a predicate leaves nothing to do."""
+"""Replaces the number of a variant if a predicate leaves no work."""
 
 
 class TaskVariant(msgspec.Struct, frozen=True, eq=False):
-    """A kind of task with what it costs; `replay` is what the replay needs to know of it, `updates` are cells it changes in place.
+    """A kind of task with its cost; `replay` is its data for the replay, `updates` are cells that it changes in place.
 
-    `engine` is that of the machine; what the replay calls one is a unit of it.
+    `engine` is the number in the machine; the replay uses the number of its unit.
     """
 
     template: int
@@ -41,14 +41,14 @@ class TaskVariant(msgspec.Struct, frozen=True, eq=False):
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
-    """Work of a task, with the conditions under which it is done."""
+    """Work of a task, with its conditions."""
 
     measured: Measured
     conditions: tuple[Expr, ...]
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
-    """A buffer that a task reads or writes: in which part each access is, over the loops that run inside of the task."""
+    """A buffer that a task reads or writes: the part of each access, over the loops inside of the task."""
 
     placement: Placement
     written: bool
@@ -56,7 +56,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
     parts: tuple[tuple[Expr, Mapping[Var, int]], ...]
 
     def cells(self, at: Mapping[Var, int]) -> range:
-        """The cells it touches: of the slot whose turn it is, from the first part to the last."""
+        """Returns the cells that the task accesses: in the current slot, from the first part to the last."""
         placement = self.placement
         loop = placement.site.slot_loop
         slot = at[loop.var] % placement.slots if loop is not None and loop.var in at else 0
@@ -77,7 +77,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 def pieces_of(
     works: Sequence[tuple[Sequence[Work], Sequence[Loop]]], outer: Sequence[Loop], analyzer: Analyzer
 ) -> tuple[Piece, ...]:
-    """The pieces of a task: of each leaf its works, and the loops inside of the task around it."""
+    """Returns the pieces of a task: of each leaf its works, with the loops around them inside of the task."""
     around = {loop.var for loop in outer}
     found: list[Piece] = []
     for leaf, path in works:
@@ -89,7 +89,7 @@ def pieces_of(
 
 
 def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
-    """Which part of its buffer an access is to: the first group of axes, row-major; an indexed slot is among them."""
+    """Returns the part of its buffer that an access is to: the first group of axes, row-major, including an indexed slot."""
     lead = placement.site.lead
     part: Expr = build.const(0, "int32")
     for index, extent in zip(access.indices[:lead], placement.buffer.shape[:lead], strict=True):
@@ -98,10 +98,10 @@ def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
 
 
 class Variants:
-    """The variants of one template, by where the loops around it are; new ones are added to the program's `table`.
+    """The variants of one template, by the iterations of the loops around it; new ones are added to the program's `table`.
 
-    `shared` numbers the ports that its tasks may have to share with others; `waits` are cycles that each instance waits behind caches, in
-    all dimensions of the loops around.
+    `shared` numbers the ports that its tasks may have to share with others; `waits` are stall cycles of each instance on caches, in all
+    dimensions of the loops around.
     """
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
@@ -128,18 +128,18 @@ class Variants:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The work of the task, with the conditions under which it is done."""
+        """The work of the task, with its conditions."""
         return self._pieces
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """All cells that any of them may touch."""
+        """All cells that any variant may access."""
         ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
         return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
 
     @property
     def asker(self) -> Asker:
-        """How ports see its tasks."""
+        """Ports and cells that the tasks use, for `contended`."""
         machine = self._places.machine
         sides = [(s.placement.memory, s.written) for s in self._sides]
         sides += [(s.placement.memory, False) for s in self._sides if s.updated]
@@ -149,7 +149,7 @@ class Variants:
         return Asker(self._unit, ports, reads, writes)
 
     def at(self, at: Mapping[Var, int]) -> int:
-        """The number of the variant in the program's table; NOTHING where there is nothing to do."""
+        """Returns the number of the variant in the program's table; NOTHING if there is no work."""
         key = tuple(at[v] for v in self._matters)
         found = self._known.get(key)
         if found is None:
@@ -172,7 +172,7 @@ class Variants:
         return self._numbers[key]
 
     def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:
-        """What a task costs, with the key of that: the same wherever the loops that decide it are the same."""
+        """Returns the cost of a task and its key, cached by the loops that determine the cost."""
         key = tuple(at[v] for v in self._decide)
         if key not in self._costs:
             pieces = [(p.measured, domain(p.measured.inner, p.conditions, at)) for p in self._pieces]
@@ -188,7 +188,7 @@ class Variants:
             (writes if side.written else reads).update(dict.fromkeys(touched))
             if side.updated:
                 updates.update(dict.fromkeys(touched))
-        # A cell that the task also fills itself is no input of it.
+        # A cell that the task also writes is no input of it.
         inputs = tuple(cell for cell in reads if cell not in writes)
         engine = self._places.machine.engines[self._engine]
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
@@ -214,8 +214,9 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
 
 
 def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> tuple[Var, ...]:
-    """The loops around a task that have a part in its cost: those that cut it; and where it counts which addresses it has, not only how far
-    apart they are, those that these depend on. The others pick slots and parts."""
+    """Returns the loops around a task that affect its cost: those in conditions, and those in addresses if the cost depends on absolute
+    addresses, not only on strides. The other loops select slots and parts.
+    """
     found: set[Var] = set()
     for piece in pieces:
         measured = piece.measured
@@ -228,7 +229,7 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
     return tuple(v for v in among if v in found)
 
 
-# What data decides is the same at all times: nothing is known of it (`grid.values`).
+# Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
 def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> IterationClass:
     around = {loop.var: loop.extent for loop in outer}
 

@@ -1,4 +1,4 @@
-"""What a store is to an accelerator: a copy, a multiply-accumulate, elementwise work, a reduction, a fill, or something else."""
+"""Classification of stores for an accelerator: copy, multiply-accumulate, elementwise, reduction, fill, or other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern",
 
 
 class Access(msgspec.Struct, frozen=True, eq=False):
-    """An access of one element (per iteration) at `indices`, simplified, over loop variables. `extents` are 1 but for opaque pieces."""
+    """An access of one element (per iteration) at `indices`, simplified, over loop variables. `extents` are 1 except for opaque pieces."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -47,9 +47,9 @@ class Access(msgspec.Struct, frozen=True, eq=False):
 
 
 class Work(msgspec.Struct, frozen=True, eq=False):
-    """A piece, read: its kind, what it reads and writes, how many operations an iteration takes.
+    """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
-    `updates` are writes that take in the old value: an accumulator is not among `reads`.
+    `updates` says that its writes depend on the old value: an accumulator is not among `reads`.
     """
 
     piece: Piece
@@ -61,20 +61,20 @@ class Work(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_pieces(pieces: Sequence[Piece], analyzer: Analyzer) -> tuple[Work, ...]:
-    """What kind of work each piece of a leaf is."""
+    """Classifies each piece of a leaf."""
     reader = _Reader(analyzer)
     return tuple(reader.read(piece) for piece in pieces)
 
 
 class _Reader:
-    """What it simplified once is the same object when it comes again: pieces of a leaf go to the same places."""
+    """Classifier of pieces. It caches simplified indices, so equal indices of a leaf's pieces are the same object."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._simple: dict[tuple[Buffer, int], list[tuple[Expr, Expr]]] = {}
 
     def read(self, piece: Piece) -> Work:
-        """The initialisation of a reduction costs nothing: its first step overwrites."""
+        """Classifies a piece. The initialisation of a reduction costs nothing: its first step overwrites."""
         store = piece.store
         if store is None:
             reads = tuple(_boxed(region) for region, written in piece.touches if not written)
@@ -109,8 +109,9 @@ class _Reader:
 
 
 class _Seen(msgspec.Struct):
-    """What is in an expression: its loads, in order, each with whether it says where another one is; arithmetic on values, that on indices
-    is the address unit's; whether there is a call of which nothing is known."""
+    """Contents of an expression: its loads, in order, each with whether it is inside of an index; the number of operations on values (those
+    on indices are the address unit's); whether it contains an opaque call.
+    """
 
     loads: list[tuple[BufferLoad, bool]]
     operations: int = 0
@@ -147,7 +148,7 @@ def _boxed(region: BufferRegion) -> Access:
 
 
 def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
-    """`old` are the loads of what is overwritten."""
+    """Returns the kind of a store; `old` are the loads of the overwritten element."""
     if isinstance(value, BufferLoad) and not old:
         return "copy"
     if old:
@@ -156,7 +157,7 @@ def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
 
 
 def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:
-    """`C[…] + a * b` in either order, with a and b loads, casts allowed around each."""
+    """Returns whether `value` is `C[…] + a * b` in either order, with a and b loads, casts allowed around each."""
     value = _uncast(value)
     if not isinstance(value, Add):
         return False
@@ -170,7 +171,7 @@ def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:
 
 
 def same_place(a: Access, b: Access, analyzer: Analyzer) -> bool:
-    """Whether both surely access the same element."""
+    """Returns whether both provably access the same element."""
     if a.buffer is not b.buffer:
         return False
     pairs = zip(a.indices, b.indices, strict=True)

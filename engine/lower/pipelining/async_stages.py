@@ -1,9 +1,9 @@
-"""Stages that the hardware runs beside the others: where their copies are committed to a queue, and how many may be on their way.
+"""Asynchronous pipeline stages: commits of their copies to a queue, and waits with a number of groups in flight.
 
-    with T.attr(0, "async_commit_queue_scope", 0):              what stage 0 starts in one step, as one group
+    with T.attr(0, "async_commit_queue_scope", 0):              the work that stage 0 starts in one step, as one group
         with T.attr(0, "async_scope", 1):
             B[(i + 1) % 2] = load(i + 1)
-    with T.attr(0, "async_wait_queue_scope", 0):                who reads it waits until all but so many groups of stage 0 are done
+    with T.attr(0, "async_wait_queue_scope", 0):                a reader waits until at most this many groups of stage 0 are in flight
         with T.attr(0, "async_wait_inflight_count", 1):
             C[i] = use(B[i % 2])
 Source: TVM src/s_tir/transform/inject_software_pipeline.cc, PopulateWaitCounts and CompletePipelineLoopStatements.
@@ -30,7 +30,7 @@ SCOPE, COMMIT, WAIT, COUNT = (
 
 
 class Done(msgspec.Struct, frozen=True, eq=False):
-    """A part in a section of a pipeline: the iteration that it does there, and where it does it."""
+    """A part in a section of a pipeline: its block, stage and iteration there, and the predicate under which it runs."""
 
     block: Block
     stage: int
@@ -51,7 +51,7 @@ class _Group(msgspec.Struct, eq=False):
 
 
 class _Local(msgspec.Struct, eq=False):
-    """What is known of an asynchronous stage within a section."""
+    """The state of an asynchronous stage within a section."""
 
     groups: list[_Group]
     head: Expr | None = None
@@ -62,11 +62,11 @@ class _Local(msgspec.Struct, eq=False):
 
 
 class AsyncStages:
-    """The asynchronous stages of a pipeline, followed through its sections in order."""
+    """The asynchronous stages of a pipeline, tracked through its sections in order."""
 
     def __init__(self) -> None:
         self.filled: dict[int, set[Buffer]] = {}
-        # The iteration that each stage has started last, as long as it can be told.
+        # The last iteration that each stage has started; None if unknown.
         self.heads: dict[int, Expr | None] = {}
 
     def section(self, parts: Sequence[Done], extent: Expr, analyzer: Analyzer) -> list[Stmt]:
@@ -80,7 +80,7 @@ class AsyncStages:
         return _committed(parts, blocks, local)
 
     def _grouped(self, parts: Sequence[Done], analyzer: Analyzer) -> tuple[dict[int, _Local], dict[Buffer, int]]:
-        """The groups of each stage: a new one begins after somebody waited for the last. And the group that fills each buffer."""
+        """The groups of each stage, and the group that fills each buffer. A new group begins after a wait for the last one."""
         local: dict[int, _Local] = {}
         group_of: dict[Buffer, int] = {}
         for place, part in enumerate(parts):
@@ -103,7 +103,7 @@ class AsyncStages:
         return local, group_of
 
     def _sources(self, part: Done) -> list[int]:
-        """The asynchronous stages that fill what the part reads."""
+        """The asynchronous stages that fill buffers which the part reads."""
         return [s for s in sorted(self.filled) if s <= part.stage and not self.filled[s].isdisjoint(part.reads)]
 
     def _find_waits(
@@ -125,13 +125,13 @@ class AsyncStages:
     def _heads(
         self, part: Done, stage: int, state: _Local, group_of: dict[Buffer, int], seen: set[Buffer]
     ) -> list[Expr | None]:
-        """For each group that the part waits for, the iteration started last; None where it cannot be told."""
+        """The last started iteration for each group that the part waits for; None if unknown."""
         if not state.groups:
             return [self.heads[stage]]
         heads: dict[int, Expr | None] = {}
         for buffer in part.reads:
             if buffer in self.filled[stage] and buffer in group_of and group_of[buffer] not in heads:
-                # Started in the step before, where it comes after the part in this one.
+                # The previous step started it if it comes after the part in this step.
                 heads[group_of[buffer]] = (
                     state.head if buffer in seen or state.head is None else build.sub(state.head, 1)
                 )
@@ -149,7 +149,7 @@ def _both(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:
 
 
 def _in_flight(heads: Sequence[Expr | None], iteration: Expr, analyzer: Analyzer) -> Expr:
-    """How many groups may still be on their way when that of `iteration` is done; 0 where it cannot be told."""
+    """The number of groups that may still be in flight when the group of `iteration` is complete; 0 if unknown."""
     total: Expr = build.const(0, iteration.dtype)
     for head in heads:
         if head is None or not build.is_true(analyzer.simplify(build.ge(head, 0))):
@@ -175,7 +175,7 @@ def _with_waits(parts: Sequence[Done], local: dict[int, _Local], analyzer: Analy
 
 
 def _committed(parts: Sequence[Done], blocks: Sequence[Block], local: dict[int, _Local]) -> list[Stmt]:
-    """Neighbours of one stage that are committed stand in one queue."""
+    """The parts as statements; adjacent parts of one committed stage share a queue scope."""
     stage_of = {
         group.start + n: stage
         for stage, state in local.items()
@@ -194,7 +194,7 @@ def _committed(parts: Sequence[Done], blocks: Sequence[Block], local: dict[int, 
 
 
 def _bare(block: Block) -> Stmt:
-    """The body of a block that owns nothing."""
+    """The body of a block without allocations and views; otherwise the block."""
     return _realize(block, build.TRUE) if block.alloc_buffers or block.match_buffers else block.body
 
 

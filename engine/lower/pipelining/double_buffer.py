@@ -1,9 +1,9 @@
-"""InjectDoubleBuffer: buffers that a `double_buffer_scope` block fills get a slot axis of two, used in turns.
+"""InjectDoubleBuffer: buffers that a `double_buffer_scope` block fills get a slot axis of two, used in turn.
 
-Step `i` of the loop writes and reads slot `i % 2`. Nothing is moved in time: a machine that lets the load of step `i + 1` start while
-step `i` computes can do so because they touch different slots. (Prologue and epilogue are made by InjectSoftwarePipeline, which comes
-before and gives the buffers of its loops slots itself.)
-TVM's pass (src/s_tir/transform/inject_double_buffer.cc) takes flat 1-D buffers only; this one takes any, axis separators included.
+Step `i` of the loop writes and reads slot `i % 2`. The pass does not reorder statements: a machine that can start the load of step `i + 1`
+during the compute of step `i` may do so because the two use different slots. (InjectSoftwarePipeline, which runs earlier, creates prologue
+and epilogue and gives the buffers of its loops slots itself.) TVM's pass (src/s_tir/transform/inject_double_buffer.cc) accepts flat 1-D
+buffers only; this one accepts any, including axis separators.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ N = TypeVar("N", bound=Node)
 
 
 def inject_double_buffer(func: PrimFunc) -> PrimFunc:
-    """`A[64, 64]` allocated under `for ko` becomes `A[2, 64, 64]` around it, indexed by `ko % 2` in front.
+    """Double the marked buffers: `A[64, 64]` allocated under `for ko` becomes `A[2, 64, 64]` around it, indexed by `ko % 2` in front.
 
-    With axis separators the slot axis joins the first group: `[1 | 64, 64]` becomes `[2, 1 | 64, 64]`; with `double_buffer_banks` it
-    becomes a group where there was none. A buffer keeps one slot when it lives under no loop of more than one trip, or under one whose
-    iterations run at the same time, or when its address is taken (`A.data`). The annotations are taken off.
+    With axis separators, the slot axis joins the first group: `[1 | 64, 64]` becomes `[2, 1 | 64, 64]`; with `double_buffer_banks` it
+    becomes a separate group if the buffer has no separators. A buffer keeps one slot if it is under no loop of more than one trip, under a
+    loop with concurrent iterations, or accessed by its address (`A.data`). The annotations are removed.
     """
     return doubled(func).func
 
 
 def doubled(func: PrimFunc) -> RewriteResult:
-    """`inject_double_buffer`, with the doubled buffer for each."""
+    """`inject_double_buffer`, with the map from each buffer to its doubled buffer."""
     marked = marked_buffers(func)
     if not marked:
         return RewriteResult(func, {})
@@ -45,7 +45,7 @@ def doubled(func: PrimFunc) -> RewriteResult:
 
 
 def doubled_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
-    """What `doubled` would put in place of each buffer that gets two slots."""
+    """The replacement that `doubled` would create for each buffer that gets two slots."""
     marked = marked_buffers(func)
     return {b: with_slots(b, 2, marked[b]) for b in _loops_that_turn(func, marked)} if marked else {}
 
@@ -56,7 +56,7 @@ def _loops_that_turn(func: PrimFunc, marked: Mapping[Buffer, Banks]) -> dict[Buf
 
 
 def slot_loops(func: PrimFunc) -> dict[Buffer, For]:
-    """For each allocated buffer the innermost loop of more than one trip around its allocation, where that one runs in order."""
+    """For each allocated buffer, the innermost loop of more than one trip around its allocation, if that loop is sequential."""
     around = loops_around_allocations(func.body).items()
     turning = {b: next((f for f in reversed(loops) if not build.is_const(f.extent, 1)), None) for b, loops in around}
     return {b: loop for b, loop in turning.items() if loop is not None and loop.kind in ("serial", "unrolled")}
@@ -67,7 +67,7 @@ def _change(buffer: Buffer, loop: For, banks: Banks) -> Change:
 
 
 class _Hoister:
-    """Moves the allocations out of their loops, so that a slot outlives the step that filled it; drops the annotations."""
+    """Moves the allocations out of their loops, so that a slot outlives the step that filled it; removes the annotations."""
 
     def __init__(self, loops: Mapping[Buffer, For], banks: Mapping[Buffer, Banks]) -> None:
         self.loops = loops

@@ -1,12 +1,12 @@
-"""What a pipeline may not do: let a part run before one that it depends on.
+"""Pipeline hazards: a part that runs before another part on which it depends.
 
-Part X of iteration i runs at step i + stage(X), within a step by order. So X of iteration i, which comes before Y of iteration i + d in
-the program (d > 0, or d = 0 and X stands first), comes after it in the pipeline when d < stage(X) - stage(Y), or when d equals that and
-the order of X is the larger. Those are finitely many distances d, and at each the boxes that X and Y touch must be apart, unless both
-only read. A buffer that is new in each iteration and has V versions holds the same memory only every V iterations.
+Part X of iteration i runs at step i + stage(X), and within a step by order. X of iteration i precedes Y of iteration i + d in the program
+if d > 0, or if d = 0 and X is first. The pipeline swaps the two if d < stage(X) - stage(Y), or if d equals that difference and the order
+of X is larger. These are finitely many distances d. At each, the boxes that X and Y access must be disjoint, unless both only read. A
+buffer allocated per iteration with V versions uses the same memory only every V iterations.
 
-TVM (ValidatePipelineBody) asks only that who reads comes after who wrote before it in the text: neither what is overwritten, nor what
-goes from iteration to iteration.
+TVM (ValidatePipelineBody) checks only that a reader comes after the writer that precedes it in the text: it checks neither overwrites nor
+dependences between iterations.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Ranges = Mapping[Var, Range]
 
 
 class Hazard(msgspec.Struct, frozen=True, eq=False):
-    """`second` of `distance` iterations later would run before `first`, whose values or memory of `buffer` it needs or destroys."""
+    """`second`, `distance` iterations later, would run before `first`, although it needs or destroys values or memory of `buffer`."""
 
     first: Part
     second: Part
     buffer: Buffer
     distance: int
-    kind: str  # what `second` does: reads what `first` writes, or overwrites what `first` reads or writes
+    kind: str  # the access of `second`: "reads" data that `first` writes, or "overwrites" data that `first` reads or writes
 
 
 def find_hazard(pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges) -> Hazard | None:
-    """The first dependence that the stages break; None when surely none. `versions` of the buffers that are new in each iteration."""
+    """The first dependence that the stages break; None if there is provably none. `versions` of the buffers allocated per iteration."""
     return next(_hazards(pipeline, versions, ranges), None)
 
 
@@ -58,7 +58,7 @@ def _hazards(
 
 
 def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
-    """(X, Y, d): X of an iteration, which is before Y of d iterations later, comes after it in the pipeline."""
+    """(X, Y, d): X of an iteration precedes Y of d iterations later in the program, but follows it in the pipeline."""
     for place, first in enumerate(pipeline.parts):
         for other, second in enumerate(pipeline.parts):
             lag = first.stage - second.stage
@@ -68,14 +68,14 @@ def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
 
 
 def _touched(part: Part) -> list[tuple[BufferRegion, bool]]:
-    """Everything that the part reads or writes (True), by what it declares and by what it does."""
+    """All regions that the part reads (False) or writes (True): declared ones and those of its body."""
     reads, writes = accessed_regions(part.block.body)
     declared = [(r, False) for r in part.block.reads] + [(w, True) for w in part.block.writes]
     return declared + [(r, False) for r in reads] + [(w, True) for w in writes]
 
 
 def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, distance: int, ranges: Ranges) -> bool:
-    """Whether `mine` of an iteration and `other` of `distance` iterations later surely share no element."""
+    """Whether `mine` of an iteration and `other` of `distance` iterations later provably share no element."""
     loop = pipeline.loop
     later = build.add(loop.loop_var, build.const(distance, loop.loop_var.dtype))
     shifted = [substitute(r, {loop.loop_var: later}) for r in other.region]
@@ -84,7 +84,7 @@ def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, dist
 
 
 def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> bool:
-    """Whether the boxes surely do not meet: on some axis one ends where the other begins, or before."""
+    """Whether the boxes are provably disjoint: on some axis, one ends at or before the start of the other."""
     return any(
         prove(build.le(build.add(a.min, a.extent), b.min), known)
         or prove(build.le(build.add(b.min, b.extent), a.min), known)
@@ -93,7 +93,7 @@ def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> 
 
 
 def versions_needed(pipeline: Pipeline, doubled: Sequence[Buffer], ranges: Ranges) -> dict[Buffer, int]:
-    """How many versions each of the pipeline's own buffers must have: as TVM counts, or more where that would overwrite too soon."""
+    """The number of versions that each buffer of the pipeline needs: TVM's count, or more to avoid early overwrites."""
     found: dict[Buffer, int] = {}
     for buffer in pipeline.buffers:
         count = _counted(pipeline, buffer, ranges)
@@ -106,12 +106,12 @@ def versions_needed(pipeline: Pipeline, doubled: Sequence[Buffer], ranges: Range
 
 
 def _is_overwritten(pipeline: Pipeline, buffer: Buffer, count: int, ranges: Ranges) -> bool:
-    """Whether with so many versions an iteration may destroy what an earlier one still needs."""
+    """Whether with `count` versions an iteration may overwrite data that an earlier one still needs."""
     return any(h.distance > 0 for h in _hazards(pipeline, {buffer: count}, ranges, buffer))
 
 
 def _counted(pipeline: Pipeline, buffer: Buffer, ranges: Ranges) -> int:
-    """From the stage that first writes to the last that reads; two are one where the reader stands before the next writer."""
+    """TVM's version count: stages from the first write to the last read; one instead of two if the reader runs before the next writer."""
     writes = [(p, w.region) for p in pipeline.parts for w in p.block.writes if w.buffer is buffer]
     reads = [(p, r.region) for p in pipeline.parts for r in p.block.reads if r.buffer is buffer]
     if not writes or not reads:

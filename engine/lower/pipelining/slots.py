@@ -1,10 +1,10 @@
-"""Slots: a buffer that has several versions of its contents gets an axis for them in front, used in turns.
+"""Slots: a leading axis for several versions of a buffer's contents, used in turn.
 
-Blocks ask for them with annotations (`schedule`'s `double_buffer` writes them):
+Blocks request slots with annotations (`schedule`'s `double_buffer` writes them):
     double_buffer_scope = 0              the position, among the block's writes, of the buffer that gets two slots (TVM's)
-    double_buffer_banks = [0, 1]         the physical block of the buffer's memory that each slot lies in (ours)
-A buffer with banks gets an axis separator behind the slots, so that lowered it is `[2][4096]`: slots need not be neighbours in memory.
-Where it is allocated, the banks are noted as `slot_banks`.
+    double_buffer_banks = [0, 1]         the physical block of memory for each slot (Tilewright's)
+A buffer with banks gets an axis separator after the slots, so that its lowered form is `[2][4096]`: slots need not be adjacent in memory.
+The annotation `slot_banks` at the allocation records the banks.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ BANKS_KEY = "double_buffer_banks"
 PLACED_KEY = "slot_banks"
 
 Banks = tuple[int, ...]
-"""The physical block of each slot in turn; empty where nobody said."""
+"""The physical block of each slot, in order; empty if unspecified."""
 
 
 def marked_buffers(func: PrimFunc) -> dict[Buffer, Banks]:
-    """The buffers that blocks ask two slots for, and in which banks."""
+    """The buffers that blocks mark for two slots, with their banks."""
     found: dict[Buffer, Banks] = {}
     for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
         found.update(marks_of(block))
@@ -47,7 +47,7 @@ def marked_buffers(func: PrimFunc) -> dict[Buffer, Banks]:
 
 
 def marks_of(block: Block) -> dict[Buffer, Banks]:
-    """What the block's own annotations ask for."""
+    """The marks in the block's own annotations."""
     notes = dict(block.annotations)
     place = notes.get(DOUBLE_BUFFER_KEY)
     if not isinstance(place, IntImm) or not 0 <= place.value < len(block.writes):
@@ -65,13 +65,13 @@ def without_marks(annotations: Annotations) -> Annotations:
 
 
 def sliceable(func: PrimFunc, buffers: Iterable[Buffer]) -> set[Buffer]:
-    """Those of `buffers` whose accesses can be given a slot: nobody holds their address."""
+    """The `buffers` whose accesses can use slots: the program does not use their address."""
     wanted = set(buffers)
     return wanted - addressed_buffers(func.body) if wanted else wanted
 
 
 def with_slots(buffer: Buffer, slots: int, banks: Banks = ()) -> Buffer:
-    """`[64, 64]` as `[slots, 64, 64]`; a slot axis joins the first group of a buffer that has axis separators."""
+    """`[64, 64]` as `[slots, 64, 64]`; the slot axis joins the first group of a buffer that has axis separators."""
     number = build.const(slots, buffer.shape[0].dtype if buffer.shape else "int32")
     separators = tuple(s + 1 for s in buffer.axis_separators)
     if banks and not separators and buffer.shape:
@@ -87,7 +87,7 @@ def _slot_stride(buffer: Buffer, *, separated: bool) -> Expr:
 
 
 def slot_change(slotted: Buffer, slot: Expr, *, all_slots: bool = False) -> Change:
-    """Accesses go to `slot`; regions say so too, or name all slots."""
+    """The change that directs accesses to `slot`, and regions to `slot` or to all slots."""
     first = Range(build.const(0, slot.dtype), slotted.shape[0]) if all_slots else build.point(slot)
 
     def indices(old: Indices) -> Indices:
@@ -112,7 +112,7 @@ def bank_notes(banks: Mapping[Buffer, Banks]) -> Annotations:
 
 
 def banks_noted(annotations: Annotations) -> dict[str, Banks]:
-    """What `bank_notes` wrote: banks by the buffer's name."""
+    """The banks that `bank_notes` recorded, by the buffer's name."""
     noted = dict(annotations).get(PLACED_KEY)
     if not isinstance(noted, AnnotationMap):
         return {}

@@ -1,11 +1,11 @@
-"""InjectSoftwarePipeline: loops annotated with stages become a prologue, a body and an epilogue in which the stages overlap.
+"""InjectSoftwarePipeline: loops annotated with stages become a prologue, a body and an epilogue with overlapping stages.
 
-    for i in range(n):            B[0 % 2] = load(0)                       prologue: stage 0 of what the body finds done
+    for i in range(n):            B[0 % 2] = load(0)                       prologue: stage 0 of the body's first step
         B = load(i)         =>    for i in range(n - 1):                   body: each stage, of different iterations
         C[i] = use(B)                 B[(i + 1) % 2] = load(i + 1)
                                       C[i] = use(B[i % 2])
-                                  C[n - 1] = use(B[(n - 1) % 2])           epilogue: what is left of the other stages
-Source: TVM src/s_tir/transform/inject_software_pipeline.cc. TVM's takes any buffer too; this one keeps axis separators and banks, and
+                                  C[n - 1] = use(B[(n - 1) % 2])           epilogue: the remaining work of the other stages
+Source: TVM src/s_tir/transform/inject_software_pipeline.cc. Both passes accept any buffer; this one keeps axis separators and banks, and
 proves that no dependence is broken (`hazards`).
 """
 
@@ -64,16 +64,17 @@ Ranges = Mapping[Var, Range]
 
 
 def inject_software_pipeline(func: PrimFunc) -> PrimFunc:
-    """Buffers that outlive a step get a slot axis as large as the stages need, two at least where a block asks for double buffering.
+    """Pipeline the annotated loops. Buffers that outlive a step get a slot axis of the size that the stages need, at least two for buffers
+    marked for double buffering.
 
-    Refuses "broken-dependence" when a part would run before one that it depends on, "opaque-access" when a buffer that needs versions
-    is accessed by its address, and what does not fit the body (`read_pipeline`).
+    Refuses "broken-dependence" if a part would run before one that it depends on, "opaque-access" if a buffer that needs versions is
+    accessed by its address, and annotations that do not fit the body (`read_pipeline`).
     """
     return pipelined(func).func
 
 
 def pipelined(func: PrimFunc) -> RewriteResult:
-    """`inject_software_pipeline`, with the buffer of several versions for each that got them."""
+    """`inject_software_pipeline`, with the map from each buffer that gets several versions to its slotted buffer."""
     if not any(is_pipelined(f) for f in walk_stmts(func.body) if isinstance(f, For)):
         return RewriteResult(func, {})
     injector = _Injector(marked_buffers(func))
@@ -81,15 +82,15 @@ def pipelined(func: PrimFunc) -> RewriteResult:
 
 
 def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:
-    """For each statement in the body of a loop of a planned program, the parts that it counts as in a pipeline, by name.
+    """The parts of a pipeline that each statement in the body of a loop of a planned program forms, by name.
 
-    Pipelines further in count as their prologue, body and epilogue. Refuses "pipeline-body" when there is one statement only.
+    Inner pipelines count as their prologue, body and epilogue. Refuses "pipeline-body" for a single statement.
     """
     return tuple(tuple(map(part_name, group)) for group in _groups(func, loop))
 
 
 def pipeline_fault(func: PrimFunc, loop: Var) -> LowerError | None:
-    """What lowering says against the pipeline over a loop of a planned program, or against those inside."""
+    """The lowering error of the pipeline over a loop of a planned program, or of the pipelines inside; None if there is none."""
     found, ranges = _find_loop(func.body, loop, {})
     try:
         _Injector(marked_buffers(func)).visit(found, ranges)
@@ -110,7 +111,7 @@ def _groups(func: PrimFunc, loop: Var) -> tuple[tuple[Block, ...], ...]:
 
 
 def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
-    """The loop, and the ranges of those around it."""
+    """The loop, and the ranges of the loops around it."""
     path: list[tuple[Stmt, Ranges]] = [(stmt, ranges)]
     while path:
         node, around = path.pop()
@@ -123,7 +124,7 @@ def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
 
 
 class _Injector:
-    """Rewrites pipelined loops, inner ones first: their prologue, body and epilogue are parts of an outer pipeline."""
+    """A rewriter of pipelined loops, inner ones first: their prologue, body and epilogue are parts of an outer pipeline."""
 
     def __init__(self, marked: Mapping[Buffer, Banks]) -> None:
         self.marked = marked
@@ -168,7 +169,7 @@ def _placed(part: Part) -> str:
     return f"{part.name!r} in stage {part.stage} at place {part.order}"
 
 
-# A buffer of several versions is indexed, or pointed into where the offset can be seen.
+# A buffer with several versions must be accessed by index, or through a pointer with an explicit offset.
 def require_plain_accesses(pipeline: Pipeline, slotted: Mapping[Buffer, Buffer]) -> None:
     for part in pipeline.parts:
         seen = rewrite(part.block, lambda node: IntImm(0) if _pointed(node) is not None else node)
@@ -179,7 +180,7 @@ def require_plain_accesses(pipeline: Pipeline, slotted: Mapping[Buffer, Buffer])
 
 
 class _Emitter:
-    """Writes the three sections of one pipeline."""
+    """A builder for the three sections of one pipeline."""
 
     def __init__(self, pipeline: Pipeline, slotted: Mapping[Buffer, Buffer], ranges: Ranges) -> None:
         self.pipeline = pipeline
@@ -195,7 +196,7 @@ class _Emitter:
         filled = build.add(start, depth)
         epilogue, least = end, None
         if depth > 1 and not self._proves(build.ge(self.loop.extent, depth)):
-            # Of a loop shorter than the pipeline is deep, the prologue does the steps up to `filled`.
+            # In a loop shorter than the pipeline's depth, the prologue runs the steps up to `filled`.
             if build.int_value(end) is not None:
                 epilogue = build.maximum(end, filled)
             else:
@@ -209,7 +210,7 @@ class _Emitter:
         return BlockRealize((), build.TRUE, _owner(SeqStmt(sections), buffers, banks))
 
     def _section(self, start: Expr, end: Expr, least: Expr | None, *, unrolled: bool) -> BlockRealize:
-        """The steps from `start` to `end`; those before `least` were done already."""
+        """The steps from `start` to `end`; an earlier section runs those before `least`."""
         extent = self._simplified(build.sub(end, start))
         if self._proves(build.le(extent, 0)):
             return _realize(_nothing())
@@ -229,7 +230,7 @@ class _Emitter:
         return _realize(as_block(body))
 
     def _at(self, part: Part, step: Expr, least: Expr | None, known: Ranges) -> Done | None:
-        """The part of the iteration that it has come to at this step; None when it surely does nothing there."""
+        """The part at its iteration of this step; None if it provably does nothing there."""
         analyzer = Analyzer(known)
         loop = self.loop
         iteration = analyzer.simplify(build.sub(step, part.stage))
@@ -284,7 +285,7 @@ def _pointed(node: Node) -> Buffer | None:
 
 
 def _prepared(block: Block, changes: Mapping[Buffer, Change]) -> Block:
-    """Pointers into buffers of several versions moved on to the version; marks of such buffers taken off, they have their slots."""
+    """The block with pointers into slotted buffers offset to the slot, and without the double-buffer marks of these buffers."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, Block) and any(b in changes for b in marks_of(node)):

@@ -1,11 +1,11 @@
-"""Pipelined loops, read: the parts of a loop's body, and in which stage and order each of them runs.
+"""Reading of pipelined loops: the parts of a loop's body, with the stage and order of each.
 
 TVM's annotations of the loop, lists with an entry for each part:
     software_pipeline_stage = [0, 1]           a part of stage s does iteration i - s while stage 0 does iteration i
-    software_pipeline_order = [0, 1]           in which order the parts then stand in the body
-    software_pipeline_async_stages = [0]       stages whose parts the hardware runs beside the others
-The parts are the statements of the body; those of an opaque block among them (the prologue, body and epilogue of an inner pipeline, an
-init and its update) count one by one.
+    software_pipeline_order = [0, 1]           the order of the parts in the new body
+    software_pipeline_async_stages = [0]       stages that the hardware runs asynchronously
+The parts are the statements of the body. The statements of an opaque block in the body (the prologue, body and epilogue of an inner
+pipeline, an init and its update) count separately.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_STAGES = 1024
 
 
 class Part(msgspec.Struct, frozen=True, eq=False):
-    """A part of the body as a block without iterators; `name` is what messages call it."""
+    """A part of the body as a block without iterators; messages refer to it by `name`."""
 
     block: Block
     stage: int
@@ -50,7 +50,7 @@ class Part(msgspec.Struct, frozen=True, eq=False):
 
 
 class Pipeline(msgspec.Struct, frozen=True, eq=False):
-    """A loop to be pipelined. `parts` in the order of the program; `buffers` are new in each iteration."""
+    """A loop to be pipelined, with its `parts` in program order and the `buffers` that it allocates per iteration."""
 
     loop: For
     parts: tuple[Part, ...]
@@ -77,13 +77,14 @@ def is_pipelined(loop: For) -> bool:
 
 
 def stages_and_orders(loop: For) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a pipelined loop is annotated with. Refuses "pipeline-stage" for what is no list of numbers."""
+    """The stages and orders of a pipelined loop. Refuses "pipeline-stage" for annotations that are no lists of numbers."""
     notes = dict(loop.annotations)
     return _numbers(loop, STAGE, notes), _numbers(loop, ORDER, notes)
 
 
 def read_pipeline(loop: For) -> Pipeline:
-    """Refuses what does not fit the body: "pipeline-size", "pipeline-order", "pipeline-stage", "pipeline-body", "pipeline-loop"."""
+    """The pipeline of a loop. Refuses mismatches with the body: "pipeline-size", "pipeline-order", "pipeline-stage", "pipeline-body",
+    "pipeline-loop"."""
     blocks, buffers = parts_of(loop)
     notes = dict(loop.annotations)
     stages, orders = stages_and_orders(loop)
@@ -112,7 +113,7 @@ def groups_of(loop: For) -> tuple[tuple[Block, ...], ...]:
 
 
 def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
-    """The statements of the body, in the block that owns its buffers if there is one, and these buffers."""
+    """The statements of the body and its buffers, unwrapped from the block that owns the buffers, if there is one."""
     body, buffers = loop.body, tuple[Buffer, ...]()
     if isinstance(body, BlockRealize) and build.is_true(body.predicate):
         owner = opened(body)
@@ -124,7 +125,7 @@ def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
 
 
 def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
-    """The parts of a statement of the body, and what it allocates for them."""
+    """The parts of a statement of the body, and the buffers that it allocates for them."""
     if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate):
         block = without_matches(opened(stmt))
         if isinstance(block.body, SeqStmt):
@@ -133,14 +134,14 @@ def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
 
 
 def opened(realize: BlockRealize) -> Block:
-    """The block with its iterators replaced by what they are bound to, its init a branch."""
+    """The block with its iterators replaced by their bindings, and its init as a branch."""
     block = without_init(realize.block)
     values = dict(zip((iv.var for iv in block.iter_vars), realize.iter_values, strict=True))
     return substitute(replace_fields(block, iter_vars=()), values) if values else block
 
 
 def as_block(stmt: Stmt) -> Block:
-    """`stmt` as an opaque block, with what it touches: the block itself of a realize that only runs it."""
+    """`stmt` as an opaque block with its accessed regions; for a realize that only runs a block, the block itself."""
     if (
         isinstance(stmt, BlockRealize)
         and build.is_true(stmt.predicate)
@@ -153,13 +154,13 @@ def as_block(stmt: Stmt) -> Block:
 
 
 def part_name(block: Block) -> str:
-    """The first name in it, else what kind of statement it is."""
+    """The first block name in the part, otherwise the kind of its statement."""
     found = next((b.name for b in _blocks(block) if b.name), "")
     return found or f"({type(block.body).__name__})"
 
 
 def part_names(block: Block) -> frozenset[str]:
-    """All names in it."""
+    """All block names in the part."""
     return frozenset(b.name for b in _blocks(block) if b.name)
 
 
@@ -171,14 +172,14 @@ def without_pipeline(annotations: Annotations) -> Annotations:
     return tuple((key, value) for key, value in annotations if key not in PIPELINE_KEYS)
 
 
-# Iterations that run at the same time have no stages.
+# Concurrent iterations cannot form stages.
 def require_serial(loop: For) -> None:
     if loop.kind not in ("serial", "unrolled"):
         raise refuse("pipeline-loop", f"loop {loop.loop_var.name!r} is {loop.kind}: its iterations do not follow each other", loop,
                      found=loop.kind, expected="a serial loop")  # fmt: skip
 
 
-# Each part has a place of its own in the body.
+# The orders must be a permutation of the parts.
 def require_permutation(loop: For, orders: tuple[int, ...]) -> None:
     if sorted(orders) != list(range(len(orders))):
         raise refuse("pipeline-order", f"the orders of loop {loop.loop_var.name!r} do not put its parts in a row", loop,

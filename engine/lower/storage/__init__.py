@@ -1,1 +1,1 @@
-"""Where buffers are allocated and how large they are: PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation."""
+"""Placement and size of buffers: PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation."""

@@ -1,4 +1,4 @@
-"""PlanAndUpdateBufferAllocationLocation: each intermediate buffer is allocated where it is needed, no further out.
+"""PlanAndUpdateBufferAllocationLocation: allocates each intermediate buffer at its innermost possible place.
 
 Source: TVM src/s_tir/transform/plan_update_buffer_allocation_location.cc, src/tirx/analysis/buffer_access_lca_detector.cc.
 """
@@ -43,11 +43,10 @@ Path = tuple[Site, ...]
 
 
 def plan_buffer_allocation(func: PrimFunc) -> PrimFunc:
-    """Each buffer moved to the innermost loop or block around all its accesses; buffers that nobody touches go.
+    """Move each buffer to the innermost loop or block around all its accesses, and remove unused buffers.
 
-    Under a loop the buffer is owned by an opaque block "" around the loop's body. A reduction's output stays outside of the loops that
-    it is reduced over, and a global buffer outside of what stands within a grid of threads. A buffer stays where it was when an
-    iteration takes over values from an earlier one.
+    Under a loop, an opaque block "" around the loop's body owns the buffer. A reduction's output stays outside of its reduction loops, and
+    a global buffer outside of a grid of threads. A buffer stays at its place if an iteration reads values from an earlier one.
     """
     func = unique_block_names(func)
     sites = find_sites(func)
@@ -60,7 +59,7 @@ def plan_buffer_allocation(func: PrimFunc) -> PrimFunc:
 
 
 def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
-    """Where each accessed intermediate buffer is to be allocated, in the order of the allocations. Block names must be unique."""
+    """The allocation site of each accessed intermediate buffer, in the order of the allocations. Block names must be unique."""
     accesses = _AccessPaths()
     accesses.visit(func.body, ())
     index = ProgramIndex(func)
@@ -69,23 +68,23 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
         path = accesses.paths.get(buffer)
         owner = accesses.owners.get(buffer)
         if path is None or owner is None:
-            continue  # nobody uses it, or a statement inside of a block makes it where it is needed
+            continue  # unused, or allocated by a statement inside of a block
         if is_global(buffer.scope):
-            # Global memory is not made on the device: it lies outside of what any kernel's grid repeats.
+            # Device code cannot allocate global memory: it stays outside of every kernel's grid.
             path = _up_to_grid(path)
-        # An owner's buffer is a new one each time the owner runs: it never moves further out.
+        # Each run of the owner has a new buffer, so the buffer never moves further out.
         site = path[-1] if len(path) > len(owner) else owner[-1]
         sites[buffer] = site if site is owner[-1] or _is_filled_anew(index, site, buffer) else owner[-1]
     return sites
 
 
 class _AccessPaths:
-    """For each buffer the common part of the paths to its accesses, and the path to the block that owns it."""
+    """For each buffer, the common prefix of the paths to its accesses, and the path to the block that owns it."""
 
     def __init__(self) -> None:
         self.paths: dict[Buffer, Path] = {}
         self.owners: dict[Buffer, Path] = {}
-        # How many sites stand around the outermost loop that a loop's or an iterator's variable runs with.
+        # The number of sites around the outermost loop on which a loop or iterator variable depends.
         self.depth: dict[Var, int] = {}
 
     def visit(self, node: Node, path: Path) -> None:
@@ -121,7 +120,8 @@ class _AccessPaths:
         self.paths[buffer] = path if known is None else _common(known, path)
 
     def _enter(self, realize: BlockRealize, path: Path) -> None:
-        """What a reduction writes is needed in all iterations that it runs over; so is what an opaque iterator indexes."""
+        """Register a reduction's writes, and the buffers that an opaque iterator indexes, as accessed in all iterations of the iterator's
+        loops."""
         block = realize.block
         for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
             depth = min((self.depth.get(n, len(path)) for n in walk(value) if isinstance(n, Var)), default=len(path))
@@ -140,7 +140,7 @@ def _carried(block: Block, iter_var: IterVar) -> list[Buffer]:
 
 
 def _up_to_grid(path: Path) -> Path:
-    """Down to the first loop of a grid of threads, and that one."""
+    """The path down to the first loop of a grid of threads, including that loop."""
     for depth, site in enumerate(path, 1):
         if isinstance(site, For) and site.thread_tag is not None and site.thread_tag.startswith("blockIdx"):
             return path[:depth]
@@ -157,14 +157,14 @@ def _common(a: Path, b: Path) -> Path:
 
 
 def _is_filled_anew(index: ProgramIndex, site: Site, buffer: Buffer) -> bool:
-    """Whether each run of `site` reads of `buffer` only what the same run wrote before.
+    """Whether each run of `site` reads only elements of `buffer` that the same run wrote before.
 
-    TVM takes it for granted; here a buffer that carries values on stays where all iterations share it.
+    TVM assumes this; here a buffer that carries values between iterations stays outside of their loop.
     """
     scope = site if isinstance(site, Block) else index.scope_of(site)
     below = index.child_blocks(scope)
     if not below:
-        # The buffer is used in the body of one block, by plain statements.
+        # Plain statements in the body of one block use the buffer.
         return all(r.buffer is not buffer for r in scope.reads)
     writers: list[BlockRealize] = []
     for realize in below:
@@ -180,12 +180,12 @@ def _is_filled_anew(index: ProgramIndex, site: Site, buffer: Buffer) -> bool:
 
 
 class _Placer:
-    """Rebuilds the statements with allocations at their sites; regions of buffers that live further in are dropped."""
+    """A rewriter that places the allocations at their sites and removes regions of buffers that are now allocated further in."""
 
     def __init__(self, owned: Mapping[Site, Sequence[Buffer]], params: Sequence[Buffer]) -> None:
         self.owned = owned
         self.known = set(params)
-        self.asked: dict[Buffer, Alignment] = {}  # by blocks around, for buffers that live inside of them now
+        self.asked: dict[Buffer, Alignment] = {}  # alignments requested by outer blocks for buffers that are now inside
 
     def visit(self, node: N) -> N:
         match node:
@@ -220,7 +220,7 @@ class _Placer:
 
 
 def _changed(block: Block, **fields: object) -> Block:
-    """`block` with these fields; itself when they are what it has."""
+    """`block` with these fields; the same object if nothing changes."""
     new = {k: v for k, v in fields.items() if not _same(v, getattr(block, k))}
     return replace_fields(block, **new) if new else block
 

@@ -1,4 +1,4 @@
-"""CompactBufferAllocation: a buffer becomes as large as what is live of it where it is allocated.
+"""CompactBufferAllocation: cuts each buffer to the part that is live at its allocation.
 
 Source: TVM src/s_tir/transform/compact_buffer_region.cc. Works on blocks with iterators as on opaque ones.
 """
@@ -15,16 +15,16 @@ from .compact_regions import Box, live_regions
 
 
 def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
-    """Each intermediate buffer cut to the box of it that is used (`live_regions`), and indices shifted by where the box begins.
+    """Cut each intermediate buffer to its used box (`live_regions`) and shift indices by the start of the box.
 
-    The number of axes, their order, and axis separators stay. Parameters keep their shape. Strides follow from the new shape, widened
-    where a block that writes the buffer asks for it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis).
+    The number of axes, their order, and axis separators stay. Parameters keep their shape. Strides follow from the new shape, widened if a
+    block that writes the buffer requests it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis).
     """
     return compacted(func).func
 
 
 def compacted(func: PrimFunc) -> RewriteResult:
-    """`compact_buffer_allocation`, with the new buffer for each that changed."""
+    """`compact_buffer_allocation`, with the map from changed to new buffers."""
     alignments = _alignments(func)
     changes = {
         buffer: _change(buffer, box, alignments.get(buffer, {}))
@@ -55,7 +55,7 @@ def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
 
 
 def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:
-    """What `buffer_dim_align` annotations ask for."""
+    """The alignments that `buffer_dim_align` annotations request."""
     found: dict[Buffer, Alignment] = {}
     for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
         for buffer, axes in alignments_of(block).items():
@@ -64,7 +64,7 @@ def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:
 
 
 def _strides(buffer: Buffer, shape: Indices, alignment: Alignment) -> Indices:
-    """Row-major within each group between separators, with the gaps that the alignment asks for."""
+    """Strides, row-major within each group between separators, with the gaps that the alignment requires."""
     strides: list[Expr] = []
     step: Expr = build.const(1, shape[-1].dtype)
     for axis in reversed(range(len(shape))):

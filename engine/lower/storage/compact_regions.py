@@ -1,4 +1,4 @@
-"""What is live of each buffer at the place where it is allocated: the hull of its accesses as the loops further in run.
+"""Live regions of buffers at their allocation: the hull of a buffer's accesses as the loops further in run.
 
 Source: TVM src/s_tir/transform/compact_buffer_region.cc, BufferAccessRegionCollector.
 """
@@ -45,10 +45,10 @@ Box = tuple[Range, ...]
 
 
 def live_regions(func: PrimFunc) -> dict[Buffer, Box]:
-    """For each buffer that a block allocates and something accesses: the box that is used of it in one run of the block.
+    """The used box of each buffer that a block allocates and the program accesses, in one run of the block.
 
-    Mins may name the loops around the allocation, extents may not; both stay within the buffer's shape. An axis that cannot be bounded
-    is whole.
+    Mins may use the loops around the allocation, extents may not; both stay within the buffer's shape. An axis without known bounds is
+    whole.
     """
     collector = _Collector()
     collector.visit(func.body)
@@ -56,12 +56,12 @@ def live_regions(func: PrimFunc) -> dict[Buffer, Box]:
 
 
 class _Collector:
-    """Walks with the loops, the values of iterators, and the conditions that hold."""
+    """A visitor that tracks the loops, the values of iterators, and the conditions that hold."""
 
     def __init__(self) -> None:
         self.loops: list[For] = []
         self.ranges: dict[Var, Range] = {}
-        # Of the ranges so far, and what is found with it as some of the loops run.
+        # An analyzer for the current ranges, and cached relaxers by relaxed loops.
         self.known = Analyzer()
         self.hulls: dict[tuple[Var, ...], Relaxer] = {}
         self.values: dict[Var, Expr] = {}
@@ -88,7 +88,7 @@ class _Collector:
             case Call(op="if_then_else", args=(condition, yes, no)):
                 return self._branches(condition, yes, no)
             case BufferData(buffer=buffer) | Call(op="address_of", args=(BufferLoad(buffer=buffer), *_)):
-                self._access(build.full_region(buffer))  # whoever has the address may go anywhere
+                self._access(build.full_region(buffer))  # code with the address may access any element
             case Let() | LetStmt():
                 self.visit(node.value)
                 self.values[node.var] = self._bound(node.value)
@@ -104,7 +104,7 @@ class _Collector:
             self.visit(child)
         return None
 
-    # What stands around.
+    # Context of an access.
 
     def _loop(self, loop: For) -> None:
         self.visit(loop.min)
@@ -157,7 +157,7 @@ class _Collector:
         """`expr` in terms of loops only."""
         return substitute(expr, self.values)
 
-    # What is accessed.
+    # Accesses.
 
     def _access(self, region: BufferRegion) -> None:
         depth = self.depth.get(region.buffer)
@@ -185,7 +185,7 @@ class _Collector:
 
 
 def _terms(condition: Expr) -> list[Expr]:
-    """Conditions that all hold: "neither of both" is two."""
+    """The separate conditions that all must hold; `not (a or b)` gives two."""
     found: list[Expr] = []
     for term in build.conjuncts(condition):
         if isinstance(term, Not) and isinstance(term.a, Or):
@@ -196,7 +196,8 @@ def _terms(condition: Expr) -> list[Expr]:
 
 
 def _explicit_regions(block: Block) -> dict[Buffer, BufferRegion]:
-    """Regions that the block declares to hold for reads (TVM's "explicit_read_region": positions in `reads`), whatever its body says."""
+    """Regions that the block declares for its reads (TVM's "explicit_read_region": positions in `reads`), which override those of its
+    body."""
     for key, value in block.annotations:
         if key == "explicit_read_region":
             positions = value if isinstance(value, tuple) else (value,)
@@ -206,9 +207,9 @@ def _explicit_regions(block: Block) -> dict[Buffer, BufferRegion]:
 
 
 def _within(axis: Range, size: Expr, fixed: Analyzer, loops: Mapping[Var, Range]) -> Range:
-    """`axis` cut to `0 … size`, with an extent that no loop changes; the whole axis where that is not possible.
+    """`axis` cut to `0 … size`, with an extent independent of all loops; the whole axis if that is not possible.
 
-    Of the `loops` of the program, those that `fixed` knows have one value where the buffer is allocated.
+    Of the program's `loops`, those known to `fixed` have one value at the allocation.
     """
     around = fixed.ranges
     whole = Range(build.const(0, size.dtype), size)

@@ -1,4 +1,4 @@
-"""Opaque blocks that own buffers: how an allocation is put around a statement while programs still have blocks."""
+"""Opaque blocks that own buffers: allocations around a statement in programs with blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...ir import Annotations, Block, BlockRealize, Buffer, Stmt, build
 
 
 def owning_block(body: Stmt, buffers: tuple[Buffer, ...], annotations: Annotations = ()) -> BlockRealize:
-    """A block "" without iterators around `body` that allocates `buffers`, with what `body` touches of others as its regions."""
+    """A block "" without iterators around `body` that allocates `buffers`; its regions are `body`'s accesses to other buffers."""
     bare = Block("", (), (), (), body, alloc_buffers=buffers, annotations=annotations)
     reads, writes = accessed_regions(body)
     inside = set(buffers)

@@ -1,1 +1,1 @@
-"""What must hold for schedule calls: affine bindings, motion of blocks, concurrent loops, vectors, layouts."""
+"""Preconditions of schedule calls: affine bindings, block motion, concurrent loops, vectors, layouts."""

@@ -1,4 +1,4 @@
-"""Whether a block's iterators are its loops, split and fused: what TVM asks before loops change their order or run at once."""
+"""Affine-binding check: TVM requires block iterators to be split and fused loops before loops are reordered or run concurrently."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from ..context import Context
 from ..errors import refuse
 
 
-# A program that goes out to TVM runs there: its reorder, parallel, vectorize and bind refuse other bindings, whatever they mean.
+# An exported program runs in TVM, whose reorder, parallel, vectorize and bind refuse non-affine bindings, even correct ones.
 def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[For] = ()) -> None:
-    """Of the blocks below `top`. The loops of `still`, further out, do not count as moving."""
+    """Check the blocks below `top`. The loops of `still`, further out, count as fixed."""
     for realize in ctx.index.child_blocks(top):
         loops = [f for f in ctx.index.loops_above(realize) if f not in still]
         if not _is_affine(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}):
@@ -51,11 +51,11 @@ def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
     values = [substitute(v, {s: build.const(0, s.dtype) for s in still}) for v in realize.iter_values]
     conditions = build.conjuncts(realize.predicate)
     if any(build.is_const(r.extent, 0) for r in ranges.values()):
-        return True  # it never runs
+        return True  # the block never runs
     if any(_ties(condition, values, ranges) for condition in conditions):
         return False
     if conditions or not all(isinstance(r.extent, IntImm) for r in ranges.values()):
-        return True  # uneven splits and symbolic sizes are beyond what is detected here
+        return True  # uneven splits and symbolic sizes are beyond this detection
     found = detect_iter_map(values, ranges)
     if found is None or not all(s.compact for s in found.sums):
         return _are_windows(*_joined(values, ranges))
@@ -63,7 +63,7 @@ def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
 
 
 def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
-    """Whether each value is a sum of loops, or digits of them, of its own, the innermost once: windows i * 2 + w, which may overlap."""
+    """Whether each value is a sum of separate loops (or digits of them), with factor 1 innermost: windows i * 2 + w, which may overlap."""
     sums = [linear(value) for value in values]
     atoms = [atom for s in sums if s is not None for atom, _ in s.terms]
     found = None if None in sums else detect_iter_map(atoms, ranges)
@@ -73,7 +73,7 @@ def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
 
 
 def _joined(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[list[Expr], Mapping[Var, Range]]:
-    """The values over one variable for each sum of loops that is split again: `(i * 4 + j) // 6` as `f // 6`."""
+    """The values with one variable for each sum of loops that is split again: `(i * 4 + j) // 6` as `f // 6`."""
     sums = [n.a for v in values for n in walk(v) if isinstance(n, FloorDiv | FloorMod)]
     for whole in (s for s in sums if isinstance(s, Add)):
         loops = {v: ranges[v] for v in sorted(_used(whole, ranges), key=lambda v: v.name)}
@@ -99,7 +99,7 @@ def _used(expr: Expr, ranges: Mapping[Var, Range]) -> set[Var]:
 
 
 def _ties(condition: Expr, values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:
-    """Whether a condition on a sum of loops couples iterators: one of them has some of these loops only."""
+    """Whether a condition on a sum of loops couples iterators: one of them uses only some of these loops."""
     sides = (
         [linear(side) for side in (condition.a, condition.b)] if isinstance(condition, LT | LE | GT | GE | EQ) else []
     )

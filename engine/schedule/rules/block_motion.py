@@ -1,7 +1,7 @@
-"""Rules for blocks that leave their place: what must hold so that they compute the same elsewhere.
+"""Rules for block motion: conditions under which a moved block computes the same values.
 
-A value is *final* where it is read when nobody changes it afterwards. A moved block reads its inputs at another time; that is the
-same when they are final at both times, or when the same iterations of the loops around stand in between.
+A value is *final* at a read if no later statement changes it. A moved block reads its inputs at another time. The result is the same
+if the inputs are final at both times, or if the same iterations of the surrounding loops separate the write and the read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ..errors import refuse
 from .checks import require_free_block, require_iterators_only, require_one_sum, used_outside_of_blocks
 
 
-# A block that others could see half-done, or that shares its buffers with other writers, has no value of its own to move.
+# A block must be movable as a whole: no other block reads its partial results or writes its buffers.
 def require_complete_or_reduction(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if not (ctx.index.is_complete(name) or ctx.index.is_reduction(name)):
@@ -52,7 +52,7 @@ def require_complete_or_reduction(ctx: Context, realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
-# An inlined block is an expression: no reduction, no second writer.
+# An inlined block becomes an expression, so it cannot be a reduction or share its buffer with a second writer.
 def require_complete(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if not ctx.index.is_complete(name):
@@ -75,7 +75,7 @@ def _why_incomplete(ctx: Context, name: str) -> str:
     return "it reads a buffer that it writes"
 
 
-# What the function gives to its caller is computed where it stands: nobody below the loop would need all of it.
+# An output of the function must be computed at its original place: no consumer below the loop reads all of it.
 def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if ctx.index.is_output(name):
@@ -88,7 +88,7 @@ def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
-# Every reader of the block must find in the buffer what the block wrote for it.
+# Every reader of the block must read elements that the block wrote for it.
 def require_covered(ctx: Context, first: BlockRealize, second: BlockRealize) -> None:
     for buffer in written_for(first, second):
         if not is_covered(ctx.index, first, second, buffer):
@@ -106,7 +106,7 @@ def written_for(first: BlockRealize, second: BlockRealize) -> list[Buffer]:
     return [b for b in dict.fromkeys(w.buffer for w in first.block.writes) if b in read]
 
 
-# A condition or a bound that reads what the block writes would not follow it.
+# A condition or a loop bound that reads the block's buffer does not move with the block.
 def require_not_loose(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
     loose = ctx.index.touched_loosely(ctx.index.scope_of(realize), apart)
     for region in realize.block.writes:
@@ -114,9 +114,9 @@ def require_not_loose(ctx: Context, realize: BlockRealize, apart: Container[Node
             raise used_outside_of_blocks(region.buffer, realize)
 
 
-# Nobody may overwrite what the block reads, or read what it has yet to write, between its old place and its new one.
+# Between the old place and the new one, no block may overwrite the block's inputs or read its outputs.
 def require_read_before_write(ctx: Context, realize: BlockRealize, apart: Container[Node] = ()) -> None:
-    """Reads outside of blocks are taken care of by the caller where they stand in the nodes `apart`."""
+    """Refuse write-after-read conflicts. The caller handles reads outside of blocks in the nodes `apart`."""
     block = realize.block
     require_not_loose(ctx, realize, apart)
     read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
@@ -140,7 +140,7 @@ def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
     )  # fmt: skip
 
 
-# A moved block runs in an order of its own: each of its results must be independent of it.
+# A moved block runs in a different order: its results must not depend on the order.
 def require_own_order(ctx: Context, realize: BlockRealize, what: str) -> None:
     loops = ctx.index.loops_above(realize)
     require_iterators_only(ctx, realize, loops, what)
@@ -148,7 +148,7 @@ def require_own_order(ctx: Context, realize: BlockRealize, what: str) -> None:
     require_one_sum(ctx, realize, what)
 
 
-# Between an iteration of the `lost` loops and their end, what the writer wrote must not change.
+# Between an iteration of the `lost` loops and the end of these loops, the written values must not change.
 def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost: Iterable[For]) -> None:
     loops = [f for f in lost if not build.is_const(f.extent, 1)]
     if not loops:
@@ -164,7 +164,7 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
 
 
 def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
-    """Whether what the writer writes in an iteration of the loops is what it writes there in every other one."""
+    """Whether the writer writes the same values in every iteration of the loops."""
     again = [f for f in loops if f in ctx.index.loops_above(writer)]
     apart = _loops_that_separate(ctx, writer) if again else set[Var]()
     again = [f for f in again if f.loop_var not in apart]
@@ -181,7 +181,7 @@ def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: 
 
 
 def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
-    """The loops in whose iterations the writer surely writes different elements."""
+    """The loops whose iterations provably write different elements."""
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(writer)}
     boxes = [realized(w, writer).region for w in writer.block.writes]
     found = set(loops)
@@ -190,7 +190,7 @@ def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
     return found
 
 
-# Inside of a reduction loop only a part of the sum is there.
+# Inside of a reduction loop, only a partial sum exists.
 def require_whole_sum(writer: BlockRealize, reader: BlockRealize, loops: Iterable[For]) -> None:
     for loop in loops:
         if not build.is_const(loop.extent, 1) and drives_reduction(writer, loop):
@@ -205,7 +205,7 @@ def require_whole_sum(writer: BlockRealize, reader: BlockRealize, loops: Iterabl
 
 
 def drives_reduction(realize: BlockRealize, loop: For) -> bool:
-    """Whether an iterator of the block that is not spatial depends on the loop."""
+    """Whether a non-spatial iterator of the block depends on the loop."""
     return _driven_name(realize, loop) is not None
 
 
@@ -214,7 +214,7 @@ def _driven_name(realize: BlockRealize, loop: For) -> str | None:
     return next((iv.var.name for iv, v in pairs if iv.iter_type != "spatial" and uses_var(v, loop.loop_var)), None)
 
 
-# A block that leaves out a part of its domain would do it all at the new place.
+# A block that skips a part of its domain would compute all of it at the new place.
 def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
     if not _fills_domain(ctx, realize):
         raise refuse(
@@ -223,7 +223,7 @@ def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
-# A moved block may run iterations that its loops left out; where nobody needs them, they must at least do no harm.
+# A moved block may run iterations that its loops skipped. These must stay inside their buffers.
 def require_safe_domain(ctx: Context, realize: BlockRealize) -> None:
     if not ctx.index.fact(stays_inside, realize.block):
         require_full_domain(ctx, realize)
@@ -240,7 +240,7 @@ def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
     values = [v for _, v in pairs]
     used = {v: r for v, r in loops.items() if any(uses_var(value, v) for value in values)}
     if any((free_vars(r.min) | free_vars(r.extent)) & loops.keys() for r in used.values()):
-        return False  # a triangle
+        return False  # a triangular domain
     found = detect_iter_map(values, used)
     if found is not None and found.bijective:
         return all(_reaches_ends(iv, value, used) for iv, value in pairs)
@@ -259,7 +259,7 @@ def _reaches_ends(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) ->
 
 
 def _is_dense(iter_var: IterVar, value: Expr, loops: Mapping[Var, Range]) -> bool:
-    """Whether the value, a sum of multiples of loops, takes every value of the domain."""
+    """Whether the value, a sum of multiples of loops, covers every value of the domain."""
     form = linear(value)
     if form is None or not all(isinstance(a, Var) and a in loops and f > 0 for a, f in form.terms):
         return False
@@ -279,7 +279,7 @@ def lost_loops(ctx: Context, first: BlockRealize, second: BlockRealize, kept: Se
 
 
 def removal(ctx: Context, realize: BlockRealize) -> dict[Node, Node]:
-    """What to replace so that the block is gone, with the loops that only it stands in. Refuses "only-block"."""
+    """The replacement that removes the block and the loops that contain only it. Refuses "only-block"."""
     below: Stmt = realize
     for outer in ctx.index.path(realize):
         if isinstance(outer, SeqStmt):

@@ -1,4 +1,4 @@
-"""Rules that several families of primitives ask for. Each says the rule above it and raises its own refusal."""
+"""Rules shared by several families of primitives. Each has a comment above it that states the rule, and raises its own refusal."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ _SCOPE = re.compile(
 )
 
 
-# A memory is one of TVM's kinds (StorageScope::Create) and, after a dot, the machine's own name for it.
-# A separator without axes on one side of it would make a group of none: TVM's buffers have no such groups.
+# A separator with no axes on one side would create an empty axis group, which TVM's buffers do not allow.
 def require_separators(buffer: Buffer, separators: Sequence[int], rank: int) -> None:
-    """`separators` are those of `buffer`, or to be those of it when it has `rank` axes."""
+    """Check separators of `buffer`, current or planned, against a rank of `rank` axes."""
     if any(not 0 < k < rank for k in separators) or list(separators) != sorted(set(separators)):
         raise refuse(
             "bad-separator", f"separators {list(separators)} do not fit {buffer.name!r} of {rank} axes", buffer,
@@ -53,6 +52,7 @@ def require_separators(buffer: Buffer, separators: Sequence[int], rank: int) -> 
         )  # fmt: skip
 
 
+# The scope must be a TVM storage kind (StorageScope::Create), optionally with a machine-specific name after a dot.
 def require_scope_name(storage_scope: object) -> None:
     if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
         raise refuse(
@@ -62,14 +62,14 @@ def require_scope_name(storage_scope: object) -> None:
         )
 
 
-# Iterations may run in another order when each block gives the same result in any order of its iterators, and no block needs what
-# another one computes in a different iteration.
+# Iterations may be reordered if each block gives the same result in any order of its iterators, and no block needs values that another
+# block computes in a different iteration.
 def require_order_free(
     ctx: Context, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For] = ()
 ) -> None:
-    """`moving` are the loops of `chain` (outermost first) whose iterations come to run in another order (or at once).
+    """Check that the iterations of `moving`, loops of `chain` (outermost first), may run in another order or concurrently.
 
-    `order`: the chain as it will be; as it is, where it is left out.
+    `order`: the chain after the change; defaults to the current chain.
     """
     top = chain[0]
     require_in_blocks(ctx, top, what)
@@ -98,7 +98,7 @@ def require_order_free(
             raise used_outside_of_blocks(written, realize)
 
 
-# What is added to a scope stands in its body, which runs after its init.
+# Statements added to a scope go into its body, which runs after its init.
 def require_in_body(ctx: Context, realize: BlockRealize) -> None:
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block has nothing around it that copies could stand in", realize)
@@ -111,11 +111,11 @@ def require_in_body(ctx: Context, realize: BlockRealize) -> None:
 
 
 def is_in_init(scope: Block, stmt: Stmt) -> bool:
-    """Whether a statement of the block's scope runs with the block's first iterations only."""
+    """Whether the statement is in the block's init, which runs only with the block's first iterations."""
     return scope.init is not None and any(s is stmt for s in walk_stmts(scope.init))
 
 
-# Nothing is known of statements that stand in no block.
+# The analysis covers only statements inside of blocks.
 def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
     if ctx.index.is_bare(loop):
         raise refuse(
@@ -124,7 +124,7 @@ def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
         )  # fmt: skip
 
 
-# Conditions and bounds are evaluated for iterations too many, before the predicates of the blocks.
+# Excess iterations of uneven splits evaluate conditions and bounds too, before the predicates of the blocks.
 def require_no_reads_before_blocks(loop: For, what: str) -> None:
     stack: list[Node] = [loop.body]
     while stack:
@@ -140,15 +140,15 @@ def require_no_reads_before_blocks(loop: For, what: str) -> None:
 
 
 def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
-    """The refusal for a block whose buffer is read by conditions, bounds of loops or bindings: they do not follow it."""
+    """The refusal for a block whose buffer is read by conditions, loop bounds or bindings, which do not move with it."""
     return refuse(
         "opaque-access", f"{buffer.name!r}, which block {realize.block.name!r} writes, is also used outside of blocks", realize,
         expected="a buffer that only blocks touch",
     )  # fmt: skip
 
 
-# A block is free in its order when its spatial iterators write distinct elements, it reads none of its output but the element it
-# updates, and what it reduces may be summed up in any order.
+# A block is free in its order if its spatial iterators write distinct elements, it reads none of its output but the element that it
+# updates, and the order of its reduction does not matter.
 def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range], what: str) -> None:
     block = realize.block
     driven = {
@@ -176,7 +176,7 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
         )  # fmt: skip
 
 
-# A block sees the loops through its iterators only; else nobody knows what it does in which iteration.
+# A block must use the loops through its iterators only; otherwise the analysis cannot relate its accesses to iterations.
 def require_iterators_only(ctx: Context, realize: BlockRealize, loops: Iterable[For], what: str) -> None:
     used = ctx.index.fact(free_vars, realize.block)
     direct = next((f.loop_var for f in loops if f.loop_var in used), None)
@@ -187,7 +187,7 @@ def require_iterators_only(ctx: Context, realize: BlockRealize, loops: Iterable[
         )  # fmt: skip
 
 
-# A scan needs what its other iterations wrote.
+# A scan reads elements that its other iterations write.
 def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) -> None:
     if not ctx.index.fact(updates_only_own_element, realize.block):
         raise refuse(
@@ -197,11 +197,12 @@ def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) 
         )  # fmt: skip
 
 
-# What is summed up or updated in place must meet each of its terms once, the one with the init first, in the old order and the new.
+# A sum or an in-place update must add each of its terms once and run its init first, in the old and in the new order.
 def require_updates_in_order(
     ctx: Context, realize: BlockRealize, chain: Sequence[For], moving: Sequence[Var], what: str, order: Sequence[For]
 ) -> None:
-    """`chain` are the loops that `moving` ones are put into another `order` with, outermost first."""
+    """Check the update order. `chain` are the loops around, outermost first, which get the new `order`; `moving` are those that change
+    place."""
     block = realize.block
     if not ctx.index.fact(is_update, block):
         return
@@ -219,7 +220,7 @@ def require_updates_in_order(
         raise out_of_order(realize, what)
 
 
-# A block that leaves its loops does its sum once and from the start.
+# A block that leaves its loops must compute its sum once and start with the init.
 def require_one_sum(ctx: Context, realize: BlockRealize, what: str) -> None:
     if realize.block.init is None:
         return
@@ -235,7 +236,7 @@ def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> 
 
 
 def out_of_order(realize: BlockRealize, what: str):
-    """The refusal for a sum that does not take each of its terms once, or not from its init on."""
+    """The refusal for a sum that may add a term twice or not start with its init."""
     return refuse(
         "order-dependent", f"cannot {what}: block {realize.block.name!r} may take terms of its sum twice, or not from its init on", realize,
         expected="loops that each run an iterator, each sum starting where the init is",
@@ -243,7 +244,7 @@ def out_of_order(realize: BlockRealize, what: str):
 
 
 def shares_elements(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
-    """Whether iterations of a loop around the block may write the same elements of a buffer, and it is not each one's own."""
+    """Whether iterations of a loop around the block may write the same elements of a buffer that is not private to an iteration."""
     above = ctx.index.loops_above(realize)
     box = touched_box(ctx.index, realize, buffer, above[: above.index(loop) + 1], writes=True)
     own = {loop.loop_var: Range(loop.min, loop.extent)}
@@ -252,7 +253,7 @@ def shares_elements(ctx: Context, loop: For, realize: BlockRealize, buffer: Buff
 
 
 def _is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
-    """Whether the buffer is only used below the loop, each iteration reading what the block wrote in it."""
+    """Whether the buffer is used only below the loop, and each iteration reads only elements that the block wrote in that iteration."""
     users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
     below = {r.block.name: r for r in ctx.index.child_blocks(loop)}
     return (

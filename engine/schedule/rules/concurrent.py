@@ -1,4 +1,4 @@
-"""What must hold of a loop whose iterations run at the same time: when it is made so, and after every call that changes what is in it."""
+"""Rules for loops with concurrent iterations, checked when a loop becomes concurrent and after every call that changes its body."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _MOVES_NOTHING = ("parallel", "vectorize", "bind", "unroll", "annotate", "unanno
 
 
 def require_concurrent(ctx: Context, loop: For, kind: ForKind, thread_tag: str | None) -> None:
-    """Whether the iterations of a loop, in order as yet, may come to run at the same time."""
+    """Check that the iterations of a sequential loop may run concurrently."""
     require_nothing_reduced(ctx, loop, kind, thread_tag)
     require_order_free(ctx, [loop], [loop.loop_var], kind)
     require_updates_apart(ctx, loop, kind, thread_tag)
 
 
-# A sum that comes under a concurrent loop, or that someone outside comes to read, is shared by its iterations. (Other values are not: every
-# call proves that a block reads what was made in its own iteration, or before the loop.)
+# A concurrent loop shares a sum that moves below it or gets a reader outside of it. (Other values need no check: every call proves that a
+# block reads a value written in its own iteration, or before the loop.)
 def require_still_concurrent(ctx: Context, method: str, func: PrimFunc) -> None:
-    """`func` is what the call made of the context's function. Loops that shared sums before are as their author wants them."""
+    """Check `func`, the call's result for the context's function. Loops that shared sums before the call are accepted as intended."""
     if func is ctx.func or method in _MOVES_NOTHING or not _concurrent(ctx):
         return
     after = ctx.after(func)
@@ -50,7 +50,7 @@ def _fault(ctx: Context, loop: For) -> ScheduleError | None:
     return None
 
 
-# Iterations that run at the same time must not reduce into one element, unless they are threads of one block.
+# Concurrent iterations must not reduce into one element, unless they are threads of one block.
 def require_nothing_reduced(ctx: Context, loop: For, kind: str, thread_tag: str | None) -> None:
     allowed = ("spatial", "reduce") if _is_in_block(thread_tag) else ("spatial",)
     driven = [
@@ -69,7 +69,7 @@ def require_nothing_reduced(ctx: Context, loop: For, kind: str, thread_tag: str 
         )  # fmt: skip
 
 
-# Iterations that run at the same time do not update one element, unless each has a buffer of its own for it.
+# Concurrent iterations must not update one element, unless each has a private buffer for it.
 def require_updates_apart(ctx: Context, loop: For, what: str, thread_tag: str | None) -> None:
     for realize in () if _is_in_block(thread_tag) else ctx.index.child_blocks(loop):
         if not ctx.index.fact(is_update, realize.block) and ctx.index.fact(stores_once, realize.block):
@@ -86,5 +86,5 @@ def require_updates_apart(ctx: Context, loop: For, what: str, thread_tag: str | 
 
 
 def _is_in_block(thread_tag: str | None) -> bool:
-    """Whether iterations are threads of one block, which may reduce together (a cross-thread reduction)."""
+    """Whether the iterations are threads of one block, which may reduce together (a cross-thread reduction)."""
     return thread_tag is not None and thread_tag.startswith("threadIdx")

@@ -1,4 +1,4 @@
-"""The iterators of a block told apart into those of an outer block and those of the block inside, and what must hold for it."""
+"""Division of a block's iterators into those of an outer block and those of the block inside, with the rules for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ranges = Mapping[Var, Range]
 
 
 class Iterators(msgspec.Struct, frozen=True, eq=False):
-    """The iterators of both blocks with what they are bound to, each old iterator in them, and how each outer one came to be."""
+    """The iterators of both blocks with their bindings, the value of each old iterator, and the division behind each outer iterator."""
 
     outer: tuple[IterVar, ...]
     outer_values: tuple[Expr, ...]
@@ -54,9 +54,9 @@ def loop_ranges(loops: Sequence[For]) -> dict[Var, Range]:
     return {f.loop_var: Range(f.min, f.extent) for f in loops}
 
 
-# A loop that becomes a block holds one block, in a plain nest.
+# A loop that becomes a block contains one block, in a plain nest.
 def require_nest(stmt: Node) -> BlockRealize:
-    """The one block."""
+    """The only block of the nest."""
     found = stmt
     while isinstance(found, For):
         found = found.body
@@ -68,9 +68,9 @@ def require_nest(stmt: Node) -> BlockRealize:
     return found
 
 
-# Each iterator is a tile of the outer loops and a place in it of the inner ones.
+# Each iterator splits into a tile, from the outer loops, and an offset in it, from the inner loops.
 def divided(realize: BlockRealize, outside: Sequence[For], inside: Sequence[For], *, keep_units: bool) -> Iterators:
-    """The iterators `<v>_o` of the outer block, one for each, and `<v>_i` of the inner one, for those that run inside."""
+    """Divide the iterators: `<v>_o` of the outer block for each, and `<v>_i` of the inner block for those that run inside."""
     outer, inner = loop_ranges(outside), loop_ranges(inside)
     made = Iterators((), (), (), (), {}, {})
     for old, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
@@ -85,7 +85,7 @@ def divided(realize: BlockRealize, outside: Sequence[For], inside: Sequence[For]
 
 
 def _with(made: Iterators, old: IterVar, found: Division, outside: Ranges, *, keep_units: bool) -> Iterators:
-    """`made` and the iterators of one more."""
+    """`made` with the iterators of one more division."""
     dtype = old.var.dtype
     domain = _domain(old, found.outer_count, outside) if found.inner is None else _range(found.outer_count, dtype)
     whole = IterVar(Var(f"{old.var.name}_o", dtype), domain, old.iter_type)
@@ -116,7 +116,7 @@ def _range(count: Count, dtype: str) -> Range:
 
 
 def _domain(old: IterVar, count: Count, outside: Ranges) -> Range:
-    """The domain of an iterator that stays as it is: its own, or what the loops run over when that is less."""
+    """The domain of an undivided iterator: the loops' range if it is smaller, otherwise the iterator's own domain."""
     trips = count.trips
     if trips is None or free_vars(trips) & outside.keys() or not prove_equal(count.first, old.dom.min):
         return old.dom
@@ -124,7 +124,7 @@ def _domain(old: IterVar, count: Count, outside: Ranges) -> Range:
     return Range(old.dom.min, trips) if prove(build.le(trips, old.dom.extent)) else old.dom
 
 
-# Each condition is one of the loops outside, or one of the loops inside.
+# Each condition depends either on the loops outside or on the loops inside.
 def split_predicate(realize: BlockRealize, outside: Sequence[For], inside: Sequence[For]) -> Conditions:
     outer: list[Expr] = []
     inner: list[Expr] = []
@@ -141,11 +141,11 @@ def split_predicate(realize: BlockRealize, outside: Sequence[For], inside: Seque
     return Conditions(build.logical_and(*outer), build.logical_and(*inner))
 
 
-# Inside of the outer block there are its iterators, and no loops of the outside; it reads what it says it reads.
+# Inside of the outer block, only its iterators are visible, not the loops outside, and it reads only its declared regions.
 def require_bounds_inside(
     realize: BlockRealize, inside: Sequence[For], condition: Expr, outside: Sequence[For], iterators: Iterators
 ) -> dict[Var, Expr]:
-    """The outer iterator for each loop outside that one is bound to as it is."""
+    """The outer iterator for each loop outside that is bound directly to one."""
     pairs = zip(iterators.outer, iterators.outer_values, strict=True)
     bound: dict[Var, Expr] = {value: iv.var for iv, value in pairs if isinstance(value, Var)}
     parts = [*iterators.inner_values, condition, *(e for f in inside for e in (f.min, f.extent))]
@@ -164,13 +164,13 @@ def require_bounds_inside(
 
 
 def wrapped_nest(loops: Sequence[For], body: Stmt, bounds: Mapping[Var, Expr]) -> Stmt:
-    """The loops around `body`, with what their bounds say of loops outside in the outer iterators."""
+    """The loops around `body`. Their bounds use the outer iterators in place of the loops outside."""
     for old in reversed(loops):
         body = replace_fields(old, min=substitute(old.min, bounds), extent=substitute(old.extent, bounds), body=body)
     return body
 
 
-# The init comes to run for the whole tile first: each sum in it must start with its init, and once.
+# The init of the whole tile runs first: each sum in the tile must start with its init, exactly once.
 def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For], iterators: Iterators) -> None:
     block = realize.block
     assert block.init is not None
@@ -198,7 +198,7 @@ def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For],
 
 
 def _starts_together(old: IterVar, whole: IterVar, found: Division) -> bool:
-    """Whether the tile that a sum starts in is the first one."""
+    """Whether a sum starts in the first tile."""
     if old.iter_type != "reduce" or found.width is None or found.base is None:
         return True
     return prove_equal(old.dom.min, build.add(build.mul(whole.dom.min, found.width), found.base))

@@ -1,7 +1,8 @@
-"""Which iterators a block must run to cover a region: the arithmetic of moving blocks between loops.
+"""Iterator domains that cover a required region: the arithmetic of moving blocks between loops.
 
-A block touches, in one run, a box of each buffer, given in its iterators (`provided`). Others need a box (`required`, in the loops
-that stay outside). Solved for the iterators this gives a hull for each: every iteration that meets the required box lies inside.
+In one run, a block touches a box of each buffer, as a function of its iterators (`provided`). Other blocks require a box (`required`,
+as a function of the loops that stay outside). Solving for the iterators gives a hull for each: it contains every iteration that meets
+the required box.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class Span(msgspec.Struct, frozen=True, eq=False):
 
 
 class Domain(msgspec.Struct, frozen=True, eq=False):
-    """What an iterator must run over; `guard` is the span that a predicate must keep it in, None when `span` never leaves its domain."""
+    """The range of an iterator. `guard` is the span that a predicate must enforce, or None if `span` never leaves the iterator's domain."""
 
     span: Span
     guard: Span | None = None
 
 
 class _Solution(msgspec.Struct, frozen=True, eq=False):
-    """`needed`: a hull of the iterator over the required box; `possible`: over the whole buffer."""
+    """Hulls of the iterator: `needed` over the required box, `possible` over the whole buffer."""
 
     needed: Span
     possible: Span
@@ -64,10 +65,10 @@ class _Solution(msgspec.Struct, frozen=True, eq=False):
 def needed_domains(
     block: Block, provided: Sequence[BufferRegion], required: Boxes, ranges: Ranges, *, every: bool
 ) -> tuple[Domain, ...]:
-    """For each iterator of `block`, in order, what it must run over so that the block covers the `required` boxes.
+    """The domain of each iterator of `block`, in order, such that the block covers the `required` boxes.
 
-    `every`: all that meets any of the boxes must be covered; else all that meets one of them, whichever it is, and as much of the
-    others as happens to be. Iterators that no box says anything about run over all of their domain. Refuses "region-not-solvable".
+    `every`: cover all iterations that meet any of the boxes; otherwise cover all that meet one of the boxes, and the others as far as that
+    one does. Iterators that no box bounds run over their whole domain. Refuses "region-not-solvable".
     """
     known, found = Analyzer(ranges), dict[Var, _Solution]()
     bounded: list[set[Var]] = []
@@ -86,8 +87,7 @@ def needed_domains(
     return tuple(_domain(iv, found.get(iv.var), known) for iv in block.iter_vars)
 
 
-# An iteration that reads outside of the buffer, hence nothing of it (the border of a padding), meets no box of what is made of it: it
-# would be left out.
+# An iteration that reads outside of the buffer only (the border of a padding) meets no required box, so the new domain would omit it.
 def require_within(block: Block, region: BufferRegion) -> None:
     known = Analyzer({iv.var: iv.dom for iv in block.iter_vars})
     for axis, size in zip(region.region, region.buffer.shape, strict=True):
@@ -100,7 +100,7 @@ def require_within(block: Block, region: BufferRegion) -> None:
             )  # fmt: skip
 
 
-# An iterator that one box bounds and another leaves open would miss iterations that the second one meets.
+# An iterator that one box bounds and another leaves open would omit iterations that the second box needs.
 def _require_covering(block: Block, bounded: Sequence[set[Var]], found: set[Var], *, every: bool) -> None:
     fits = [found <= mine for mine in bounded]
     if fits and not (all(fits) if every else any(fits)):
@@ -119,7 +119,7 @@ def _united(a: _Solution, b: _Solution, known: Analyzer) -> _Solution:
 
 
 def _domain(iter_var: IterVar, solution: _Solution | None, known: Analyzer) -> Domain:
-    """The needed span, cut to what the iterator may take: at once where that is known, else by a guard."""
+    """The needed span, cut to the iterator's possible values: directly if that is provable, otherwise by a guard."""
     whole = _inclusive(iter_var.dom)
     if solution is None:
         return Domain(whole)
@@ -144,7 +144,7 @@ def _intersection(a: Span, b: Span, known: Analyzer) -> Span:
 
 
 def _least_or_most(a: Expr, b: Expr, known: Analyzer, *, most: bool) -> Expr:
-    """The larger of two ends (or the smaller): one of them as it is, where that is known."""
+    """The larger (or smaller) of two ends: one of them unchanged if the comparison is provable."""
     gap = known.bounds(build.sub(a, b) if most else build.sub(b, a))
     if gap.low is not None and gap.low >= 0:
         return a
@@ -157,11 +157,11 @@ def _same(a: Span, b: Span, known: Analyzer) -> bool:
     return known.proves_equal(a.low, b.low) and known.proves_equal(a.high, b.high)
 
 
-# A map that can be turned round: every iterator as a function of the axes, and its hull over the box.
+# Case 1: the index map is invertible. Each iterator is a function of the axes, with a hull over the box.
 
 
 def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, known: Analyzer) -> dict[Var, _Solution] | None:
-    """The solution when the block's iterators map one to one onto the elements it touches; None when they do not."""
+    """The solution if the block's iterators map one to one onto the elements that it touches; None otherwise."""
     if not all(build.is_const(axis.extent, 1) for axis in axes):
         return None
     params = tuple(iv.var for iv in block.iter_vars)
@@ -174,7 +174,7 @@ def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, known: An
     values = dict(zip(params, back.indices, strict=True))
     for param, axis in zip(back.params, axes, strict=True):
         if isinstance(axis.min, Var) and axis.min in values:
-            values[axis.min] = param  # an iterator of one trip is only met where the box holds it
+            values[axis.min] = param  # an iterator of one trip is met only if the box contains it
     for var, value in values.items():
         over_box, over_buffer = needed.interval(value), possible.interval(value)
         if over_box is None or over_buffer is None:
@@ -183,7 +183,7 @@ def _solve_map(block: Block, axes: Sequence[Range], box: BufferRegion, known: An
     return result
 
 
-# Else axis by axis: each names at most one iterator.
+# Case 2: axis by axis; each axis uses at most one iterator.
 
 
 def _solve_axes(block: Block, axes: Sequence[Range], box: BufferRegion, known: Analyzer) -> dict[Var, _Solution]:
@@ -205,7 +205,7 @@ def _simplified(solution: _Solution, known: Analyzer) -> _Solution:
 
 
 def _solve_axis(axis: Range, wanted: _Solution, iterators: set[Var]) -> dict[Var, _Solution]:
-    """The iterator of an axis for which the axis meets the wanted span; nothing when the axis does not bound it."""
+    """The solution for the iterator of an axis, such that the axis meets the wanted span; empty if the axis does not bound it."""
     index, width = simplify(axis.min), axis.extent
     match index:
         case Mul(a=Var() as var, b=step) if var in iterators and not free_vars(step) & iterators:
@@ -262,12 +262,12 @@ def not_solvable(axis: Range):
 
 
 def with_var(domain: Domain, var: Var | None) -> Expr:
-    """The value bound to the iterator: the start of its span, plus the loop that runs it."""
+    """The value bound to the iterator: the start of its span plus its loop variable."""
     return domain.span.low if var is None else build.add(domain.span.low, var)
 
 
 def guard_terms(value: Expr, guard: Span | None, ranges: Ranges) -> list[Expr]:
-    """The conditions that keep `value` in `guard`, those that surely hold left out."""
+    """The conditions that keep `value` in `guard`, without those that provably hold."""
     if guard is None:
         return []
     terms = [build.ge(value, guard.low), build.lt(value, build.add(guard.high, 1))]

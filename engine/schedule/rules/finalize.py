@@ -1,9 +1,8 @@
-"""What every call has to leave: vectors that are whole, loops that may run at the same time where they say so, and pipelines whose
-stages fit the bodies of their loops.
+"""Postconditions of every call: vectors are whole, concurrent loops stay concurrent, and pipeline stages match the loop bodies.
 
-A pipeline is annotations of a loop, with an entry for each part of its body. A call that changes the parts would make them say something
-else: each part keeps its stage then, a part that came in runs with its neighbours, and what would not be lowered is refused. (TVM keeps
-the lists as they are; its InjectSoftwarePipeline fails on them later, or takes them for those of other parts.)
+A pipeline is a set of loop annotations with one entry for each part of the body. If a call changes the parts, each part keeps its
+stage, a new part gets the stage of its neighbours, and a pipeline that cannot be lowered is refused. (TVM keeps the lists unchanged;
+its InjectSoftwarePipeline fails on them later, or applies them to the wrong parts.)
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from .concurrent import require_still_concurrent
 from .vectors import require_vectors
 
 _SAID_PIECEMEAL = ("annotate", "unannotate")
-"""TVM's way to write a pipeline: one list after the other, which make sense together only."""
+"""Calls that write a pipeline as TVM does: one list after the other, valid only together."""
 
 Numbers = tuple[int, ...]
 Names = Sequence[frozenset[str]]
 
 
 def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
-    """`func`, which the call made of the context's function, with the pipelines that it has to have.
+    """Return `func`, the call's result for the context's function, with its pipelines updated.
 
-    Refuses "vector-access", "opaque-iterator", "stale-pipeline", and what `parallel` refuses.
+    Refuses "vector-access", "opaque-iterator", "stale-pipeline", and the refusals of `parallel`.
     """
     if ctx.has_vectors or method == "tensorize":
         require_vectors(func, method)
@@ -45,7 +44,7 @@ def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
 
 
 def _with_stages(method: str, func: PrimFunc, plan: PrimFunc, loop: For, parts: Names) -> tuple[PrimFunc, PrimFunc]:
-    """The function and its plan, with the stages that the `parts` of the loop had before given to those that it has now."""
+    """The function and its plan with updated stages: the old stages of the loop's `parts` are mapped to its current parts."""
     var = loop.loop_var
     fault = pipeline_fault(plan, var)
     try:
@@ -77,8 +76,8 @@ def _find(func: PrimFunc, var: Var) -> For | None:
 
 
 def _candidates(parts: Names, now: Names, stages: Numbers, orders: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """Stages and orders for the parts of now: where several came together the last stage or the first, and for a part that is new those
-    of the part after it, for which it may have been put there, or before it.
+    """Candidate stages and orders for the current parts. A part merged from several gets the last stage or the first. A new part gets the
+    stage of the part after it, its likely consumer, or of the part before it.
     """
     came_from = [_origins(n, parts, now) for n in range(len(now))]
     if not any(came_from):
@@ -97,7 +96,7 @@ def _candidates(parts: Names, now: Names, stages: Numbers, orders: Numbers) -> I
 
 
 def _origins(n: int, parts: Names, now: Names) -> list[int]:
-    """The old parts that a part of now is made of: those that share blocks; an init and its update, which share theirs, in order."""
+    """The old parts that a current part derives from: those that share blocks. An init and its update share theirs and match in order."""
     alike, peers = [k for k, p in enumerate(parts) if p == now[n]], [k for k, p in enumerate(now) if p == now[n]]
     if alike and len(alike) == len(peers):
         return [alike[peers.index(n)]]

@@ -1,10 +1,10 @@
-"""Places of a layout that no element has, and how they come to hold a value. As in TVM, the first of these that fits:
+"""Initialization of layout padding: places of a layout that hold no element. As in TVM, the first case that fits applies:
 
-- nothing writes the buffer: it is the caller's, who promises the value; a block at the front says so (`T.assume`);
-- a nest of loops runs over the buffer row by row: it runs over the new layout instead, and stores the value where there is no element;
-- else a block behind the last write fills them.
+- Nothing writes the buffer: the caller provides it and promises the value. A block at the front declares this (`T.assume`).
+- A loop nest covers the buffer row by row: it covers the new layout instead and stores the value in the padding.
+- Otherwise, a block after the last write fills the padding.
 
-No access of the program ever meets such a place, so what counts is that the value is there in the end.
+The program never accesses padding, so only the value at the end matters.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .checks import require_order_free
 
 
 class Padding(msgspec.Struct, frozen=True, eq=False):
-    """`old` comes to lie as `new` by `index_map`, and the places without an element are to hold `value`."""
+    """A layout change from `old` to `new` by `index_map`; places without an element hold `value`."""
 
     old: Buffer
     new: Buffer
@@ -62,8 +62,8 @@ class Padding(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Write(msgspec.Struct, frozen=True, eq=False):
-    """A store to the buffer. `indices` are its indices in the loops; `nest` the loops from the first to the last that they use.
-    `path` leads from the body of the buffer's home to the store: what stands further out never meets it."""
+    """A store to the buffer. `indices` are in terms of the loops; `nest` contains the loops from the first to the last that they use.
+    `path` leads from the body of the buffer's home block to the store; statements further out never access the buffer."""
 
     store: BufferStore
     indices: tuple[Expr, ...]
@@ -72,12 +72,12 @@ class _Write(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def realize(self) -> BlockRealize | None:
-        """The innermost block around the store, the buffer's home left out."""
+        """The innermost block around the store, excluding the buffer's home block."""
         return next((s for s in reversed(self.path) if isinstance(s, BlockRealize)), None)
 
 
 def padded(ctx: Context, padding: Padding) -> PrimFunc:
-    """The function with the padding taken care of; all else still speaks of the old buffer."""
+    """The function with the padding initialized; all other accesses still use the old buffer."""
     writes = list(_writes(ctx, padding.old))
     if not writes:
         return _with_assumption(ctx, padding)
@@ -88,11 +88,11 @@ def padded(ctx: Context, padding: Padding) -> PrimFunc:
     return replace_nodes(ctx.func, replaced) if replaced else _with_filling(ctx, padding, writes[-1])
 
 
-# Who writes the buffer, and how.
+# Stores to the buffer.
 
 
 def _writes(ctx: Context, buffer: Buffer) -> Iterator[_Write]:
-    """In text order."""
+    """The stores in text order."""
     home = _home(ctx, buffer)
 
     def visit(stmt: Stmt, path: tuple[Stmt, ...], values: Mapping[Var, Expr]) -> Iterator[_Write]:
@@ -121,7 +121,7 @@ def _nest(path: Sequence[Stmt], indices: Sequence[Expr]) -> tuple[For, ...]:
     return tuple(loops[places[0] : places[-1] + 1]) if places else ()
 
 
-# The nest visits each element once, in itself and whatever else happens, and may as well visit the places of the new layout.
+# A nest that visits each element once, unconditionally, may visit the places of the new layout too.
 def _is_row_major(ctx: Context, padding: Padding, write: _Write) -> bool:
     nest, shape = write.nest, padding.old.shape
     if len(nest) != len(shape):
@@ -144,8 +144,8 @@ def _may_be_left_out(stmt: Stmt) -> bool:
 
 
 def _only_pads(write: _Write) -> bool:
-    """Whether all that the nest does is to store elements of the buffer at its own indices, and it can do so in places without an
-    element: nothing but the value that is stored looks at which element it is."""
+    """Whether the nest only stores elements of the buffer at its own indices, and can do so for padding: only the stored value depends on
+    the element's position."""
     moving = {loop.loop_var for loop in write.nest}
     inner = _block_iterators(write)
     for stmt in walk_stmts(write.nest[-1].body):
@@ -170,7 +170,7 @@ def _only_pads(write: _Write) -> bool:
 
 
 def _block_iterators(write: _Write) -> list[Var]:
-    """The iterators of the innermost block in the nest that are the store's indices, neighbours in that order; empty where they are not."""
+    """The iterators of the innermost block in the nest that equal the store's indices, adjacent and in order; empty if there are none."""
     realize = write.realize
     if realize is None or write.path.index(realize) < write.path.index(write.nest[0]):
         return []
@@ -220,7 +220,7 @@ def _renested(padding: Padding, write: _Write) -> For:
 
 
 def _with_iterators(body: Stmt, padding: Padding, inner: Sequence[Var], axes: Sequence[Var], at: Sequence[Var]) -> Stmt:
-    """The block's iterators of the old axes replaced by those of the new ones."""
+    """`body` with the block's iterators of the old axes replaced by those of the new axes."""
 
     def visit(node: Node) -> Node:
         if isinstance(node, BlockRealize) and any(iv.var is inner[0] for iv in node.block.iter_vars):
@@ -252,7 +252,7 @@ def _loops(axes: Sequence[Var], buffer: Buffer, body: Stmt) -> For:
     return body
 
 
-# Blocks of their own.
+# Separate blocks for the padding.
 
 
 def _with_assumption(ctx: Context, padding: Padding) -> PrimFunc:
@@ -280,7 +280,7 @@ def _with_filling(ctx: Context, padding: Padding, last: _Write) -> PrimFunc:
 
 
 def _anywhere(padding: Padding) -> tuple[tuple[Var, ...], Expr, Expr]:
-    """Block variables for a place, the condition that it has no element, and its value then."""
+    """Block variables for a place, the condition that it is padding, and its value then."""
     at = _block_vars(padding.places.inverse.params)
     over = dict(zip(padding.places.inverse.params, at, strict=True))
     return at, substitute(padding.places.padding, over), padding.value.apply(at)[0]
@@ -300,7 +300,7 @@ def _nest_of(
 
 
 def _home(ctx: Context, buffer: Buffer) -> Block:
-    """The block that the buffer lives in."""
+    """The block that allocates the buffer."""
     for name in ctx.index.block_names:
         if any(b is buffer for b in ctx.index.block(name).alloc_buffers):
             return ctx.index.block(name)
@@ -308,7 +308,7 @@ def _home(ctx: Context, buffer: Buffer) -> Block:
 
 
 def _behind(write: _Write) -> Stmt:
-    """The statement that the filling comes behind: the nest of the last write, or where that may be left out what stands around it."""
+    """The statement that precedes the filling: the nest of the last write, or the outermost conditional statement around it."""
     place: Stmt = write.nest[0] if write.nest else write.realize or write.store
     outside = write.path[: write.path.index(place) + 1]
     return next((stmt for stmt in outside if _may_be_left_out(stmt)), place)

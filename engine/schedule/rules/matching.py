@@ -1,4 +1,4 @@
-"""Whether a block does what an intrinsic's description says, and where the buffers of the description lie in the program."""
+"""Matching of a block with an intrinsic's description, and the location of the description's buffers in the program."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True, eq=False):
 
 
 class Match(msgspec.Struct, frozen=True, eq=False):
-    """What stands for what: variables and own buffers of the description, and its parameters."""
+    """The mapping from the description to the program: its variables, its own buffers and its parameters."""
 
     variables: Mapping[Var, Expr] = {}
     own: Mapping[Buffer, Buffer] = {}
@@ -64,7 +64,7 @@ class Match(msgspec.Struct, frozen=True, eq=False):
 
 
 class Mismatch(msgspec.Struct, frozen=True, eq=False):
-    """The first two nodes that do not fit."""
+    """The first two nodes that do not match."""
 
     ours: Node
     description: Node
@@ -76,8 +76,8 @@ _COMMUTE_INTS = (Min, Max)
 
 
 def match_block(ours: Block, description: Block, params: Sequence[Buffer]) -> Match | Mismatch:
-    """The match of both bodies. The iterators of `ours` stay as they are; loops and blocks inside must be the same in order, kind and
-    extent; operands may be the other way round, and indices written in another way."""
+    """The match of both bodies, or the first mismatch. The iterators of `ours` stay unchanged. Loops and blocks inside must agree in order,
+    kind and extent. Operands may be swapped, and indices may have another form."""
     matcher = _Matcher(frozenset(params))
     start = Match(ranges={iv.var: iv.dom for iv in ours.iter_vars})
     matcher.outside = frozenset(start.ranges)
@@ -188,7 +188,7 @@ class _Matcher:
         )
 
     def allocations(self, ours: Block, other: Block, so_far: Match) -> Iterator[Match]:
-        """The buffers that live in the blocks, in order."""
+        """The match extended by the blocks' allocated buffers, paired in order."""
         mine, theirs = ours.alloc_buffers, other.alloc_buffers
         same = len(mine) == len(theirs) and all(
             a.dtype == b.dtype
@@ -256,7 +256,7 @@ class _Matcher:
             self.miss(ours, other, f"another part of {ours.buffer.name!r} than before")
 
     def _place(self, ours: BufferLoad | BufferStore, other: BufferLoad | BufferStore, so_far: Match) -> Place | None:
-        """Where the description's buffer starts when this is its element."""
+        """The start of the description's buffer, given that this access is its element."""
         lead = len(ours.indices) - len(other.indices)
         if other.buffer not in self.params or lead < 0 or ours.buffer.dtype != other.buffer.dtype:
             self.miss(ours, other, "another kind of buffer")
@@ -266,7 +266,7 @@ class _Matcher:
             return None
         values = dict(so_far.variables)
         steps = (build.sub(i, substitute(d, values)) for i, d in zip(ours.indices[lead:], other.indices, strict=True))
-        # An iterator of one value outside of the block keeps its name, as with TVM.
+        # An iterator of one value outside of the block keeps its name, as in TVM.
         ranges = {v: r for v, r in so_far.ranges.items() if v not in self.outside or not build.is_const(r.extent, 1)}
         base = tuple(simplify(e, ranges) for e in (*ours.indices[:lead], *steps))
         inside = so_far.ranges.keys() - self.outside
@@ -281,7 +281,7 @@ def _touches(expr: Expr) -> bool:
 
 
 def _plain_fields(node: Node) -> list[object]:
-    """The fields that are no nodes."""
+    """The fields that are not nodes."""
     values = (getattr(node, name) for name in node.__struct_fields__)
     return [v for v in values if isinstance(v, str | int | float | bool)]
 

@@ -1,4 +1,4 @@
-"""The loops that a moved block runs in at its new place: one for each iterator, or the tiles that it had where it stood."""
+"""Loops of a moved block at its new place: one for each iterator, or the tiles of its old loops."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Ranges = Mapping[Var, Range]
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How the new loops look: `preserve_unit_loops` keeps those of one trip, `keep_tiling` makes them as the old ones were."""
+    """Form of the new loops: `preserve_unit_loops` keeps loops of one trip, `keep_tiling` reproduces the old tiles."""
 
     preserve_unit_loops: bool = False
     keep_tiling: bool = False
 
 
 class _Digit(msgspec.Struct, frozen=True, eq=False):
-    """A loop to be made: what it adds to the iterator in one trip, its place among the loops, and the old loop that it takes after."""
+    """A loop to create: its step in the iterator, its position among the loops, and the old loop as its template."""
 
     loop: For
     step: int
@@ -48,7 +48,7 @@ class _Digit(msgspec.Struct, frozen=True, eq=False):
 def required_boxes(
     ctx: Context, realize: BlockRealize, loop: For, others: Sequence[BlockRealize], *, forward: bool
 ) -> dict[Buffer, BufferRegion]:
-    """What `others` read (or, backward, write) of the block's buffers in one iteration of the loop."""
+    """The regions of the block's buffers that `others` read (or, backward, write) in one iteration of the loop."""
     buffers = dict.fromkeys(r.buffer for r in (realize.block.writes if forward else realize.block.reads))
     boxes: dict[Buffer, list[BufferRegion]] = {}
     ranges: dict[Var, Range] = {}
@@ -63,7 +63,7 @@ def required_boxes(
 
 
 def _relaxed(ctx: Context, other: BlockRealize, loop: For, buffer: Buffer | None) -> dict[Var, Range]:
-    """The loops around `other` inside of `loop`; and the threads above it that share `buffer`, which fill it together."""
+    """The loops around `other` inside of `loop`, and the threads above it that share `buffer`: they fill it together."""
     loops = ctx.index.loops_above(other)
     below = loops[loops.index(loop) + 1 :]
     shared = [f for f in loops if buffer is not None and f not in below and _is_shared_by(buffer.scope, f)]
@@ -118,9 +118,9 @@ def new_nest(
 def _cut(
     tile: Sequence[_Digit], extent: Expr, ranges: Ranges, *, keep_units: bool
 ) -> tuple[list[tuple[int, For]], Expr]:
-    """The loops that count to `extent` as the digits of `tile` (innermost first) do, and the number that they count.
+    """The loops that count to `extent` with the digits of `tile` (innermost first), and the value that they count.
 
-    The last of them runs as often as what is left needs; loops of one trip are left out unless `keep_units`.
+    The last loop covers the remaining trips; loops of one trip are omitted unless `keep_units`.
     """
     loops: list[tuple[int, For]] = []
     offset: Expr = build.const(0, extent.dtype)
@@ -144,7 +144,7 @@ def _like(old: For, extent: Expr) -> For:
     return replace_fields(old, min=build.const(0, old.loop_var.dtype), extent=extent)
 
 
-# A thread axis stands once above a block.
+# A thread axis occurs once above a block.
 def _require_threads_once(ctx: Context, loop: For, made: Sequence[For]) -> None:
     taken = {f.thread_tag for f in (loop, *ctx.index.path(loop)) if isinstance(f, For)} - {None}
     for new in made:
@@ -153,7 +153,7 @@ def _require_threads_once(ctx: Context, loop: For, made: Sequence[For]) -> None:
 
 
 def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Digit]]:
-    """Of each iterator the loops that count it, innermost first. Refuses "tiling-not-kept" what is no sum of digits."""
+    """For each iterator, the loops that count it, innermost first. Refuses "tiling-not-kept" for a binding that is no sum of digits."""
     around = {loop, *ctx.index.loops_above(loop)}
     own = [f for f in ctx.index.loops_above(realize) if f not in around]
     leaving = _loops_of_its_own(ctx, realize)
@@ -171,13 +171,13 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
 
 
 def _beside(loop: For) -> For:
-    """What comes along in place of a loop that stays around others: one of the same name, without a pipeline of what it does not run."""
+    """A copy of a loop that stays around other blocks: same name, without the pipeline annotations."""
     notes = tuple(note for note in loop.annotations if note[0] not in PIPELINE_KEYS)
     return replace_fields(loop, loop_var=Var(loop.loop_var.name, loop.loop_var.dtype), annotations=notes)
 
 
 def _steps(iter_var: IterVar, value: Expr, own: Sequence[For]) -> list[tuple[For, int]]:
-    """The loops in the value with their factors, innermost first: each counts one further when the ones before have run through."""
+    """The loops in the value with their factors, innermost first: a factor equals the product of the trips of the loops further in."""
     by_var = {f.loop_var: f for f in own}
     form = linear(value)
     found: list[tuple[For, int]] = []
@@ -199,7 +199,7 @@ def _steps(iter_var: IterVar, value: Expr, own: Sequence[For]) -> list[tuple[For
 
 
 def _loops_of_its_own(ctx: Context, realize: BlockRealize) -> set[For]:
-    """The loops that leave with the block."""
+    """The loops that move with the block."""
     found: set[For] = set()
     for outer in ctx.index.path(realize):
         if not isinstance(outer, For):

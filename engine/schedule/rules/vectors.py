@@ -1,4 +1,4 @@
-"""Vectors and launched threads under schedule calls: what a call makes of them must be what programs have."""
+"""Rules for vectors and launched threads: the result of a schedule call must be valid vector code."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _KINDS = frozenset((Ramp, Broadcast, LaunchThread))
 
 
 def has_vectors(func: PrimFunc) -> bool:
-    """Whether there are vectors, or threads launched in a block."""
+    """Whether the function contains vectors, or threads launched in a block."""
     return not _KINDS.isdisjoint(map(type, walk(func)))
 
 
 def with_thread_loops(func: PrimFunc) -> PrimFunc:
-    """Threads that are launched around blocks as the loops that say the same: calls know loops."""
+    """The function with threads launched around blocks converted to equivalent loops, which schedule calls handle."""
     if not any(isinstance(stmt, LaunchThread) for stmt in walk_stmts(func.body)):
         return func
 
@@ -49,7 +49,7 @@ def with_thread_loops(func: PrimFunc) -> PrimFunc:
     return rewrite(func, leave, enter=lambda node: node if isinstance(node, Expr) else None)
 
 
-# A rewrite of indices and values keeps ramps ramps, in the last index, and operands as long as each other. (TVM has no such check.)
+# A rewrite of indices and values keeps a ramp a ramp, only in the last index, and operands equal in length. (TVM has no such check.)
 def require_vectors(func: PrimFunc, method: str) -> None:
     launched = {node.var for node in walk(func) if isinstance(node, LaunchThread)}
     if launched & free_vars(func):
