@@ -1,4 +1,4 @@
-"""Two runs on one scale: for each engine its work in A and below it in B, as a bar for each task if they fit, else as its busy share of each
+"""Two runs on one scale: for each engine its work in A, below it in B, as a bar for each task if they fit, else as its busy share of each
 short stretch, by buffer. Below them the live bytes of each memory.
 """
 

@@ -1,4 +1,4 @@
-"""Values for the code panes: the program as TVMScript with what the chosen step changed, and the exported Python."""
+"""Values for the code panes: the program as TVMScript with the selected step's changes marked, and the exported Python."""
 
 from __future__ import annotations
 

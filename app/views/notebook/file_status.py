@@ -87,7 +87,7 @@ def file_banners(state: State) -> list[dict[str, Any]]:
 
 
 def file_state(state: State) -> dict[str, Any]:
-    """The file for programs: name, draft, status, durable, error, told, and the clash with another writer."""
+    """The file for programs: name, draft, status, durable, error, told, and the conflict with another writer."""
     if state.file is None:
         return {
             "name": "",
@@ -112,8 +112,8 @@ def file_state(state: State) -> dict[str, Any]:
 
 
 def clash_value(file: FileStatus) -> dict[str, Any] | None:
-    """Where two texts clash: an `id` of this clash, `who` made the other text ("page" or "program"), and each place with its line in our
-    text, our lines and theirs. None where there is one text only."""
+    """The merge conflicts: an `id` for all of them, `who` made the other text ("page" or "program"), and each place with its line in our
+    text, our lines and theirs. None without a conflict."""
     who, parts = _clashing(file)
     places = [part for part in parts if isinstance(part, Clash)]
     if not places:
@@ -127,7 +127,7 @@ def _clashing(file: FileStatus) -> tuple[str, tuple[Part, ...]]:
 
 
 def question_value(state: State) -> dict[str, Any] | None:
-    """Where two texts clash: `who` made the other one, and each place {line, ours, theirs}; None without a conflict."""
+    """The question about merge conflicts: `who` made the other text, and each place {line, ours, theirs}; None without a conflict."""
     if state.file is None:
         return None
     who, parts = _clashing(state.file)

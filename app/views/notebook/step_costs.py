@@ -19,8 +19,8 @@ OVERLAP_STEP = 0.005
 
 
 def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
-    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}); of the steps
-    whose programs were simulated so far."""
+    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}); only for steps
+    whose programs are simulated already."""
     if state.shown is None:
         return {}
     machine = store.machine(state)

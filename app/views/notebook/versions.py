@@ -15,8 +15,8 @@ AROUND = 2
 
 
 def versions_value(state: State) -> dict[str, Any] | None:
-    """name of the file, versions (number, at in milliseconds, what it changed, whether it is there now) and lines: the one that is chosen,
-    against the notebook as it is. None while they are not shown."""
+    """name of the file, versions (number, time in milliseconds, changes, whether it is the current text) and lines: the diff of the
+    selected version against the notebook. None while the versions are hidden."""
     if state.looked_back is None or state.notebook is None:
         return None
     found, chosen = state.looked_back.versions, state.looked_back.version

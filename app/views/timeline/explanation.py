@@ -1,9 +1,9 @@
-"""Which step explains most of a difference in cycles.
+"""Attribution of a difference in cycles to the step that explains most of it.
 
-Two moments of one schedule: each step between them was simulated, the one with the largest part of the difference is named. Of two
-schedules: each step that only one of them has is left out by itself and the rest made again; the one whose absence changes most is
-named. Where no step explains half of the difference, two may do it together: copies into two slots overlap nothing while what they
-wait for is elsewhere. Then pairs are left out, those of one primitive first.
+Within one schedule, each step between the two states is simulated; the one with the largest part of the difference is named. For two
+schedules, each step that only one of them has is left out alone and the rest is replayed; the one whose absence changes most is named.
+If no step explains half of the difference, two may explain it together: copies into two slots overlap nothing if the data they wait
+for is elsewhere. Then pairs are left out, those of one primitive first.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ LEFT_OUT = "Each step that only one of them has was left out by itself, and the 
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What one step or two of side `side` change: cycles without them and with them, or before and after. `steps` are numbers and texts;
-    `also` are steps that cannot be without them."""
+    """The effect of one or two steps of side `side`: cycles without and with them, or before and after. `steps` are numbers and texts;
+    `also` counts further steps that depend on them."""
 
     side: str
     steps: tuple[tuple[int, str], ...]
@@ -201,11 +201,11 @@ def _value(
     return {"text": text, "how": how, "effects": effects or [], "done": done, "total": total}
 
 
-# Two moments of one schedule.
+# Two states of one schedule.
 
 
 def between(a: State, b: State, store: Store) -> Explained | None:
-    """The steps between two moments of one notebook, as far as their programs were simulated."""
+    """The effects of the steps between two states of one notebook, once all their programs are simulated; else the progress."""
     if a.shown is None:
         return None
     first, last = sorted((a.step_count, b.step_count))

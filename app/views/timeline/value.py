@@ -140,7 +140,8 @@ def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None
 
 
 def _repeats(scene: Scene) -> list[dict[str, Any]]:
-    """The repeats: each is drawn once and occurs `extra` more times. `level` is its depth, `names` and `extents` are its loops'."""
+    """The repeats: each is drawn once and occurs `extra` more times. `level` counts its outer repeats, `names` and `extents` are
+    those of its loops."""
     found: list[dict[str, Any]] = []
     levels = scene.folding.levels()
     for number, repeat in enumerate(scene.line.repeats):
@@ -202,7 +203,7 @@ def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What tasks are of: their block, the loops around, and the rows of the tree for both."""
+    """The templates of tasks: their block, the loops around, and the rows of the tree for both."""
     rows = {handle: row for row, handle in ids.items()}
     found: list[dict[str, Any]] = []
     for kind in scene.templates:

@@ -22,19 +22,19 @@ MAX_EVENTS = 1_500
 """More tasks than this are drawn as bins: a browser draws up to this number with labels in a few milliseconds."""
 
 BINS = 360
-"""At most: a bin is then about two pixels wide."""
+"""The maximum number of bins; a bin is then about two pixels wide."""
 
 MAX_NUMBERS = 24_000
-"""Of all bands together."""
+"""The maximum number of values of all bands together."""
 
 CORNERS = 600
-"""Of a line of bytes; with more of them it is the least and the most of each bin."""
+"""The maximum number of corners in a memory's line; a line with more is sent as the minimum and maximum of each bin."""
 
 Window = dict[str, Any]
 
 
 def window(scene: Scene, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
-    """What there is from `start` to `end`, exclusive. `exact` says whether it is all of it or bins: more than `most` tasks are bins."""
+    """The window from `start` to `end`, exclusive. `exact`: all events are included; with more than `most` tasks, bins replace them."""
     folding = scene.unfolded if folded else scene.folding
     total = scene.length if folded else scene.report.cycles
     start = min(max(0, start), max(0, total - 1))
@@ -145,7 +145,7 @@ def _bytes(scene: Scene, folding: TimeMap, start: int, end: int) -> list[dict[st
 def _corners(
     times: Column, live: Column, allocated: Column, stretches: Sequence[TimeInterval], origin: int
 ) -> dict[str, Any] | None:
-    """Every corner of the lines; None where these are too many."""
+    """Every corner of the lines; None if there are more than CORNERS."""
     cuts: list[tuple[Column, Column]] = []
     count = 0
     for x in stretches:
@@ -164,7 +164,7 @@ def _corners(
 
 
 class _Binned:
-    """The least and the most of lines in bins of a stretch of time. What each bin shows of the timeline is found once for all lines."""
+    """The minimum and maximum of lines in each bin of an interval. The compressed intervals of each bin are found once for all lines."""
 
     def __init__(self, folding: TimeMap, start: int, end: int) -> None:
         edges = edges_of(start, end, BINS // 2)
