@@ -220,6 +220,8 @@ class Program:
 
     def _stores(self, stmt: Stmt, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
         match stmt:
+            case BufferStore() if any(isinstance(n, Ramp | Broadcast) for n in walk(stmt)):
+                raise Unknown("there are vectors, and the proof does not distinguish their lanes")
             case BufferStore():
                 yield cast("BufferStore", _plain(substitute(stmt, place.values))), place
             case SeqStmt(seq=seq):
@@ -236,8 +238,6 @@ class Program:
                 yield from self._stores(then_case, place.when(c, holds=True).at(0))
                 if else_case is not None:
                     yield from self._stores(else_case, place.when(c, holds=False).at(1))
-            case BufferStore() if any(isinstance(n, Ramp | Broadcast) for n in walk(stmt)):
-                raise Unknown("there are vectors, whose lanes are not told apart")
             case BlockRealize():
                 yield from self._block(stmt, place)
             case LetStmt(var=var, value=value, body=body):
