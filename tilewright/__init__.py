@@ -7,13 +7,13 @@ report = tilewright.simulate(sch, "dual-bank-npu")
 print(tilewright.report_text(report, tilewright.verify(sch)))
 print(tilewright.to_tvm_python(sch))            # Python for Apache TVM
 
-The names are those of `tilewright.face`, which is imported when the first of them is used (PEP 562). This file imports nothing but
-`sys`: the command `tilewright` has to prepare its process before any other module is looked for (see `entry.py`).
+The public names come from `tilewright.face`, which is imported on first use (PEP 562). This file imports only `sys`, because the command
+`tilewright` prepares its process before it imports any other module (see `entry.py`).
 """
 
 import sys
 
-TYPE_CHECKING = False  # as typing.TYPE_CHECKING, which type checkers know by this name too
+TYPE_CHECKING = False  # stands in for typing.TYPE_CHECKING; type checkers recognize the bare name
 
 if TYPE_CHECKING:
     from .face import *  # noqa: F403
@@ -24,7 +24,7 @@ else:
     SUBPACKAGES = ("app", "engine", "static")
 
     def __getattr__(name: str) -> object:
-        """A public name, `__version__` or a subpackage, kept for the next time."""
+        """Return and cache a public name, `__version__` or a subpackage."""
         if name == "__version__":
             from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""`python -m tilewright` is the command line."""
+"""The command line as `python -m tilewright`."""
 
 import sys
 

@@ -1,7 +1,7 @@
 """The entry point of the command `tilewright` and of `python -m tilewright`: it prepares the process, then imports the command line."""
 
 # pyright: reportMissingImports=false
-# (`app` and `engine` are mapped into this package when it is installed; a checker of the source tree does not find them here.)
+# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
 
 import os
 import sys
@@ -10,9 +10,9 @@ from .search_path import exclude_working_directory
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     exclude_working_directory()
-    # From here on modules are imported, first those of the standard library that signals need.
+    # Other modules can be imported from here on; the first ones are those of the standard library that the signal handlers need.
     from .app import signals
 
     signals.install()
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def open_closed_streams() -> None:
-    """Connect standard output and standard error to the null device where the parent process has closed them (`>&-`)."""
+    """Connect standard output and standard error to the null device if the parent process closed them (`>&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open until the process ends)

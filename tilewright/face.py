@@ -1,7 +1,7 @@
-"""The public functions and types of the package. `tilewright/__init__.py` loads this module when the first of them is used."""
+"""The public functions and types of the package. `tilewright/__init__.py` imports this module on first use of a public name."""
 
 # pyright: reportMissingImports=false, reportInvalidTypeForm=false
-# (`app` and `engine` are mapped into this package when it is installed; a checker of the source tree does not find them here.)
+# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .engine import export as _export
 from .engine import hwsim as _hwsim
 from .engine import lint as _lint
 
-# Not `script`: that is the module beside this one.
+# `script` is not imported by that name: `tilewright/script.py` has it.
 from .engine import script as _script
 from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
@@ -99,7 +99,7 @@ __all__ = [
 T = TypeVar("T")
 
 WIDGETS = frozenset({"LayoutPicker", "LoopTree", "ScheduleNotebook", "Timeline"})
-"""Names that come from the screen's side of the house: its libraries take two seconds to load, so they wait for the first use."""
+"""Names from the user interface: its libraries need two seconds to import, so they are imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
@@ -118,13 +118,13 @@ def __getattr__(name: str) -> Any:
 
 
 Scheduled = Schedule | Notebook | TEProgram | IRModule | PrimFunc
-"""A schedule, a notebook or TE text that has one, or a program: a schedule without calls."""
+"""Anything with a schedule: a schedule, a notebook, TE text, or a program (a schedule without calls)."""
 
 
 def choose(name: str, values: Sequence[T]) -> T:
-    """A hole of a schedule: something to choose among `values`, called `name` in studies. Here it is the first of them.
+    """Mark a hole of a schedule: `explore` chooses one of `values`, studies call it `name`. A plain run returns the first value.
 
-    `tile = tilewright.choose("tile", [32, 64, 128])`: the file runs with 32, `tilewright explore` tries the others.
+    With `tile = tilewright.choose("tile", [32, 64, 128])` the file runs with 32, and `tilewright explore` tries the others.
     """
     if not values:
         raise TilewrightError(Refusal("bad-hole", f"there is nothing to choose from for {name!r}"))
@@ -144,12 +144,12 @@ def explore(
     store: str | Path | None = None,
     watch: Callable[[Progress], object] | None = None,
 ) -> Study:
-    """Try what a schedule's holes can be filled with on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
+    """Explore the values of a schedule's holes on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
 
-    `scheduled` is a notebook with holes (see `choose`), or a space, as `auto_space` derives one. `objectives` are to be small: "cycles",
-    "energy", "traffic", "peak", "peak local.vtcm"; with several there is a front. `budgets` are the most that a figure may be.
-    `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file to keep outcomes in, and to go on
-    from. The same seed finds the same, whoever the workers are; `seconds` end a study with what was found by then.
+    `scheduled` is a notebook with holes (see `choose`), or a space, such as one derived by `auto_space`. `objectives` are minimized:
+    "cycles", "energy", "traffic", "peak", "peak local.vtcm"; several objectives give a Pareto front. `budgets` are upper limits of metrics.
+    `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file that keeps outcomes and resumes a
+    study. Equal seeds give equal results for any workers; `seconds` limits the time, and the study keeps the results found until then.
     Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
     """
     if isinstance(scheduled, Notebook):
@@ -164,33 +164,33 @@ def explore(
 def auto_space(
     program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
 ) -> DerivedSpace:
-    """A schedule with holes derived from a program and a machine: `.text` to be read and edited, `.space` for `explore`.
+    """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`.
 
-    The largest block is tiled by what the memories hold, its operands are staged where its engine takes them from, at loops to choose, in
-    one slot or two. Raises AnchorError "no-anchor" where there is nothing to tile.
+    The largest block is tiled to fit the memories. Its operands are staged in the scopes that its engine reads, at a loop to choose, in one
+    or two slots. Raises AnchorError "no-anchor" if no block can be tiled.
     """
     return _explore.auto_space(program, _named_machine(machine), sizes=sizes)
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
-    """The program in TVMScript `text`: a module, or a function when the text has one function outside of a class.
+    """Parse TVMScript `text`: a module, or a function if the text has one function outside of a class.
 
-    TE text (`te.placeholder`, `te.compute`, …) is known by itself and gives its block program; `read_te` gives its schedule too.
-    The text is never executed. Raises ParseError, whose `.refusal.place` has line and column (in `filename`, for messages).
+    TE text (`te.placeholder`, `te.compute`, …) is detected and gives its block program; `read_te` returns its schedule too. The text is
+    never executed. Raises ParseError, whose `.refusal.place` has line and column (in `filename`, for messages).
     """
     return _parse(text, filename).program
 
 
 def load(path: str | Path) -> Notebook:
-    """The notebook file at `path`, evaluated: `.program`, `.machine`, `.schedule`, `.names`, `.steps`, `.error`.
+    """Load and evaluate the notebook file at `path`: `.program`, `.machine`, `.schedule`, `.names`, `.steps`, `.error`.
 
-    Raises DocumentError when the file cannot be read; what is wrong inside of it is in `.error`, with its line.
+    Raises DocumentError when the file cannot be read; an error in its content is in `.error`, with its line.
     """
     return evaluate(load_document(path))
 
 
 def to_script(program: Scheduled, dialect: Literal["current", "classic"] = "current") -> str:
-    """TVMScript text of a program, or of what a schedule made of it; `dialect` is "current" (TVM 0.24 and newer) or "classic".
+    """Print a program, or the program after a schedule, as TVMScript; `dialect` is "current" (TVM 0.24 and newer) or "classic".
 
     Raises TilewrightError "unknown-dialect".
     """
@@ -205,11 +205,11 @@ def to_script(program: Scheduled, dialect: Literal["current", "classic"] = "curr
 def simulate(
     program: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
 ) -> Report:
-    """What the program does on a machine (itself, its name, or its TOML file; a notebook's own when left out).
+    """Simulate the program on a machine: an object, a name, or a TOML file; the default is the notebook's own machine.
 
-    What engines wait for is put down to the steps of the schedule (`.engines[…].waits[…].origin`).
-    `sizes` are numbers for the program's symbolic sizes, {"M": 256}; a notebook has its own, and these go before them.
-    Raises MachineError (a TilewrightError) when an engine cannot reach an operand, the machine's description is wrong, sizes are missing.
+    The report attributes engine stalls to the steps of the schedule (`.engines[…].waits[…].origin`). `sizes` are numbers for the program's
+    symbolic sizes, {"M": 256}; they override those of a notebook. Raises MachineError (a TilewrightError) when an engine cannot reach an
+    operand, the machine's description is wrong, sizes are missing.
     """
     report = _hwsim.simulate(*_on_machine(program, machine, sizes))
     if isinstance(program, Notebook):
@@ -220,7 +220,7 @@ def simulate(
 def sensitivity(
     program: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
 ) -> tuple[MachineParameter, ...]:
-    """Which figure of the machine limits the program: each twice as good, one at a time, and the cycles that saves, the most first.
+    """Rank the machine parameters by the cycles saved if each alone is improved by a factor of two, the most limiting first.
 
     Arguments and errors are those of `simulate`.
     """
@@ -230,9 +230,9 @@ def sensitivity(
 def lint(
     schedule: Scheduled, machine: Machine | str | Path | None = None, *, sizes: Mapping[str, int] | None = None
 ) -> tuple[LintFinding, ...]:
-    """What is wrong or wasteful in a schedule on a machine, the worst first, each with calls that were tried and end it (`.fixes`).
+    """Find errors and waste in a schedule on a machine, the worst first, each with verified calls that fix it (`.fixes`).
 
-    Arguments are those of `simulate`. What the machine cannot run is a finding, too; docs/lints.md has all of them.
+    Arguments are those of `simulate`. A program that the machine cannot run is a finding, too; docs/lints.md lists all findings.
     """
     found = schedule_of(schedule)
     return _lint.lint(found, _machine_of(schedule, machine), _sizes_of(schedule, sizes))
@@ -254,15 +254,15 @@ def _on_machine(
     program: Scheduled, machine: Machine | str | Path | None, sizes: Mapping[str, int] | None
 ) -> tuple[PrimFunc, Machine]:
     found = _machine_of(program, machine)
-    # A function as it is: a lowered one has no blocks that could be scheduled.
+    # The function is used directly: a lowered function has no blocks that could be scheduled.
     func = program if isinstance(program, PrimFunc) else schedule_of(program).described
     return with_sizes(func, _sizes_of(program, sizes)).func, found
 
 
 def run(program: Scheduled, arrays: Mapping[str, Any], *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Run the program, or what a schedule made of it, on NumPy arrays by parameter: every parameter's array afterwards.
+    """Run the program, or the program after a schedule, on NumPy arrays by parameter name; returns the final array of every parameter.
 
-    Symbolic sizes that `sizes` leave out are those of the arrays. Raises ExecuteError (a TilewrightError).
+    Symbolic sizes that are not in `sizes` follow from the arrays. Raises ExecuteError (a TilewrightError).
     """
     func = program if isinstance(program, PrimFunc) else schedule_of(program).func
     given = sizes_of_arrays(func, {name: array.shape for name, array in arrays.items()})
@@ -270,7 +270,8 @@ def run(program: Scheduled, arrays: Mapping[str, Any], *, sizes: Mapping[str, in
 
 
 def random_inputs(program: Scheduled, seed: int = 0, *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Small values for every parameter that the program reads before it writes it, by name; the same for the same seed."""
+    """Return small random values, by name, for every parameter that the program reads before it writes it; equal seeds give equal
+    values."""
     func = program if isinstance(program, PrimFunc) else schedule_of(program).func
     return _random_inputs(with_sizes(func, _sizes_of(program, sizes)).func, seed)
 
@@ -281,7 +282,7 @@ def _sizes_of(program: Scheduled, sizes: Mapping[str, int] | None) -> Mapping[st
 
 
 def verify(schedule: Scheduled, *, seed: int = 0, sizes: Mapping[str, int] | None = None) -> Verdict:
-    """Whether the schedule still computes what its program did: `.status` is "tested", "failed" or "unknown".
+    """Test whether the schedule computes the same results as its program: `.status` is "tested", "failed" or "unknown".
 
     `sizes` are numbers for the program's symbolic sizes, {"M": 256}.
     """
@@ -289,30 +290,30 @@ def verify(schedule: Scheduled, *, seed: int = 0, sizes: Mapping[str, int] | Non
 
 
 def prove(schedule: Scheduled) -> Proof:
-    """Whether the schedule computes what its program did, for all inputs and sizes: `.status` is "proved", "refuted" or "unknown"."""
+    """Prove that the schedule is equivalent to its program for all inputs and sizes: `.status` is "proved", "refuted" or "unknown"."""
     return schedule_of(schedule).prove()
 
 
 def to_tvm_python(schedule: Scheduled, version: str = "0.27", *, sizes: Mapping[str, int] | None = None) -> str:
-    """A Python file for a version of Apache TVM that makes the program and the same calls; a notebook's variables are kept.
+    """Export the program and its schedule calls as a Python file for a version of Apache TVM; a notebook's variables are kept.
 
-    What the version lacks is said in place. With `sizes` the file leaves the module with these numbers as well (`sized`).
-    Raises TilewrightError "unknown-version", "unknown-size".
+    Comments mark features that the version lacks. With `sizes`, the file also defines `sized`, the module with these sizes. Raises
+    TilewrightError "unknown-version", "unknown-size".
     """
     names = schedule.names if isinstance(schedule, Notebook | TEProgram) else None
     return _export.to_tvm_python(schedule_of(schedule), names, version, sizes=sizes)
 
 
 def to_c(schedule: Scheduled, *, sizes: Mapping[str, int] | None = None) -> str:
-    """The scheduled program as a C file; `sizes` are numbers for symbolic sizes, those that are left out are parameters of the function.
+    """Export the scheduled program as a C file; `sizes` are numbers for symbolic sizes, the others are parameters of the function.
 
-    Integers come out as `run` has them, bit for bit, floats to rounding. Raises TilewrightError "no-c" for what has no C.
+    Integer results equal those of `run` bit for bit, float results up to rounding. Raises TilewrightError "no-c" for unsupported programs.
     """
     return _export.to_c(with_sizes(schedule_of(schedule).func, dict(sizes or {})).func)
 
 
 def schedule_of(scheduled: Scheduled) -> Schedule:
-    """The schedule itself. Raises a notebook's error when it has one: what its last lines say would be missing."""
+    """Return the schedule of any scheduled object. Raises a notebook's error if it has one, because its last lines are not applied."""
     if isinstance(scheduled, Schedule):
         return scheduled
     if isinstance(scheduled, TEProgram):

@@ -1,6 +1,6 @@
-"""Bare schedules and reports in IPython: `import tilewright` in a kernel registers how they are shown, and so does `%load_ext tilewright`.
+"""IPython views of bare schedules and reports: `import tilewright` in a kernel registers them, and so does `%load_ext tilewright`.
 
-The engine knows of no screen; a terminal keeps its line of text, and so does a kernel without the library of the widgets.
+The engine does not depend on a display. A terminal, or a kernel without the widget library, keeps the one-line text.
 """
 
 # pyright: reportMissingImports=false
@@ -16,7 +16,7 @@ from .engine.schedule import Schedule
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show schedules as their loop tree, reports as their timeline, in a kernel's outputs."""
+    """Display schedules as loop trees and reports as timelines in a kernel's outputs."""
     if getattr(shell, "kernel", None) is None or find_spec("anywidget") is None:
         return
     views = _Views()
@@ -26,7 +26,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def register() -> None:
-    """The same, where this is a kernel already. IPython is not imported for it."""
+    """Register the views if this process is a kernel, without importing IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:
@@ -34,7 +34,7 @@ def register() -> None:
 
 
 class _Views:
-    """The views of bare values; the libraries of the screen are loaded for the first one."""
+    """The views of bare values; the widget libraries are imported on first use."""
 
     def __init__(self) -> None:
         self._bare: Any = None

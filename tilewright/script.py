@@ -1,11 +1,11 @@
-"""`from tilewright.script import ir as I, tirx as T`: TVMScript in a Python file that runs without TVM.
+"""TVMScript in a Python file that runs without TVM: `from tilewright.script import ir as I, tirx as T`.
 
-`@T.prim_func` and `@I.ir_module` take the source of what they decorate and hand it to Tilewright's parser; the body is never run.
-Everything else in `T` and `I` (`T.Buffer(...)` in a signature) is a word for the parser and stands for nothing when Python meets it.
+`@T.prim_func` and `@I.ir_module` pass the source of the decorated object to Tilewright's parser; the body is never run. Every other name in
+`T` and `I` (`T.Buffer(...)` in a signature) has a meaning for the parser only and is a placeholder in Python.
 """
 
 # pyright: reportMissingImports=false
-# (`app` and `engine` are mapped into this package when it is installed; a checker of the source tree does not find them here.)
+# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .engine.script import parse
 
 
 class Word:
-    """A name that only the parser gives a meaning: it can be called, indexed and asked for further names."""
+    """A placeholder name that only the parser interprets: it can be called and indexed, and has any attribute."""
 
     def __getattr__(self, name: str) -> Word:
         if name.startswith("__"):
@@ -34,10 +34,10 @@ class Word:
 
 
 class _TirNamespace(Word):
-    """`T`: `prim_func` parses, every other name is a Word."""
+    """The namespace `T`: `prim_func` parses, every other name is a Word."""
 
     def prim_func(self, func: Callable[..., Any] | None = None, **options: object) -> Any:
-        """The decorated function as a PrimFunc. In a class the text is left to `@I.ir_module`. Raises ParseError."""
+        """Parse the decorated function as a PrimFunc. Inside a class, `@I.ir_module` parses the text instead. Raises ParseError."""
         if func is None:
             return lambda func: self.prim_func(func, **options)
         owner = func.__qualname__.rpartition(".")[0]
@@ -47,10 +47,10 @@ class _TirNamespace(Word):
 
 
 class _IrNamespace(Word):
-    """`I`: `ir_module` parses, every other name is a Word."""
+    """The namespace `I`: `ir_module` parses, every other name is a Word."""
 
     def ir_module(self, cls: type | None = None, **options: object) -> Any:
-        """The decorated class as an IRModule. Raises ParseError."""
+        """Parse the decorated class as an IRModule. Raises ParseError."""
         if cls is None:
             return lambda cls: self.ir_module(cls, **options)
         return _parsed(cls)
@@ -68,7 +68,7 @@ def _parsed(target: Callable[..., Any] | type) -> IRModule | PrimFunc:
                 expected="a function in a file, or tilewright.parse(text)",
             )
         ) from error
-    # Empty lines in front make the parser's lines the file's.
+    # Leading empty lines align the parser's line numbers with the file's.
     return parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)), filename).program
 
 

@@ -1,6 +1,6 @@
-"""The working directory is no place to import modules from: a file `numpy.py` in a folder of notebooks must not run.
+"""Exclusion of the working directory from imports: a file `numpy.py` in a folder of notebooks must not run.
 
-This module imports nothing that is not loaded when Python starts.
+This module imports only modules that Python loads at startup.
 """
 
 import os
@@ -12,9 +12,9 @@ PACKAGE = os.path.dirname(os.path.realpath(__file__))
 def exclude_working_directory() -> None:
     """Remove the working directory from the search path of this process and of the Python processes that it starts.
 
-    `python -m` puts the directory first, and so does an entry of PYTHONPATH that is empty, "." or the directory itself. Entries from
-    the standard library's on are the installation's and stay. Nothing is removed where the working directory is the one that
-    Tilewright is installed in (`pip install --target .`).
+    `python -m` puts the directory first, and so does an entry of PYTHONPATH that is empty, "." or the directory itself. Entries from the
+    standard library's on belong to the installation and stay. Nothing is removed if Tilewright is installed in the working directory (`pip
+    install --target .`).
     """
     here = _working_directory()
     if here == os.path.dirname(PACKAGE) and os.path.isdir(os.path.join(PACKAGE, "app")):
@@ -29,7 +29,7 @@ def exclude_working_directory() -> None:
 
 
 def _working_directory() -> str:
-    """Its path without links; "" where the directory has been deleted."""
+    """Return the working directory's path without links; "" if the directory has been deleted."""
     try:
         return os.path.realpath(os.getcwd())
     except OSError:

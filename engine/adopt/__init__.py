@@ -1,4 +1,5 @@
-"""Code from elsewhere, taken over: what TVM made (TVM itself is not needed, only its text), posts, schedule code line by line."""
+"""Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, schedule code line by
+line."""
 
 from .holes import Hole, HoleError, filled, hole_of, is_hole
 from .lines import LineState, Trial, after_line, arguments_of

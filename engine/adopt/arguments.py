@@ -1,6 +1,6 @@
-"""Arguments of schedule calls that come from a text: held against the types of the method before it is called.
+"""Type checks for schedule-call arguments that come from text, before the method is called.
 
-The annotations of Schedule's methods are the one list of what each takes; a loop may be given by its handle or by its name.
+The annotations of Schedule's methods are the only list of accepted types. A loop can be given by its handle or by its name.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _KINDS: dict[Any, str] = {
     int: "this integer",
 }
 _MOST_NESTED = 64
-"""Levels of an annotation's value."""
+"""Maximum nesting depth of an annotation's value."""
 
 
 def find_wrong_argument(method: str, arguments: Mapping[str, Any]) -> Refusal | None:
-    """Why the method cannot be called with these arguments, given by parameter name; None where all are of its types."""
+    """Return the reason why the method rejects these arguments, given by parameter name; None if all types match."""
     hints = _hints(method)
     several = {p.name for p in signature_of(method).parameters.values() if p.kind is p.VAR_POSITIONAL}
     for name, value in arguments.items():
@@ -60,7 +60,7 @@ def _hints(method: str) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any, depth: int = 0) -> bool:
-    """Whether the value is of the type that an annotation says."""
+    """Whether the value matches the type of an annotation."""
     if hint is Any:
         return True
     if depth > _MOST_NESTED:
@@ -86,7 +86,7 @@ def _fits(value: Any, hint: Any, depth: int = 0) -> bool:
         return isinstance(value, bool) or value in (0, 1)
     if hint is int:
         return isinstance(value, int) and -(2**63) <= value < 2**64
-    if isinstance(hint, ForwardRef):  # of annotations, whose lists hold annotations
+    if isinstance(hint, ForwardRef):  # recursive type of annotation values: a list of annotations is an annotation
         return _fits(value, _hints("annotate")["ann_val"], depth + 1)
     return isinstance(hint, type) and isinstance(value, hint)
 
@@ -98,7 +98,7 @@ def _fits_tuple(value: tuple[Any, ...], inner: tuple[Any, ...], depth: int) -> b
 
 
 def _words(hint: Any) -> list[str]:
-    """What a type is called, one text for each alternative."""
+    """Describe a type in words, one text for each alternative."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return [word for part in inner for word in _words(part)]
@@ -123,7 +123,7 @@ def _kind(value: Any) -> str:
 def _said(value: Any) -> str:
     try:
         return value.name if isinstance(value, Var) else repr(value)[:80]
-    except (ValueError, RecursionError):  # an integer of thousands of digits, a value nested deeply
+    except (ValueError, RecursionError):  # an integer with thousands of digits, a deeply nested value
         return _kind(value)
 
 

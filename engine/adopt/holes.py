@@ -1,7 +1,7 @@
-"""Holes of a schedule: `tile = choose("tile", [32, 64, 128])` is a line whose value may be another one of the list.
+"""Holes of a schedule: `tile = choose("tile", [32, 64, 128])` is a line whose value is one of a list.
 
-Run by Python, and read by whoever does not explore, a hole is its first value. What a value is in text is kept, so that a hole can be
-written back as `tile = 64`, byte for byte as it stood in the list.
+Outside of an exploration (in Python, or in a plain evaluation), a hole has its first value. The source text of each value is kept, so that
+a hole can be replaced by `tile = 64` with exactly the text from the list.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ EXAMPLE = 'tile = choose("tile", [32, 64, 128])'
 
 
 class HoleError(TilewrightError):
-    """A line of `choose` that is no hole."""
+    """An invalid `choose` line."""
 
 
 class Hole(msgspec.Struct, frozen=True, eq=False):
-    """Something to choose: `target` is the variable that the line sets, `name` what people and studies call it.
+    """A choice between values: `target` is the variable that the line sets, `name` is the name in user interfaces and studies.
 
-    `values` are numbers, strings, None, index maps, and lists of these; the first is taken where nobody chooses. `texts` are the values
-    as written.
+    `values` are numbers, strings, None, index maps, and lists of these; the first is the default. `texts` are their source texts.
     """
 
     name: str
@@ -37,19 +36,19 @@ class Hole(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the values are numbers that rise or fall, so that neighbours are alike."""
+        """Whether the values are monotonic numbers, so that neighbours in the list are similar."""
         numbers = [v for v in self.values if isinstance(v, int) and not isinstance(v, bool)]
         return len(numbers) == len(self.values) and numbers in (sorted(numbers), sorted(numbers, reverse=True))
 
 
 def is_hole(call: CallStep) -> bool:
-    """Whether the line is one of `choose`."""
+    """Whether the line is a `choose` call."""
     return call.method == METHOD and call.receiver in OWNERS
 
 
-# A hole is one variable, a name of its own, and a list of values written out.
+# A valid hole sets one variable and has its own name and a list of literal values.
 def hole_of(call: CallStep) -> Hole:
-    """The hole that the line is. Raises HoleError "bad-hole"."""
+    """Return the hole that the line defines. Raises HoleError "bad-hole"."""
     given = {**dict(zip(("name", "values"), call.args, strict=False)), **call.kwargs}
     name, values = given.get("name"), given.get("values")
     wrong = ""
@@ -70,7 +69,7 @@ def hole_of(call: CallStep) -> Hole:
 
 
 def filled(call: CallStep, position: int) -> str:
-    """The line with its hole filled: `tile = 64`."""
+    """Return the line with its hole replaced by a value: `tile = 64`."""
     return f"{call.targets[0]} = {hole_of(call).texts[position]}"
 
 
@@ -82,7 +81,7 @@ def _refers(value: CallValue) -> bool:
 
 @lru_cache(maxsize=256)
 def _texts(line: str) -> tuple[str, ...]:
-    """The values as they stand in the line, each in one line. A search comes by the same lines for each candidate."""
+    """Return the source texts of the values, each on one line. Cached, because a search reads the same lines for each candidate."""
     (node,) = python_tree(line.strip()).body
     assert isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
     call = node.value

@@ -1,4 +1,4 @@
-"""A trace of TVM as instructions, read from its Python text or from its JSON."""
+"""Instructions of a TVM trace, read from its Python text or from its JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..ir import Place, Refusal, TilewrightError, refusing_faults
 from ..script import CallStep, Ref, read_calls
 
 MAX_INSTRUCTIONS = 2_000
-"""Each makes a program of its own, which takes time in proportion to what the ones before have made."""
+"""Each instruction creates a new program, in time proportional to the size of the program so far."""
 
 _HEAD = re.compile(r"^def \w+\((\w+)\b[^\n]*:[ \t]*$", re.MULTILINE)
 
 
 class Instruction(msgspec.Struct, frozen=True, eq=False):
-    """One call of a trace: `outputs = sch.method(*args, **kwargs)`; Refs are outputs of earlier ones."""
+    """One call of a trace: `outputs = sch.method(*args, **kwargs)`; Refs are outputs of earlier instructions."""
 
     method: str
     args: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Instruction(msgspec.Struct, frozen=True, eq=False):
 
 @refusing_faults(TilewrightError, "reading the trace")
 def instructions_of(trace: Any) -> tuple[Instruction, ...]:
-    """The instructions of TVM's object, of its text, or of its JSON. Raises ParseError, "not-a-trace", "too-many-steps"."""
+    """Return the instructions of a trace: a TVM object, its text, or its JSON. Raises ParseError, "not-a-trace", "too-many-steps"."""
     found = _read(trace)
     if len(found) > MAX_INSTRUCTIONS:
         raise TilewrightError(
@@ -65,11 +65,11 @@ def _no_trace(found: str) -> TilewrightError:
     return TilewrightError(Refusal("not-a-trace", "this is no trace of TVM", found=found[:80], expected=expected))
 
 
-# The Python text.
+# -- Python text
 
 
 def _of_text(text: str) -> tuple[Instruction, ...]:
-    """The calls; those of `def apply_trace(sch):` when the text has that around them."""
+    """Return the calls in the text, or the calls inside `def apply_trace(sch):` if the text contains that function."""
     head = _HEAD.search(text)
     first_line = 1
     if head is not None:
@@ -79,18 +79,18 @@ def _of_text(text: str) -> tuple[Instruction, ...]:
 
 
 def of_call(step: CallStep) -> Instruction:
-    """A statement of schedule code as an instruction."""
+    """Convert a statement of schedule code to an instruction."""
     where = f"line {step.place.line}"
     return Instruction(
         step.method, step.args, step.kwargs, step.targets, where, step.text[:80], step.place, step.index, step.unpacks
     )
 
 
-# The JSON.
+# -- JSON
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """How an instruction lists its inputs and attributes; `many` is the input that takes all that remain, `gathered` as one list."""
+    """The order of an instruction's inputs and attributes; `many` names the input that receives all remaining values as one list."""
 
     method: str
     inputs: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ _KINDS: dict[str, _Kind] = {
     "RollingBuffer": _kind("rolling_buffer", "block", "write_buffer_index"),
     "EnterPostproc": _kind("enter_postproc"),
 }
-"""TVM's instruction kinds by name. Those with index maps are not here: their JSON holds TVM's own graph of the map."""
+"""TVM's instruction kinds by name. Kinds with index maps are excluded: their JSON contains TVM's internal graph of the map."""
 
 _TRUTHS = frozenset({"preserve_unit_iters", "disable_predication", "preserve_unit_loops"})
 
@@ -163,7 +163,7 @@ def _loaded(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """TVM's own strings, numbers, lists and maps as Python's."""
+    """Convert TVM's strings, numbers, lists and maps to Python's."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, bool | int | float):
@@ -187,7 +187,7 @@ def _of_json(data: Any) -> tuple[Instruction, ...]:
 
 
 def _decided(decisions: Sequence[Any]) -> dict[int, Any]:
-    """What was decided, by the number of the instruction."""
+    """Return the decisions by instruction number."""
     found: dict[int, Any] = {}
     for item in decisions:
         match item:
@@ -242,7 +242,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _input(value: Any, where: str) -> Any:
-    """An input: a variable's name, a text in its own quotes, None by name, a number, a list or a dict of them."""
+    """Convert an input: a variable's name, a string in quotes, "None", a number, or a list or dict of these."""
     match value:
         case "None":
             return None
@@ -273,5 +273,5 @@ def _bad_trace(message: str, found: Any, expected: str) -> TilewrightError:
 def _short(value: Any) -> str:
     try:
         return str(value)[:80]
-    except (ValueError, RecursionError):  # an integer of thousands of digits, a list nested deeply
+    except (ValueError, RecursionError):  # an integer with thousands of digits, a deeply nested list
         return type(value).__name__

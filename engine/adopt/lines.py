@@ -1,6 +1,6 @@
-"""Schedule code line by line, as data: each line is a call of the schedule, a hole with values to choose from, or a plain value.
+"""Line-by-line evaluation of schedule code as data: each line is a schedule call, a hole with a list of values, or a plain value.
 
-Nothing is executed: a call reaches only what `PRIMITIVES` and `QUERIES` name, and a name only what a line before it set.
+Nothing is executed: a call can only name a method in `PRIMITIVES` or `QUERIES`, and a name can only refer to an earlier line's variable.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .methods import LineError, call_method
 
 
 class LineState(msgspec.Struct, frozen=True, eq=False):
-    """A moment of the schedule: the schedule (never changed again) and the variables that hold handles and values."""
+    """The state after a line: the schedule (never modified afterwards) and the variables with their handles and values."""
 
     schedule: Schedule
     names: Mapping[str, Any]
 
 
 class Trial(msgspec.Struct, frozen=True, eq=False):
-    """A call that was made on a copy before its line was written; the line that says the same need not make it again."""
+    """A call that was made on a copy before its line was written; an equal line reuses the result."""
 
     before: LineState
     method: str
@@ -35,7 +35,7 @@ class Trial(msgspec.Struct, frozen=True, eq=False):
     results: Any
 
     def is_of(self, state: LineState, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call is this one: on the same state, with the same handles and values."""
+        """Whether this trial has the same state, handles and values as the call."""
         if state is not self.before or method != self.method:
             return False
         return named_arguments(method, args, kwargs) == self.arguments
@@ -48,9 +48,9 @@ def after_line(
     trial: Trial | None = None,
     chosen: Mapping[str, int] | None = None,
 ) -> LineState:
-    """The state after one line; raises what the line does wrong, with `state` as it was.
+    """Return the state after one line. Raises the line's error and leaves `state` unchanged.
 
-    `chosen` are positions among the values of holes, by their names; a hole that it does not name is its first value.
+    `chosen` maps hole names to positions in their value lists; a hole that is not in `chosen` has its first value.
     """
     if is_hole(call):
         hole = hole_of(call)
@@ -88,13 +88,13 @@ def after_line(
 
 
 def arguments_of(call: CallStep, state: LineState) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a line, with what its variables hold: by position, and by name. Raises LineError."""
+    """Evaluate the arguments of a line: positional arguments, then keyword arguments. Raises LineError."""
     args = tuple(argument for a in call.args for argument in _arguments(a, state))
     return args, {k: _value(v, state) for k, v in call.kwargs.items()}
 
 
 def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:
-    """What an argument comes to: several of `*order`."""
+    """Evaluate an argument; `*order` yields several values."""
     found = _value(value, state)
     if not (isinstance(value, Ref) and value.spread):
         return (found,)
@@ -123,7 +123,7 @@ def _value(value: Any, state: LineState) -> Any:
 
 
 def _item(values: Any, index: int, source: str) -> Any:
-    """`values[index]` of the handles that `source` gave."""
+    """Return `values[index]`, where `values` is the result of `source`."""
     if not isinstance(values, list | tuple):
         raise LineError(Refusal("bad-index", f"{source} gives one value, not several", found=f"[{index}]"))
     several = cast("Sequence[Any]", values)
@@ -140,7 +140,7 @@ def _item(values: Any, index: int, source: str) -> Any:
 
 
 def _assigned(call: CallStep, result: Any) -> dict[str, Any]:
-    """The variables that the line sets."""
+    """Return the variables that the line sets."""
     if not call.targets:
         return {}
     several = tuple(cast("Sequence[Any]", result)) if isinstance(result, list | tuple) else None

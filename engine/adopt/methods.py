@@ -1,4 +1,4 @@
-"""The methods of a schedule that lines and traces call: their names, their arguments checked, every error one of ours."""
+"""Calls to schedule methods from lines and traces: allowed names, argument checks, and conversion of every error to a TilewrightError."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ QUERIES = frozenset(
         "work_on",
     }
 )
-"""Schedule methods that lines may call besides the primitives."""
+"""Schedule methods that lines can call besides the primitives."""
 
 
 class LineError(TilewrightError):
-    """A line that says what cannot be done, before any primitive is asked."""
+    """An invalid line, detected before a primitive is called."""
 
 
 def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """`schedule.method(*args, **kwargs)` for primitives and queries only. Anything that goes wrong is a TilewrightError."""
+    """Call `schedule.method(*args, **kwargs)`; only primitives and queries are allowed. Every failure is a TilewrightError."""
     if method not in PRIMITIVES and method not in QUERIES:
         known = sorted({*PRIMITIVES, *QUERIES})
         raise LineError(

@@ -1,6 +1,6 @@
-"""Code as people post it: a program in TVMScript of any generation and the schedule code that goes with it, in one text.
+"""Reader for pasted code: a TVMScript program of any generation and its schedule code in one text.
 
-`sch = tir.Schedule(func)` makes the schedule, its calls follow; prints and `.show()` say nothing of either. TE text is `te`'s to read.
+`sch = tir.Schedule(func)` creates the schedule and its calls follow; prints and `.show()` are ignored. `te` reads TE text.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MAKING = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[\w.]*\b(?:Schedule|create_schedul
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
-    """What a text says: its program, and the schedule that its lines make of it (no calls when it has none).
+    """The content of a pasted text: its program, and the schedule after its calls (without calls if the text has none).
 
-    `names` are the text's variables for loops and blocks, `sources` the places of the lines that asked for the steps of the trace.
-    `stopped` is what is wrong with the first schedule line that is not applied, and `rest` are the places of that line and those after it.
+    `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace. `stopped`
+    is the error of the first schedule line that is not applied; `rest` are the places of that line and of the lines after it.
     """
 
     program: IRModule | PrimFunc
@@ -45,14 +45,14 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_post(text: str) -> bool:
-    """Whether `text` has a program in TVMScript and code that makes a schedule of it."""
+    """Whether `text` contains a TVMScript program and code that creates a schedule for it."""
     return _PROGRAM.search(text) is not None and _MAKING.search(text) is not None
 
 
 def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Snippet:
-    """The program of `text` (or `program`, when the text has the schedule only) with its schedule applied.
+    """Return the program of `text` (or `program`, if the text contains only the schedule) with its schedule applied.
 
-    Raises ParseError for a line that is not read, and the ScheduleError of a call that is refused.
+    Raises ParseError for an unreadable line, and the ScheduleError of a refused call.
     """
     found = read_as_far_as_possible(text, program, filename)
     if found.stopped is not None:
@@ -66,9 +66,9 @@ def read_as_far_as_possible(
     filename: str = "",
     sizes: Mapping[str, int] | None = None,
 ) -> Snippet:
-    """The same, with the schedule up to the first line that is not read or refused; `sizes` are those of `read_te`.
+    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes` are those of `read_te`.
 
-    Raises ParseError when there is no program, and for TE text whatever `read_te` raises.
+    Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
     if program is None and is_te(text):
         found = read_te(text, filename, sizes)
@@ -107,7 +107,7 @@ def read_as_far_as_possible(
 
 
 def _placed(error: TilewrightError, place: Place) -> TilewrightError:
-    """The error with the line that it is about."""
+    """Return the error with the place of its line."""
     if error.refusal.place is not None:
         return error
     placed = type(error)(replace_fields(error.refusal, place=place))
@@ -116,7 +116,7 @@ def _placed(error: TilewrightError, place: Place) -> TilewrightError:
 
 
 class _Lines(msgspec.Struct, frozen=True):
-    """The statements of a text by what they are of."""
+    """The statements of a text, divided into program and schedule."""
 
     program: list[ast.stmt]
     schedule: list[ast.stmt]
@@ -140,7 +140,7 @@ def _lines(source: Source) -> _Lines:
 
 
 def _by_lines(nodes: list[ast.stmt]) -> list[list[ast.stmt]]:
-    """Statements that share a line together: a line is read once."""
+    """Group statements that share a line, because each line is read once."""
     groups: list[list[ast.stmt]] = []
     for node in nodes:
         if groups and node.lineno <= (groups[-1][-1].end_lineno or 0):
@@ -151,7 +151,7 @@ def _by_lines(nodes: list[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def _only(source: Source, nodes: list[ast.stmt]) -> str:
-    """The text with all other lines left empty, so that places stay."""
+    """Return the text with all other lines empty, so that places remain valid."""
     kept = [""] * len(source.lines)
     first_program = min((_first(n) for n in nodes), default=0)
     for number, line in enumerate(source.lines):
@@ -169,7 +169,7 @@ def _first(node: ast.stmt) -> int:
 
 
 def _maker(call: CallStep, names: tuple[str, ...]) -> tuple[str, str]:
-    """The schedule's variable and what it calls the program, from the line that makes it; "" for one that is given beside the text."""
+    """Return the schedule's variable and the program's name from the line that creates the schedule; "" for a program passed separately."""
     wanted = f"sch = tir.Schedule({names[0]})" if names else "sch = tir.Schedule(mod)"
     match call.args:
         case [Ref(name=name, index=None)] if call.method in _MAKERS and len(call.targets) == 1 and not call.kwargs:

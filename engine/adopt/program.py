@@ -1,4 +1,4 @@
-"""A program out of an object of TVM, of any generation that prints itself."""
+"""Conversion of TVM objects of any generation to programs, by their printed text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from ..script import parse
 
 
 def from_tvm(mod: Any) -> IRModule | PrimFunc:
-    """The program of TVM's IRModule, PrimFunc or Schedule, read from the text that `.script()` gives; relax functions are passed over.
+    """Return the program of TVM's IRModule, PrimFunc or Schedule, read from the text of `.script()`; relax functions are skipped.
 
-    Our own programs and their text pass through. Raises ParseError for what is not read, TilewrightError "not-a-program" for other objects.
+    Tilewright programs and TVMScript text pass through. Raises ParseError for unreadable text, TilewrightError "not-a-program" for other
+    objects.
     """
     if isinstance(mod, IRModule | PrimFunc):
         return mod
     if isinstance(mod, str):
         return parse(mod).program
-    scripted = getattr(mod, "mod", mod)  # a schedule's program as it is now
+    scripted = getattr(mod, "mod", mod)  # a schedule's current program
     if not callable(getattr(scripted, "script", None)):
         raise TilewrightError(
             Refusal(
@@ -28,7 +29,7 @@ def from_tvm(mod: Any) -> IRModule | PrimFunc:
             )
         )
     try:
-        # The metadata that TVM prints for constants is behind the program and says nothing of it.
+        # TVM prints metadata for constants after the program; the reader does not need it.
         text = scripted.script(show_meta=False)
     except TypeError:
         text = scripted.script()

@@ -1,7 +1,7 @@
-"""TVM's traces replayed on our Schedule: the same calls, samples taken as they were decided.
+"""Replay of TVM traces on a Tilewright schedule: the same calls, with samples replaced by their decisions.
 
-A trace comes as TVM's object, as its Python text or as its JSON; all become the instructions of `instructions`. What Tilewright does not
-have is refused by name, with the line or the number of the instruction.
+A trace is a TVM object, its Python text or its JSON; `instructions` converts each form. An instruction that Tilewright lacks is refused by
+name, with its line or number.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _QUERIES = frozenset(
 )
 _BLOCKS = frozenset({"get_block", "get_sblock"})
 _MARKERS = frozenset({"enter_postproc"})
-"""Instructions that do nothing to the program."""
+"""Instructions that do not change the program."""
 _EARLY = {"get_axes": "get_loops", "get_axis": "get_loop"}
-"""What methods were called in 2021."""
+"""Method names of 2021 and their current names."""
 
 ALONE = "main"
-"""What TVM calls the function of a schedule that was made of a function."""
+"""TVM's name for the function of a schedule created from a single function."""
 
 ROOT, INLINE = -1, -2
-"""Decisions of sample_compute_location: where the block is, or into its consumers."""
+"""Special decisions of sample_compute_location: leave the block in place, or inline it into its consumers."""
 
 
 def from_tvm_trace(trace: Any, mod: Any) -> Schedule:
-    """The schedule that a trace of TVM makes of `mod`, the program that it started from (ours, TVM's, or TVMScript text).
+    """Replay a TVM trace on `mod`, its initial program (Tilewright's, TVM's, or TVMScript text), and return the schedule.
 
     `trace` is `sch.trace`, its Python text (`str(trace)`, or the lines of `as_python()`), or its JSON (`as_json()`, as data or as text).
-    Samples become the values that were decided. Raises TilewrightError "unsupported-instruction" and "undecided-sample", and the
-    ScheduleError of a call that Tilewright refuses.
+    Samples become their decided values. Raises TilewrightError "unsupported-instruction" and "undecided-sample", and the ScheduleError of a
+    call that Tilewright refuses.
     """
     return replayed(Schedule(from_tvm(mod)), instructions_of(trace)).schedule
 
 
 def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
-    """The schedule after the instructions, with what their variables stand for."""
+    """Apply the instructions; the result holds the schedule and the values of the trace's variables."""
     replay = Replay(schedule)
     for instruction in instructions:
         do_one(replay, instruction)
@@ -53,7 +53,7 @@ def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
 
 @refusing_faults(TilewrightError, "replaying the trace")
 def do_one(replay: Replay, instruction: Instruction) -> None:
-    """One instruction more; an error says at which."""
+    """Apply one more instruction; an error names the instruction."""
     try:
         replay.do(instruction)
     except TilewrightError as error:
@@ -63,14 +63,14 @@ def do_one(replay: Replay, instruction: Instruction) -> None:
 
 
 class _Location:
-    """What sample_compute_location decided, when it is no loop."""
+    """A decision of sample_compute_location that is not a loop."""
 
     def __init__(self, decision: int) -> None:
         self.decision = decision
 
 
 class Replay:
-    """The schedule so far, and what the trace's variables stand for."""
+    """The current schedule and the values of the trace's variables."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -110,12 +110,12 @@ class Replay:
             raise _at(instruction, error) from error
 
     def _function(self, name: object) -> object:
-        """What the program calls a function: TVM's schedule of one function calls it "main", whatever its name is."""
+        """Return the program's name for a function: TVM's schedule of a single function calls it "main", whatever its name."""
         names = [func.name for func in self.schedule.mod.functions]
         return names[0] if name == ALONE and len(names) == 1 else name
 
     def _sampled(self, instruction: Instruction) -> Any:
-        """The values that were decided, without the draw."""
+        """Return the decided values, without sampling."""
         arguments = dict(instruction.kwargs)
         decision = arguments.get("decision")
         if decision is None:
@@ -138,7 +138,7 @@ class Replay:
                 raise _unsupported(instruction)
 
     def _location(self, block: object, decision: object, instruction: Instruction) -> Var | _Location:
-        """As TVM counts: the loops around the block's first consumer."""
+        """Resolve a decision by TVM's numbering: an index into the loops around the block's first consumer."""
         if not isinstance(block, str) or not self.schedule.index.has_block(block):
             raise _refusal("unknown-block", f"{instruction.method} is about no block of the program", instruction)
         if decision in (ROOT, INLINE):
@@ -148,7 +148,7 @@ class Replay:
         return loops[_number(decision, range(len(loops)), instruction)].loop_var
 
     def _arguments(self, value: Any, instruction: Instruction) -> list[Any]:
-        """What an argument comes to: several of `*loops`."""
+        """Evaluate an argument; `*loops` yields several values."""
         found = self._value(value, instruction)
         several = isinstance(value, Ref) and value.spread and isinstance(found, list | tuple)
         return list(cast("Sequence[Any]", found)) if several else [found]
@@ -157,7 +157,7 @@ class Replay:
         match value:
             case Ref(name=name, index=index):
                 if name not in self.values and nested and instruction.method == "annotate":
-                    return name  # TVM prints texts in lists and dicts without their quotes
+                    return name  # TVM prints strings in lists and dicts without quotes
                 if name not in self.values:
                     raise _refusal("unknown-name", f"the trace has no value for {name}", instruction)
                 found = self.values[name]
@@ -189,7 +189,7 @@ class Replay:
 
 
 def _item(values: object, index: int, source: str, instruction: Instruction) -> Any:
-    """`values[index]` of what `source` gave."""
+    """Return `values[index]`, where `values` is the result of `source`."""
     items = cast("Sequence[Any]", values) if isinstance(values, list | tuple) else ()
     if not -len(items) <= index < len(items):
         raise _refusal("wrong-arguments", f"{source} gives nothing at [{index}]", instruction)
@@ -203,7 +203,7 @@ def _several(value: object, name: str, instruction: Instruction) -> Sequence[Any
 
 
 def _at(instruction: Instruction, error: LineError) -> TilewrightError:
-    """The error with the instruction that it is about; a fault of ours keeps its cause."""
+    """Return the error with its instruction; an internal error keeps its cause."""
     refusal = error.refusal
     made = _refusal(refusal.code, refusal.message, instruction, expected=refusal.expected)
     return type(error)(made.refusal)

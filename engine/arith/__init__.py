@@ -1,4 +1,4 @@
-"""Integer reasoning: canonical forms, bounds, proofs, symbolic hulls, iterator maps. Knows expressions, not programs."""
+"""Integer reasoning: canonical forms, bounds, proofs, symbolic hulls, iterator maps. Depends on expressions, not on programs."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ __all__ = [
 
 
 class Linear(msgspec.Struct, frozen=True, eq=False):
-    """`constant + sum(factor * atom)`; an atom is a variable or an expression that is no sum."""
+    """A linear sum, `constant + sum(factor * atom)`; an atom is a variable or an expression other than a sum."""
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int
 
 
 def simplify(expr: Expr, ranges: Ranges | None = None) -> Expr:
-    """An equal expression, simpler where known how; the same object when nothing changes."""
+    """Return an equal expression, simplified if possible; the same object when nothing changes."""
     return Analyzer(ranges).simplify(expr)
 
 
 def bounds(expr: Expr, ranges: Ranges | None = None) -> Bounds:
-    """Inclusive constant bounds of an integer expression."""
+    """Return inclusive constant bounds of an integer expression."""
     return Analyzer(ranges).bounds(expr)
 
 
 def prove(condition: Expr, ranges: Ranges | None = None) -> bool:
-    """True only when the condition surely holds for all values of the variables."""
+    """Whether the condition provably holds for all values of the variables; False if unknown."""
     return Analyzer(ranges).proves(condition)
 
 
 def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
-    """True only when both surely have the same value."""
+    """Whether both expressions provably have the same value; False if unknown."""
     return Analyzer(ranges).proves_equal(a, b)
 
 
 def linear(expr: Expr, analyzer: Analyzer | None = None) -> Linear | None:
-    """The expression as a linear sum, of what an analyzer knows; None for what is no integer."""
+    """Return the expression as a linear sum in the analyzer's canonical form; None for a non-integer."""
     if not dt.is_int(expr.dtype):
         return None
     if isinstance(expr, Var) and analyzer is None:
@@ -83,12 +83,12 @@ def linear(expr: Expr, analyzer: Analyzer | None = None) -> Linear | None:
 
 
 def interval(expr: Expr, relaxed: Mapping[Var, Range], ranges: Ranges | None = None) -> Interval | None:
-    """The hull of `expr` as the `relaxed` variables run and others stay; None when none is known."""
+    """Return the hull of `expr` over the `relaxed` variables, in terms of the others; None if it has no known hull."""
     return Relaxer(relaxed, Analyzer(ranges)).interval(expr)
 
 
 def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The shape that holds every index of a buffer of `shape` after the map. Raises ValueError when it is unbounded."""
+    """Return the shape that contains every index of a buffer of `shape` after the map. Raises ValueError when it is unbounded."""
     domain = {
         p: build.make_range(build.const(0, p.dtype), build.cast(e, p.dtype))
         for p, e in zip(index_map.params, shape, strict=True)

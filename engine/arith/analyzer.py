@@ -1,6 +1,6 @@
-"""The analyzer: expressions to canonical sums under known ranges, and what follows from them - bounds, simpler forms, proofs.
+"""The analyzer: canonical sums of expressions under known ranges, with the derived bounds, simplifications and proofs.
 
-Ranges say what values variables take; a range may name other variables. Sound always: an unknown is None or False, never a guess.
+Ranges bound the values of variables; a range may depend on other variables. Results are sound: an unknown is None or False, never a guess.
 Integers are assumed not to overflow, as TVM assumes of indices.
 """
 
@@ -49,7 +49,7 @@ _CHOICES = frozenset((Select, Call, Cast))
 
 
 class Analyzer:
-    """Integer reasoning under `ranges`. Holds memos, so one analyzer for many questions is quicker than many."""
+    """Integer reasoning under `ranges`. Results are memoised, so one analyzer for many queries is faster than many analyzers."""
 
     def __init__(self, ranges: Ranges | None = None) -> None:
         self.ranges: Ranges = ranges or {}
@@ -58,10 +58,10 @@ class Analyzer:
         self.bounds = self._bounder.of
         self.sum_bounds = self._bounder.of_sum
 
-    # forms
+    # -- forms
 
     def form(self, expr: Expr) -> Sum:
-        """The canonical sum of an integer expression."""
+        """Return the canonical sum of an integer expression."""
         found = self._forms.get(expr)
         if found is None:
             found = self._forms[expr] = self._form(expr)
@@ -151,11 +151,11 @@ class Analyzer:
         try:
             return _BUILDERS[type(expr)](left, right)
         except ZeroDivisionError:
-            # Code that never runs may divide by zero; it has no value to simplify to.
+            # Unreachable code may divide by zero; it has no value to simplify to.
             return expr
 
     def _inside(self, expr: Expr) -> Expr:
-        """An expression of another kind with its operands simplified and decided choices taken."""
+        """Simplify the operands of another kind of expression, and replace a choice with a known condition by its value."""
         result = map_children(expr, self._simplify_node)
         match result:
             case Select(condition=IntImm()):
@@ -170,7 +170,7 @@ class Analyzer:
     def _simplify_node(self, node: Node) -> Node:
         return self.simplify(node) if isinstance(node, Expr) else node
 
-    # The binary operations, looked up by type: this is the innermost part of all reasoning.
+    # The binary operations by type: a dictionary lookup, because this is the hot path of all reasoning.
     _FORMS: ClassVar[Mapping[type[Expr], Callable[..., Sum]]] = {
         Add: _added,
         Sub: _subtracted,
@@ -183,13 +183,13 @@ class Analyzer:
         Max: _extreme,
     }
 
-    # expressions
+    # -- expressions
 
     def expr(self, form: Sum, dtype: str) -> Expr:
         return sum_expr(form, dtype)
 
     def simplify(self, expr: Expr) -> Expr:
-        """An equal expression, simpler where known how; the same object when nothing changes."""
+        """Return an equal expression, simplified if possible; the same object when nothing changes."""
         if expr.dtype == "bool":
             result = self._condition(expr)
         elif dt.is_index(expr.dtype):
@@ -243,16 +243,16 @@ class Analyzer:
         return bool(result.value) if isinstance(result, IntImm) else None
 
     def proves(self, condition: Expr) -> bool:
-        """True only when the condition surely holds for all values of the variables."""
+        """Whether the condition provably holds for all values of the variables; False if unknown."""
         return self.decided(condition) is True
 
     def proves_equal(self, a: Expr, b: Expr) -> bool:
-        """True only when both surely have the same value."""
+        """Whether both expressions provably have the same value; False if unknown."""
         return a is b or self.proves(EQ(*build.match_dtypes(a, b)))
 
 
 class _Reasoning:
-    """The analyzer as division sees it, for expressions of one dtype."""
+    """The analyzer's interface for division, for expressions of one dtype."""
 
     def __init__(self, analyzer: Analyzer, dtype: str) -> None:
         self.form = analyzer.form

@@ -1,4 +1,4 @@
-"""Constant bounds of integer expressions, from the ranges of their variables."""
+"""Constant bounds of integer expressions, derived from the ranges of their variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EXTREMES = frozenset((Min, Max))
 
 
 class Bounder:
-    """Bounds under `ranges`; `form` reads an expression as a canonical sum."""
+    """Bounds under `ranges`; `form` returns the canonical sum of an expression."""
 
     def __init__(self, ranges: Mapping[Var, Range], form: Callable[[Expr], Sum]) -> None:
         self.ranges = ranges
@@ -43,18 +43,18 @@ class Bounder:
         self._with_extremes: dict[object, Bounds] = {}
 
     def of(self, expr: Expr) -> Bounds:
-        """Inclusive constant bounds of an integer expression."""
+        """Return inclusive constant bounds of an integer expression."""
         return self.of_sum(self._form(expr))
 
     def of_sum(self, form: Sum) -> Bounds:
-        """Inclusive constant bounds; where a range is symbolic, its ends stand for the variable so that sizes can cancel."""
+        """Return inclusive constant bounds; a variable with a symbolic range is replaced by the range's ends, so that sizes can cancel."""
         if not form.digits:
             return Bounds(form.constant, form.constant)
         if _EXTREMES.isdisjoint([d.source.__class__ for d in form.digits]):
             return self._of_terms(form)
         key = form.constant, *((d.key, d.lower, d.upper, d.scale) for d in form.digits)
         found = self._with_extremes.get(key)
-        if found is None:  # found once: operands and the ends of ranges lead to the same sums again
+        if found is None:  # memoised: operands and range ends lead to the same sums repeatedly
             found = self._with_extremes[key] = self._of_extremes(form)
         return found
 
@@ -73,14 +73,15 @@ class Bounder:
         if len(form.digits) == 1 or len(extremes) > _MOST_EXTREMES:
             return found
         if len(form.digits) == 2 and not _paired_clamps(form.digits)[0] and 0 in (found.low, found.high):
-            return found  # two clamps of one limit, and it is known which is the larger
+            return found  # two clamps with one limit, and their order is known
         return Bounds(
             _any(max, found.low, self._by_operands(form, lowest=True)),
             _any(min, found.high, self._by_operands(form, lowest=False)),
         )
 
     def _by_operands(self, form: Sum, *, lowest: bool) -> int | None:
-        """A bound with an operand for a min or max that it can only make looser: what else is there may cancel with it."""
+        """Return a bound with a min or max replaced by one operand, which can only loosen the bound: the operand may cancel with other
+        terms."""
         for digit in form.digits:
             source = digit.source
             if not digit.is_whole or not isinstance(source, Min | Max):
@@ -101,7 +102,7 @@ class Bounder:
         return self._end(moved, lowest=lowest) if known is None else known
 
     def _at_end(self, form: Sum, *, lowest: bool) -> Sum:
-        """The sum with the first variable of symbolic range at the end of its range that makes the sum lowest (or highest)."""
+        """Replace the first variable with a symbolic range by the end of its range that makes the sum lowest (or highest)."""
         for digit in form.digits:
             known = self.ranges.get(digit.source) if isinstance(digit.source, Var) and digit.is_whole else None
             if known is None or (build.int_value(known.min) is not None and build.int_value(known.extent) is not None):
@@ -131,7 +132,7 @@ class Bounder:
         return Bounds(low, high)
 
     def _span(self, digit: Digit) -> tuple[int | None, int | None]:
-        """Bounds of the digit without its scale."""
+        """Return the bounds of the digit without its scale."""
         source = digit.source
         known = self._variable_bounds(source) if isinstance(source, Var) else self._source_bounds(source)
         low, high = known.low, known.high
@@ -143,7 +144,7 @@ class Bounder:
         return None if low is None else low // digit.lower, None if high is None else high // digit.lower
 
     def _clamp_bounds(self, plus: Digit, minus: Digit) -> Bounds:
-        """Bounds of `clamp(x) - clamp(y)` with the same limit: no further apart than 0 and x - y."""
+        """Return the bounds of `clamp(x) - clamp(y)` with the same limit: the difference lies between 0 and x - y."""
         same, x, y = cast("tuple[Expr, Expr, Expr]", _same_limit(plus.source, minus.source))
         del same
         gap = self.of_sum(self._form(x).plus(self._form(y), -1))
@@ -188,7 +189,7 @@ class Bounder:
         if isinstance(first, IntImm) and isinstance(trips, IntImm):
             found = self._var_bounds[var] = Bounds(first.value, first.value + trips.value - 1)
             return found
-        self._var_bounds[var] = UNKNOWN  # a range that names its own variable says nothing
+        self._var_bounds[var] = UNKNOWN  # guards against a range that depends on its own variable
         found = Bounds(
             self.of(first).low,
             self.of_sum(self._form(first).plus(self._form(trips)).offset(-1)).high,
@@ -214,7 +215,7 @@ class Bounder:
 
 
 def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[Digit, Digit]]]:
-    """Digits `max(x, c) - max(y, c)` (or min) taken out as pairs."""
+    """Separate pairs of digits `max(x, c) - max(y, c)` (or min) from the rest."""
     left = list(digits)
     if _EXTREMES.isdisjoint([d.source.__class__ for d in digits]):
         return left, []
@@ -231,7 +232,7 @@ def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[D
 
 
 def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """(c, x, y) when first = clamp(x, c) and second = clamp(y, c) of one kind."""
+    """Return (c, x, y) when first = clamp(x, c) and second = clamp(y, c) of one kind."""
     if type(first) is not type(second) or not isinstance(first, Min | Max) or not isinstance(second, Min | Max):
         return None
     for c, x in ((first.b, first.a), (first.a, first.b)):
@@ -242,7 +243,7 @@ def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 
 def _dtype_bounds(dtype: str) -> Bounds:
-    """What a value of narrow or unsigned arithmetic, which wraps, can be at all."""
+    """Return the value range of narrow or unsigned arithmetic, which wraps."""
     return Bounds(*dt.int_range(dtype)) if dt.is_int(dtype) else UNKNOWN
 
 

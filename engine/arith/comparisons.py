@@ -1,4 +1,4 @@
-"""Comparisons of quasi-affine sums with zero: deciding them, and writing them with small numbers."""
+"""Comparisons of quasi-affine sums with zero: decisions, and printing with small numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decided(kind: type[Predicate], gap: Sum, bounds: BoundsOf) -> bool | None:
 
 
 def comparison(kind: type[Predicate], gap: Sum, bounds: BoundsOf, dtype: str) -> Expr:
-    """`gap kind 0`, what is added on the left, the rest on the right, GT and GE as LT and LE."""
+    """Build `gap kind 0` with positive terms on the left and the rest on the right; GT and GE become LT and LE."""
     if kind in (GT, GE):
         gap, kind = gap.scaled(-1), LT if kind is GT else LE
     gap, kind = _coarsened(gap, kind, bounds)
@@ -40,7 +40,7 @@ def comparison(kind: type[Predicate], gap: Sum, bounds: BoundsOf, dtype: str) ->
 
 
 def _coarsened(gap: Sum, kind: type[Predicate], bounds: BoundsOf) -> tuple[Sum, type[Predicate]]:
-    """`gap kind 0` divided by the largest step that the finer digits never bridge."""
+    """Divide `gap kind 0` by the largest step that the finer digits never bridge."""
     for step in sorted({abs(d.scale) for d in gap.digits if abs(d.scale) > 1}, reverse=True):
         coarse, fine = (gap.offset(-1) if kind is LE else gap).parted(step)
         if kind in (LT, LE) and bounds(fine).is_within(0, step - 1):
@@ -51,6 +51,6 @@ def _coarsened(gap: Sum, kind: type[Predicate], bounds: BoundsOf) -> tuple[Sum, 
 
 
 def _indivisible(gap: Sum) -> bool:
-    """Whether the sum cannot be zero because all its steps share a divisor that its constant has not."""
+    """Whether the sum cannot be zero, because its steps have a common divisor that does not divide the constant."""
     steps = {abs(d.scale) for d in gap.digits}
     return bool(steps) and any(all(s % step == 0 for s in steps) and gap.constant % step for step in steps if step > 1)

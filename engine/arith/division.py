@@ -12,18 +12,18 @@ from .forms import Digit, Sum, structure_key
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """Inclusive constant bounds; None where none is known."""
+    """Inclusive constant bounds; None for an unknown bound."""
 
     low: int | None = None
     high: int | None = None
 
     def is_within(self, low: int, high: int) -> bool:
-        """Whether every value surely lies in `low..high`."""
+        """Whether every value provably lies in `low..high`."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
 class Reasoning(Protocol):
-    """What division asks of the analyzer. `expr` gives a sum as an expression of the dtype at hand."""
+    """The analyzer's interface for division. `expr` converts a sum to an expression of the current dtype."""
 
     def form(self, expr: Expr) -> Sum: ...
     def bounds(self, form: Sum) -> Bounds: ...
@@ -31,7 +31,7 @@ class Reasoning(Protocol):
 
 
 def divide(form: Sum, divisor: int, know: Reasoning) -> Sum:
-    """`floor(form / divisor)`."""
+    """Return `floor(form / divisor)`."""
     whole, rest = form.parted(divisor)
     found = _block(rest, divisor, know)
     if found is not None:
@@ -44,7 +44,7 @@ def divide(form: Sum, divisor: int, know: Reasoning) -> Sum:
 
 
 def modulo(form: Sum, divisor: int, know: Reasoning) -> Sum:
-    """`form - divisor * floor(form / divisor)`."""
+    """Return `form - divisor * floor(form / divisor)`."""
     _, rest = form.parted(divisor)
     found = _block(rest, divisor, know)
     if found is not None:
@@ -57,7 +57,7 @@ def modulo(form: Sum, divisor: int, know: Reasoning) -> Sum:
 
 
 def _block(rest: Sum, divisor: int, know: Reasoning) -> int | None:
-    """The quotient, when the bounds leave only one."""
+    """Return the quotient if the bounds determine it."""
     if not rest.digits:
         return rest.constant // divisor
     known = know.bounds(rest)
@@ -67,7 +67,7 @@ def _block(rest: Sum, divisor: int, know: Reasoning) -> int | None:
 
 
 def _grain(rest: Sum, divisor: int, know: Reasoning) -> int | None:
-    """A divisor g of `divisor` with rest = g * coarse + fine and 0 <= fine < g: the fine part then never carries."""
+    """Return a divisor g of `divisor` with rest = g * coarse + fine and 0 <= fine < g, so that the fine part never carries."""
     for common in sorted({gcd(d.scale, divisor) for d in rest.digits}, reverse=True):
         if common > 1:
             _, fine = rest.parted(common)
@@ -105,11 +105,11 @@ def _remainder_of_rest(rest: Sum, divisor: int, know: Reasoning) -> Sum:
 
 
 def _wrapped_source(digit: Digit, upper: int | None, know: Reasoning) -> Sum:
-    """The source of a digit, read afresh: with a coarser divisor more of it may cancel."""
+    """Recompute the form of a digit's source: with a coarser divisor, more terms may cancel."""
     source = know.form(digit.source)
     return source if upper is None else modulo(source, upper, know)
 
 
 def _single(rest: Sum) -> Digit | None:
-    """The only digit of a sum that is nothing else."""
+    """Return the digit of a sum that consists of a single unscaled digit."""
     return rest.digits[0] if len(rest.digits) == 1 and rest.constant == 0 and rest.digits[0].scale == 1 else None

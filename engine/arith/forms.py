@@ -1,8 +1,7 @@
 """Quasi-affine sums: the canonical form of integer expressions.
 
-An expression is `constant + sum of digits`, a digit being `source % upper // lower * scale` of a variable or of an expression that
-is no sum itself. The digits of one source are added on a common grid, so `i // 4 * 4 + i % 4` is `i`. (TVM's canonical simplifier works
-on the same form.)
+An expression is `constant + sum of digits`. A digit is `source % upper // lower * scale` of a variable or of an expression other than a
+sum. The digits of one source are added on a common grid, so `i // 4 * 4 + i % 4` is `i`. (TVM's canonical simplifier uses the same form.)
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _NAMES = (Var, Buffer)
 
 
 class Digit(msgspec.Struct, frozen=True, eq=False):
-    """`source % upper // lower * scale`; no `upper` means unbounded. `lower` divides `upper`. `key` is equal for equal sources."""
+    """A digit, `source % upper // lower * scale`; no `upper` means unbounded. `lower` divides `upper`. `key` is equal for equal sources."""
 
     source: Expr
     key: Hashable
@@ -36,7 +35,7 @@ class Digit(msgspec.Struct, frozen=True, eq=False):
 
 
 class Sum(msgspec.Struct, frozen=True, eq=False):
-    """`constant + sum(digits)`; no two equal digits of one source."""
+    """A sum, `constant + sum(digits)`; no two equal digits of one source."""
 
     digits: tuple[Digit, ...]
     constant: int = 0
@@ -63,12 +62,12 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
         return Sum(self.digits, self.constant + value)
 
     def without(self, source: Expr) -> tuple[int, Sum]:
-        """(factor, rest) with self = factor * source + rest, where no whole digit of the rest is of this source."""
+        """Return (factor, rest) with self = factor * source + rest, where the rest has no whole digit of this source."""
         rest = tuple(d for d in self.digits if d.source is not source or not d.is_whole)
         return sum(d.scale for d in self.digits if d.source is source and d.is_whole), Sum(rest, self.constant)
 
     def parted(self, divisor: int) -> tuple[Sum, Sum]:
-        """(whole, rest) with self = divisor * whole + rest and 0 <= the rest's constant < divisor."""
+        """Return (whole, rest) with self = divisor * whole + rest and 0 <= the rest's constant < divisor."""
         whole = tuple(d for d in self.digits if d.scale % divisor == 0)
         rest = tuple(d for d in self.digits if d.scale % divisor)
         quotient, remainder = divmod(self.constant, divisor)
@@ -77,7 +76,7 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
 
 
 def structure_key(node: object) -> Hashable:
-    """Equal for expressions of equal structure over the same variables and buffers."""
+    """Return a key that is equal for structurally equal expressions over the same variables and buffers."""
     if isinstance(node, _NAMES):
         return node
     if isinstance(node, Node):
@@ -88,7 +87,7 @@ def structure_key(node: object) -> Hashable:
 
 
 def _gathered(digits: tuple[Digit, ...]) -> tuple[Digit, ...]:
-    """Each source's digits added on a common grid where that makes them fewer; the result stands where the source stood first."""
+    """Add each source's digits on a common grid if that reduces their number; the result is at the source's first position."""
     if len({d.key for d in digits}) == len(digits):
         return digits
     by_source: dict[Hashable, list[Digit]] = {}
@@ -110,7 +109,7 @@ def _gathered(digits: tuple[Digit, ...]) -> tuple[Digit, ...]:
 
 
 def _added(digits: list[Digit]) -> list[Digit]:
-    """The sum of digits of one source: equal spans added, then all put on a common grid if that makes them fewer."""
+    """Add digits of one source: equal spans first, then all on a common grid if that reduces their number."""
     merged = _same_spans_added(digits)
     cuts = sorted({c for d in merged for c in (d.lower, d.upper) if c is not None})
     if len(merged) < 2 or any(b % a for a, b in pairwise(cuts)):
@@ -127,7 +126,7 @@ def _added(digits: list[Digit]) -> list[Digit]:
 
 
 def _joined(like: Digit, scales: dict[tuple[int, int | None], int]) -> list[Digit]:
-    """Neighbouring spans become one digit where their scales fit."""
+    """Merge neighbouring spans with matching scales into one digit."""
     result: list[Digit] = []
     for (low, high), scale in scales.items():
         if not scale:
@@ -149,7 +148,7 @@ def _same_spans_added(digits: list[Digit]) -> list[Digit]:
 
 
 def digit_expr(digit: Digit, *, scale: int | None = None) -> Expr:
-    """The digit as an expression, with another `scale` when given."""
+    """Convert the digit to an expression, with another `scale` if given."""
     value = digit.source
     if digit.upper is not None:
         value = build.floormod(value, digit.upper)
@@ -160,7 +159,7 @@ def digit_expr(digit: Digit, *, scale: int | None = None) -> Expr:
 
 
 def sum_expr(form: Sum, dtype: str) -> Expr:
-    """The sum as an expression: what is added first, in order, then what is taken away, as TVM writes it."""
+    """Convert the sum to an expression: positive terms first, in order, then negative terms, as TVM writes it."""
     if not form.digits:
         return build.const(form.constant, dtype)
     result: Expr | None = None

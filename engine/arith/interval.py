@@ -1,4 +1,4 @@
-"""Symbolic hulls: the lowest and highest value of an expression as some variables run while others stay."""
+"""Symbolic hulls: the lowest and highest value of an expression over some variables, in terms of the others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from .forms import Digit, Sum
 
 
 class Interval(msgspec.Struct, frozen=True, eq=False):
-    """`min <= value <= max`, both inclusive. `exact` when every value between is known to be within reach of the step at hand: both ends
-    are taken."""
+    """A range `min <= value <= max`, both ends inclusive. `exact`: both ends are known to be attained."""
 
     min: Expr
     max: Expr
@@ -31,27 +30,27 @@ class _Span(msgspec.Struct, frozen=True, eq=False):
 
 
 class Relaxer:
-    """Hulls over the `relaxed` variables; the analyzer's ranges speak of the variables that stay (and may name the relaxed ones too)."""
+    """Hulls over the `relaxed` variables; the analyzer's ranges bound the fixed variables (and may contain the relaxed ones too)."""
 
     def __init__(self, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> None:
         self.relaxed = relaxed
         self.stay = analyzer
         known = analyzer.ranges
-        # Where the analyzer knows the relaxed ones already, what it has found of them counts.
+        # If the analyzer has the relaxed ranges already, its memo is reused.
         is_known = all(known.get(v) is r for v, r in relaxed.items())
         self.all = analyzer if is_known else Analyzer({**known, **relaxed})
         self._spans: dict[Var, _Span | None] = {}
         self._sums: dict[tuple[Sum, str], _Span | None] = {}
 
     def interval(self, expr: Expr) -> Interval | None:
-        """The hull of `expr`; None when no bound is known."""
+        """Return the hull of `expr`; None when no bound is known."""
         span = self._of_sum(self.all.form(expr), expr.dtype)
         if span is None:
             return None
         return Interval(self._expr(span.low, expr.dtype), self._expr(span.high, expr.dtype), span.exact)
 
     def around(self, axis: Range) -> Range | None:
-        """The hull of all values in `axis`."""
+        """Return the hull of all values in `axis`."""
         ends = self._ends(axis)
         if ends is None:
             return None
@@ -59,7 +58,7 @@ class Relaxer:
         return Range(self._expr(first, dtype), self._expr(end.plus(first, -1), dtype))
 
     def ends(self, axis: Range) -> tuple[Sum, Sum] | None:
-        """The lowest value in `axis`, and the one after the highest, as forms of the analyzer."""
+        """Return the lowest value in `axis` and the successor of the highest, as forms of the analyzer."""
         found, dtype = self._ends(axis), axis.min.dtype
         return None if found is None else (self._settled(found[0], dtype), self._settled(found[1], dtype))
 
@@ -74,7 +73,7 @@ class Relaxer:
         return self.stay.expr(self._settled(end, dtype), dtype)
 
     def _settled(self, end: Sum, dtype: str) -> Sum:
-        """The sum as the analyzer that stays sees it; one of plain variables is simple already."""
+        """Return the sum in the form of the analyzer for fixed variables; a sum of plain variables is unchanged."""
         is_simple = all(isinstance(d.source, Var) and d.is_whole for d in end.digits)
         return end if is_simple else self.stay.form(self.stay.expr(end, dtype))
 
@@ -102,7 +101,7 @@ class Relaxer:
         return _Span(low, high, exact)
 
     def _relaxed_in(self, source: Expr) -> set[Var]:
-        """The relaxed variables a source depends on, through the ranges of relaxed ones as well."""
+        """Return the relaxed variables that a source depends on, also through the ranges of relaxed variables."""
         found: set[Var] = set()
         if not self.relaxed:
             return found
@@ -133,7 +132,7 @@ class Relaxer:
         return self.stay.form(build.floordiv(self.stay.expr(form, dtype), divisor))
 
     def _wrapped(self, span: _Span | None, modulus: int, dtype: str, *, dense: bool) -> _Span:
-        """`span % modulus`: kept together when it does not wrap, else all remainders."""
+        """Return `span % modulus`: a shifted span if it does not wrap, otherwise all remainders."""
         every = Sum((), 0), Sum((), modulus - 1)
         if span is None:
             return _Span(*every, exact=False)
@@ -169,7 +168,7 @@ class Relaxer:
         if var not in self.relaxed:
             return _still(Digit(var, var))
         if var not in self._spans:
-            self._spans[var] = None  # a range that names its own variable says nothing
+            self._spans[var] = None  # guards against a range that depends on its own variable
             known = self.relaxed[var]
             first = self.all.form(known.min)
             last = first.plus(self.all.form(known.extent)).offset(-1)
@@ -203,7 +202,7 @@ class Relaxer:
         return self._constant(source)
 
     def _of_quotient(self, source: FloorDiv, dtype: str) -> _Span | None:
-        """Division by something symbolic that stays and is positive."""
+        """Divide by a fixed, positive symbolic expression."""
         span, divisor = self._of_expr(source.a), self.stay.bounds(source.b)
         if span is None or self._relaxed_in(source.b) or divisor.low is None or divisor.low <= 0:
             return self._constant(source)
@@ -224,7 +223,7 @@ class Relaxer:
         return self._of_sum(self.all.form(expr), expr.dtype)
 
     def _constant(self, source: Expr) -> _Span | None:
-        """Constant bounds as the last resort."""
+        """Return constant bounds, as a last resort."""
         known = self.all.bounds(source) if not isinstance(source, IntImm) else None
         if known is None or known.low is None or known.high is None:
             return None

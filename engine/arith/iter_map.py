@@ -1,7 +1,7 @@
-"""Iterator maps: whether index expressions split and fuse iterators so that each combination is met exactly once (TVM's DetectIterMap).
+"""Iterator maps: whether index expressions split and fuse iterators so that each combination occurs exactly once (TVM's DetectIterMap).
 
-Each value is read as a mixed-radix sum of parts of iterators (`i // 4 % 8`). When all parts that the values use make up every
-iterator, each piece of it once, the map is a bijection, and it can be turned round.
+Each value is read as a mixed-radix sum of parts of iterators (`i // 4 % 8`). If the parts in all values cover every iterator, each piece
+once, the map is a bijection and has an inverse.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .forms import Digit, Sum, structure_key
 
 
 class IterPart(msgspec.Struct, frozen=True, eq=False):
-    """`iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic.
+    """A part `iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic.
 
     `reverse`: the digit counts down, `extent - 1 - iterator // lower % extent`.
     """
@@ -37,7 +37,7 @@ class IterPart(msgspec.Struct, frozen=True, eq=False):
 
 
 class IterSum(msgspec.Struct, frozen=True, eq=False):
-    """`base` plus parts of growing scale that never overlap; `compact` when they leave no gap, so `extent` values are taken."""
+    """A sum of `base` and non-overlapping parts of increasing scale; `compact`: the parts leave no gap, so the sum has `extent` values."""
 
     parts: tuple[IterPart, ...]
     base: int
@@ -46,8 +46,8 @@ class IterSum(msgspec.Struct, frozen=True, eq=False):
 
 
 class IterMap(msgspec.Struct, frozen=True, eq=False):
-    """One sum a value. `injective`: different iterations give different values; `bijective`: and every value of the box is met;
-    `separate`: no part of an iterator is in two places, so that no value says something of another one."""
+    """One sum per value. `injective`: different iterations give different values; `bijective`: also, every value of the box occurs;
+    `separate`: no part of an iterator occurs twice, so that the values are independent."""
 
     sums: tuple[IterSum, ...]
     injective: bool
@@ -56,11 +56,11 @@ class IterMap(msgspec.Struct, frozen=True, eq=False):
 
 
 class _NotIteratorsError(Exception):
-    """The values are no mixed-radix sums of iterators."""
+    """The values are not mixed-radix sums of iterators."""
 
 
 def detect_iter_map(values: Sequence[Expr], iters: Mapping[Var, Range]) -> IterMap | None:
-    """The values as sums of iterator parts; None when they are not."""
+    """Return the values as sums of iterator parts; None if they are not."""
     reader = _Reader(iters)
     try:
         sums = tuple(map(reader.read, values))
@@ -71,7 +71,7 @@ def detect_iter_map(values: Sequence[Expr], iters: Mapping[Var, Range]) -> IterM
 
 
 def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
-    """The map back, for a map that is a bijection of the box `domain` onto a box; None when it is none."""
+    """Return the inverse of a map that is a bijection of the box `domain` onto a box; None for other maps."""
     found = detect_iter_map(index_map.indices, dict(zip(index_map.params, domain, strict=True)))
     if found is None or not found.bijective:
         return None
@@ -91,7 +91,7 @@ def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
 
 
 def _take_apart(total: IterSum, value: Expr, known: dict[Hashable, Expr]) -> None:
-    """Adds to `known` what `value`, the sum without its base, says of each of its iterators."""
+    """Add to `known` the contributions of `value`, the sum without its base, to each of its iterators."""
     for part in total.parts:
         digit = build.floordiv(value, part.scale)
         if part is not total.parts[-1] and part.extent is not None:
@@ -102,7 +102,7 @@ def _take_apart(total: IterSum, value: Expr, known: dict[Hashable, Expr]) -> Non
 
 
 def _fused_groups(sums: Sequence[IterSum]) -> Iterator[tuple[Hashable, list[IterPart]]]:
-    """The parts of each fused iterator, outer ones before those inside them."""
+    """Yield the parts of each fused iterator, outer ones before those inside them."""
     open_parts = [p for s in sums for p in s.parts]
     while True:
         deepest = max((p for p in open_parts if p.fused is not None), key=lambda p: p.depth, default=None)
@@ -115,7 +115,7 @@ def _fused_groups(sums: Sequence[IterSum]) -> Iterator[tuple[Hashable, list[Iter
 
 
 def _partition(sums: Sequence[IterSum], variables: Mapping[Var, int | None]) -> bool:
-    """Whether the parts make up every variable, and every fused iterator, each piece once."""
+    """Whether the parts cover every variable and every fused iterator, each piece once."""
     open_parts = [p for s in sums for p in s.parts]
     for key, group in _fused_groups(sums):
         if not _makes_whole(group):
@@ -127,7 +127,7 @@ def _partition(sums: Sequence[IterSum], variables: Mapping[Var, int | None]) -> 
 
 
 def _separate(sums: Sequence[IterSum]) -> bool:
-    """Whether no part of a variable, or of a fused iterator, stands in two places."""
+    """Whether no part of a variable or of a fused iterator occurs twice."""
     open_parts = [p for s in sums for p in s.parts]
     for key, group in _fused_groups(sums):
         fused = group[0].fused
@@ -158,7 +158,7 @@ def _makes_whole(parts: Sequence[IterPart]) -> bool:
 
 
 class _Reader:
-    """Reads values over iterators that run from 0 (others are shifted first). Iterators of one trip are constants."""
+    """Reads values over iterators that start at 0 (others are shifted first). Iterators of one trip are constants."""
 
     def __init__(self, iters: Mapping[Var, Range]) -> None:
         self.shift: dict[Var, Expr] = {}
@@ -204,7 +204,7 @@ class _Reader:
         return IterPart(key, total, digit.lower, upper // digit.lower, scale, fused, reverse)
 
     def _iterator(self, digit: Digit) -> tuple[Hashable, int | None, IterSum | None]:
-        """(key, extent, what it is fused of) of a digit's source."""
+        """Return (key, extent, fused sum) of a digit's source."""
         if isinstance(digit.source, Var):
             origin = self.origin.get(digit.source)
             if origin is None or origin not in self.variables:

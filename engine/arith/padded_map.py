@@ -1,7 +1,7 @@
-"""Index maps that need padding: extents rounded up so that a map splits them evenly, and which places are then without an element.
+"""Index maps that need padding: extents are rounded up so that the map splits them evenly, and some places then have no element.
 
-`[i // 4, i % 4]` of 14 elements is a bijection of 16: the map is inverted over the rounded extents, and the condition under which the
-inverse leaves the old ones is the padding. (TVM's NonSurjectiveInverse; the conditions come out in its form.)
+`[i // 4, i % 4]` of 14 elements is a bijection of 16: the map is inverted over the rounded extents, and the padding is the condition that
+the inverse exceeds the original extents. (TVM's NonSurjectiveInverse; the conditions have its form.)
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _EDGE = "an axis of the index map has no upper bound"
 
 
 class PaddedMap(msgspec.Struct, frozen=True, eq=False):
-    """`inverse` takes the axes of the new layout to the old ones. `lowest` and `shape` are the box of the places, axis by axis;
-    `padding` holds, in the inverse's axes, where a place has no element (false where each has one)."""
+    """The result of `padded_inverse`. `inverse` maps the axes of the new layout to the old ones. `lowest` and `shape` are the box of
+    places; `padding` is the condition, in the inverse's axes, that a place has no element (false if every place has one)."""
 
     inverse: IndexMap
     lowest: tuple[Expr, ...]
@@ -47,7 +47,7 @@ class PaddedMap(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Need(msgspec.Struct):
-    """What is asked of an iterator: `left` places before its first value, and rounding up to a multiple of `factor`."""
+    """Padding requirements of an iterator: `left` places before its first value, and rounding up to a multiple of `factor`."""
 
     factor: int = 1
     left: int = 0
@@ -56,8 +56,8 @@ class _Need(msgspec.Struct):
 
 
 class _Padded(msgspec.Struct, frozen=True):
-    """An iterator with room: `value` of the map's own (wider) iterators, `factor`, `edge` the first value behind the last element.
-    `is_one`: it was fused of several."""
+    """A padded iterator: `value` in the map's wider iterators, `factor`, and `edge`, the first value after the last element. `is_one`: it
+    was fused from several."""
 
     value: Expr
     left: int
@@ -67,13 +67,13 @@ class _Padded(msgspec.Struct, frozen=True):
 
 
 class _NotSplitError(Exception):
-    """The map divides what is no iterator."""
+    """The map divides an expression that is not an iterator."""
 
 
 def padded_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> PaddedMap | None:
-    """The inverse over the extents rounded up; None when the map is no sum of splits and fusions of its axes that can be turned round.
+    """Return the inverse over the rounded extents; None if the map is not an invertible combination of splits and fusions of its axes.
 
-    A symbolic divisor (`i // n`) is taken to be positive. Raises ValueError when an axis has no bound.
+    A symbolic divisor (`i // n`) is assumed to be positive. Raises ValueError when an axis has no bound.
     """
     domain = {p: build.cast(e, p.dtype) for p, e in zip(index_map.params, shape, strict=True)}
     try:
@@ -105,7 +105,7 @@ def padded_inverse(index_map: IndexMap, shape: Sequence[Expr]) -> PaddedMap | No
 
 
 def keeps_order(index_map: IndexMap, extents: Sequence[Expr], shape: Sequence[Expr]) -> bool:
-    """Whether elements in row-major order have places in row-major order, of the box `shape`. False where that is not known."""
+    """Whether the map preserves row-major order between elements and places of the box `shape`. False if unknown."""
     dtype = index_map.params[0].dtype if index_map.params else "int32"
     known = Analyzer(
         {p: build.make_range(0, e) for p, e in zip(index_map.params, extents, strict=True) if build.is_const(e, 1)}
@@ -129,7 +129,8 @@ def keeps_order(index_map: IndexMap, extents: Sequence[Expr], shape: Sequence[Ex
 
 
 def _outside(iterator: _Padded, value: Expr) -> Expr:
-    """When the iterator is before its first value or behind its last one, said in multiples of its factor where it comes in parts."""
+    """Return the condition that the iterator is outside of its values; a split iterator is compared by quotient and remainder of its
+    factor."""
     whole, rest = build.floordiv(value, iterator.factor), build.floormod(value, iterator.factor)
     before: Expr = build.FALSE
     if iterator.left:
@@ -146,7 +147,7 @@ def _outside(iterator: _Padded, value: Expr) -> Expr:
 
 
 def _tight(condition: Expr, known: Analyzer) -> Expr:
-    """`3 <= i` as `i == 3` where i ends at 3: so TVM writes the last place of an axis."""
+    """Rewrite `3 <= i` to `i == 3` if 3 is the highest value of i, which is TVM's form for the last place of an axis."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, LE) and known.bounds(build.sub(node.b, node.a)).high == 0:
@@ -166,11 +167,11 @@ def _box(wide: IndexMap, domain: Mapping[Var, Expr]) -> tuple[tuple[Expr, ...], 
     return lowest, tuple(simplify(build.sub(build.add(s.max, 1), s.min)) for s in spans if s is not None)
 
 
-# What the divisions of a map ask of its iterators.
+# -- padding requirements of a map's divisions
 
 
 def _divisions(node: Node) -> Iterator[FloorDiv | FloorMod]:
-    """Inner ones first."""
+    """Yield the divisions, inner ones first."""
     for child in children(node):
         yield from _divisions(child)
     if isinstance(node, FloorDiv | FloorMod):
@@ -178,8 +179,8 @@ def _divisions(node: Node) -> Iterator[FloorDiv | FloorMod]:
 
 
 def _dividend(expr: Expr, domain: Mapping[Var, Expr]) -> Sum:
-    """The canonical sum of what is divided. Iterators of one trip are left out of it, unless there are no others: `i // 4` is a split
-    however short i is."""
+    """Return the canonical sum of a dividend. Iterators of one trip are omitted, unless there are no others: `i // 4` is a split even if i
+    has one trip."""
     form = Analyzer().form(expr)
     if len(form.digits) < 2:
         return form
@@ -222,7 +223,7 @@ def _add(needs: dict[Var, _Need], form: Sum, divisor: int, domain: Mapping[Var, 
 
 
 def _add_symbolic(needs: dict[Var, _Need], division: FloorDiv | FloorMod, domain: Mapping[Var, Expr]) -> None:
-    """`i // n`, `i % n`: only of an iterator itself, and only by one divisor."""
+    """Add a symbolic division `i // n` or `i % n`: the dividend must be an iterator, with a single divisor."""
     var, divisor = division.a, division.b
     if not isinstance(var, Var) or var not in domain or free_vars(divisor) & domain.keys():
         raise _NotSplitError
@@ -232,11 +233,11 @@ def _add_symbolic(needs: dict[Var, _Need], division: FloorDiv | FloorMod, domain
     need.symbol = divisor
 
 
-# Iterators that are divided together, `(i * 10 + j) // 8`, are one iterator.
+# -- fusion: iterators that are divided together, `(i * 10 + j) // 8`, become one iterator
 
 
 class _Fused(msgspec.Struct, frozen=True):
-    """The map over iterators of which each is divided alone; `values` says what the fused ones are of them."""
+    """The map over iterators that are divided separately; `values` expresses the original iterators by the fused ones."""
 
     indices: tuple[Expr, ...]
     domain: dict[Var, Expr]
@@ -264,7 +265,7 @@ class _Fused(msgspec.Struct, frozen=True):
 
 
 def _whole_of(group: Sequence[Digit], domain: Mapping[Var, Expr], values: dict[Var, Expr]) -> tuple[Var, Expr]:
-    """The iterator that `group` makes up, with its extent; adds to `values` what each of its parts is of it."""
+    """Return the fused iterator of `group` with its extent; add the value of each of its parts to `values`."""
     ordered = sorted(group, key=lambda d: d.scale)
     whole = Var("fused", ordered[0].source.dtype)
     reach = 1
@@ -281,7 +282,7 @@ def _whole_of(group: Sequence[Digit], domain: Mapping[Var, Expr], values: dict[V
 
 
 def _whole_sum(index: Expr, domain: Mapping[Var, Expr], values: dict[Var, Expr], total: dict[Var, Expr]) -> Expr:
-    """`i * n + j`, j below the symbolic n, as one iterator; any other index as it is."""
+    """Return `i * n + j`, j below the symbolic n, as one iterator; any other index unchanged."""
     ones = {v: build.make_range(0, e) for v, e in domain.items() if build.is_const(e, 1)}
     known = Analyzer(ones)
     rest = known.simplify(index)
@@ -309,11 +310,11 @@ def _whole_sum(index: Expr, domain: Mapping[Var, Expr], values: dict[Var, Expr],
     return whole
 
 
-# The iterators with room.
+# -- widened iterators
 
 
 class _Widened:
-    """The domain with iterators replaced by wider ones: `values` gives the old ones of them, `padded` those that got padding."""
+    """The domain with wider iterators: `values` expresses the old ones by them, `padded` lists those with padding."""
 
     def __init__(self, domain: Mapping[Var, Expr], fused: Collection[Var]) -> None:
         self.domain: dict[Var, Expr] = dict(domain)
@@ -323,7 +324,7 @@ class _Widened:
         self._symbols: dict[Var, tuple[Expr, Var, Var]] = {}
 
     def widen(self, var: Var, need: _Need) -> bool:
-        """Make room for `var` where it has to have some. False when it cannot be."""
+        """Widen `var` if necessary. False if that is impossible."""
         extent = self.domain[var]
         if need.symbol is not None:
             return need.factor == 1 and self._parted(var, extent, need.symbol)
@@ -346,7 +347,7 @@ class _Widened:
         return True
 
     def _parted(self, var: Var, extent: Expr, divisor: Expr) -> bool:
-        """`var` as `high * n + low`; the divisions by n are then these digits."""
+        """Split `var` into `high * n + low`; its divisions by n become these digits."""
         rounded = build.add(build.floormod(build.sub(0, extent), divisor), extent)
         high, low = self._digits(var, build.floordiv(rounded, divisor), divisor)
         wide = build.add(low, build.mul(high, divisor))
@@ -365,7 +366,7 @@ class _Widened:
         self.domain = {v: e for part in parts for v, e in part.items()}
 
     def index(self, expr: Expr) -> Expr:
-        """An index of the map over the wider iterators."""
+        """Rewrite an index of the map to the wider iterators."""
 
         def visit(node: Node) -> Node:
             if isinstance(node, FloorDiv | FloorMod) and isinstance(node.a, Var) and node.a in self._symbols:

@@ -1,6 +1,6 @@
 """Subspace division: a value of two groups of iterators as `outer * extent + inner + base` (TVM's SubspaceDivide).
 
-`i_0 * 16 + i_1` is, when the iterator `i_1` is inside, tile `i_0` of width 16 and place `i_1` in it.
+With `i_1` as an inner iterator, `i_0 * 16 + i_1` is place `i_1` in tile `i_0` of width 16.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Ranges = Mapping[Var, Range]
 
 
 class Count(msgspec.Struct, frozen=True, eq=False):
-    """The least of some values, and how many there are from there on without a gap; None when that is not known."""
+    """The least of a set of values, and the number of consecutive values from there; None if unknown."""
 
     first: Expr
     trips: Expr | None
 
 
 class Division(msgspec.Struct, frozen=True, eq=False):
-    """A value told apart: `outer` of the outer iterators only, `inner` of the inner ones.
+    """The division of a value: `outer` depends only on the outer iterators, `inner` only on the inner ones.
 
-    `inner` None: the value is `outer`. `width` None: the value is `inner`, and `outer` is 0. Else the value is
-    `outer * width + inner + base`, where `inner` is never negative and less than `width`.
+    `inner` None: the value is `outer`. `width` None: the value is `inner`, and `outer` is 0. Else the value is `outer * width + inner +
+    base`, where `inner` is never negative and less than `width`.
     """
 
     outer: Expr
@@ -40,7 +40,7 @@ class Division(msgspec.Struct, frozen=True, eq=False):
 
 
 def subspace_divide(value: Expr, outer: Ranges, inner: Ranges, *, keep_units: bool = True) -> Division | None:
-    """The value told apart; None when it is no tile of the outer iterators and place in it of the inner ones.
+    """Divide the value; None if it is not a tile of the outer iterators plus a place of the inner ones.
 
     With `keep_units`, iterators that run once stay in the values.
     """
@@ -56,7 +56,7 @@ def subspace_divide(value: Expr, outer: Ranges, inner: Ranges, *, keep_units: bo
 
 
 def _tiled(value: Expr, whole: Expr, outer: Ranges, inner: Ranges, known: Analyzer) -> Division | None:
-    """`whole` is the value where the inner iterators start."""
+    """Divide a value with both groups of iterators; `whole` is the value at the start of the inner iterators."""
     at_start = {v: r.min for v, r in outer.items()}
     place = known.simplify(build.sub(substitute(value, at_start), substitute(whole, at_start)))
     count = _counted(place, inner, known)

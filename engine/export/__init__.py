@@ -1,4 +1,4 @@
-"""Code and text out of a schedule.
+"""Export of schedules as code and text.
 
 `to_tvm_python` for TVM, `to_c` for C compilers, `report_text` for people, `call_text` for the notebook's lines.
 """

@@ -1,8 +1,8 @@
-"""A scheduled program as C: the loops that `lower` makes, one function, no library but C's own.
+"""Export of a scheduled program as C: the loops after `lower`, one function, only C's standard library.
 
-The loops are the schedule's, a comment names each block and what was said of a loop: a parallel, vectorized or bound loop runs in order
-here, as it does in `execute`. Integers come out equal bit for bit and floats to rounding (a compiler may contract or reassociate them,
-see `-ffp-contract`). What a program must not do, leave its buffers or read what nobody wrote, is not looked for.
+Comments name each block and each loop's kind: a parallel, vectorized or bound loop runs in order here, as it does in `execute`. Integer
+results are equal bit for bit, float results up to rounding (a compiler may contract or reassociate, see `-ffp-contract`). The code does not
+check for accesses outside of buffers or for reads of uninitialized memory.
 """
 
 from __future__ import annotations
@@ -57,28 +57,28 @@ Storage = Literal["heap", "arguments"]
 Accesses = Literal["free", "exact"]
 
 SMALL_BYTES = 1024
-"""An intermediate buffer up to this size is a variable where it is used; compilers keep one of few elements in registers."""
+"""An intermediate buffer up to this size is a local variable; compilers keep one of few elements in registers."""
 BLOCK = "block"
 
 
 class CFunction(msgspec.Struct, frozen=True, eq=False):
-    """A function's C: `text` with its helpers, `name`, and its `arguments` in order, parameters and then, with storage
-    "arguments", intermediate buffers. `can_fail`: it returns an int, 0 when all went well."""
+    """A function's C: `text` with its helpers, `name`, and its `arguments` in order, parameters and then, with storage "arguments",
+    intermediate buffers. `can_fail`: it returns an int, 0 on success."""
 
     name: str
     text: str
     arguments: tuple[Buffer | Var, ...]
     can_fail: bool
     line_of: dict[str, tuple[int, ...]]
-    """For each block the numbers of the lines in `text` that have its stores."""
+    """For each block, the numbers of the lines in `text` that contain its stores."""
 
 
 def to_c(program: PrimFunc | IRModule, *, storage: Storage = "heap", accesses: Accesses = "free") -> str:
-    """The C file of a function, or of all functions of a module.
+    """Return the C file of a function, or of all functions of a module.
 
-    Intermediate buffers that are not small come from `malloc`, or with storage "arguments" from the caller. With accesses "exact" each
-    access of the program is one of the compiled code (by `volatile`), in the program's order: what a cache is asked for can be counted.
-    Raises TilewrightError "no-c" for what has no C, and what `lower` refuses.
+    Intermediate buffers that are not small come from `malloc`, or with storage "arguments" from the caller. With accesses "exact", each
+    access of the program is one access of the compiled code (by `volatile`), in program order, so that cache accesses can be counted.
+    Raises TilewrightError "no-c" for unsupported constructs, and the errors of `lower`.
     """
     funcs = program.functions if isinstance(program, IRModule) else (program,)
     made = [_Function(f, storage, accesses) for f in funcs]
@@ -87,7 +87,7 @@ def to_c(program: PrimFunc | IRModule, *, storage: Storage = "heap", accesses: A
 
 
 def c_function(func: PrimFunc, *, storage: Storage = "heap", accesses: Accesses = "free") -> CFunction:
-    """`to_c` of one function, with what a caller in another language needs to know."""
+    """Export one function with the metadata that a caller in another language needs."""
     made = _Function(func, storage, accesses)
     text = _file(made.expressions.helpers, [made])
     offset = text[: text.index(made.text)].count("\n") + 1
@@ -114,7 +114,7 @@ def _file(helpers: Mapping[tuple[str, str], None], made: Sequence[_Function]) ->
 
 @refusing_depth(TilewrightError)
 def _lowered(func: PrimFunc) -> PrimFunc:
-    """`lower(func)` in which an AttrStmt stands for each named block."""
+    """Return `lower(func)` with each named block marked by an AttrStmt."""
     for step in PASSES:
         if step.name == "LowerOpaqueBlock":
             func = rewrite(func, _noted)
@@ -140,7 +140,7 @@ class _Function:
         self.written = {n.buffer for n in walk_stmts(func.body) if isinstance(n, BufferStore)}
         self.read = {n.buffer for n in walk(func.body) if isinstance(n, BufferLoad)}
         allocated = [b for n in walk_stmts(func.body) if isinstance(n, Allocate) for b in n.buffers]
-        # Made once, when the function begins: what is in them when their allocation is met again is nobody's.
+        # Heap buffers are allocated once, at the function's start: their contents are undefined when their allocation is reached again.
         self.heap = [b for b in allocated if not self._is_small(b)]
         self.asserts = False
         self.block = ""
@@ -166,7 +166,7 @@ class _Function:
     # -- the function
 
     def _arguments(self) -> tuple[Buffer | Var, ...]:
-        """Parameters in order, then the sizes that only shapes name."""
+        """Return the parameters in order, then the sizes that occur only in shapes."""
         held = dict(self.func.buffer_map)
         found: list[Buffer | Var] = [held.get(p, p) for p in self.func.params]
         for buffer in self.func.buffers:
@@ -257,7 +257,7 @@ class _Function:
             self.expressions.analyzer = Analyzer(self.ranges)
         self.names.enter()
         name = self.names.declare(var, var.name)
-        fixed = any(isinstance(n, BufferLoad | Call) for n in walk(extent))  # its value when the loop begins
+        fixed = any(isinstance(n, BufferLoad | Call) for n in walk(extent))  # the value at loop entry
         stop = self.names.declare(extent, f"{name}_end") if fixed else end
         also = f", {stop} = {end}" if fixed else ""
         head = f"for ({kind} {name} = {start}{also}; {name} < {stop}; ++{name})"
@@ -339,9 +339,9 @@ class _Function:
         return [load for e in (stmt.value, *stmt.indices) for load in loads_in_order(e)]
 
     def _in_order(self, stmt: BufferStore) -> None:
-        """Each load that is surely made gets a statement of its own: C leaves the order within an expression open.
+        """Load each unconditionally evaluated operand in its own statement, because C leaves the order within an expression open.
 
-        What a statement names twice is loaded once.
+        Equal loads of a statement are done once.
         """
         before = dict(self.expressions.kept)
         every = [n for e in (stmt.value, *stmt.indices) for n in walk(e) if isinstance(n, BufferLoad)]
@@ -359,7 +359,7 @@ class _Function:
         self.lines_of.setdefault(self.block, []).append(len(self.lines))
 
     def _by_lane(self, stmt: BufferStore) -> None:
-        """A store of a vector as a loop over its lanes. All of the vector is computed before any of it is stored."""
+        """Write a vector store as a loop over its lanes. The whole vector is computed before any lane is stored."""
         *points, last = stmt.indices
         assert isinstance(last, Ramp)
         lane, lanes = Var("lane", last.base.dtype), lanes_of(stmt.value.dtype)
@@ -376,7 +376,7 @@ class _Function:
 
 
 def _are_alike(a: BufferLoad, b: BufferLoad) -> bool:
-    """Whether two loads are written alike, at indices that are not loaded themselves."""
+    """Whether two loads are structurally equal, with indices that contain no loads."""
     return a is b or (
         a.buffer is b.buffer
         and all(structural_equal(x, y) for x, y in zip(a.indices, b.indices, strict=True))
@@ -385,7 +385,7 @@ def _are_alike(a: BufferLoad, b: BufferLoad) -> bool:
 
 
 def _constant_size(buffer: Buffer) -> int | None:
-    """Elements that the buffer takes; None where a size is symbolic."""
+    """Return the number of elements of the buffer; None if a size is symbolic."""
     extents = [build.int_value(e) for e in buffer.shape]
     known = [e for e in extents if e is not None]
     return prod(known) if len(known) == len(extents) else None

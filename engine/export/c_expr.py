@@ -1,4 +1,4 @@
-"""Expressions as C: the same operations in the same order, so that integers come out equal bit for bit and floats to rounding."""
+"""Export of expressions as C: the same operations in the same order, so that integers are equal bit for bit and floats up to rounding."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from ..ir import (
 from ..ir import dtype as dt
 from .c_words import MATH, Names, c_type, literal, refuse, suffix
 
-# How tightly an operator binds, as far as it is written without parentheses.
+# Operator precedence, for the operators that are written without parentheses.
 CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(9)
 
 _HELPER: Mapping[type[Expr], str] = MappingProxyType(
@@ -71,7 +71,8 @@ Text = tuple[str, int]
 
 
 class Expressions:
-    """Writes expressions. `helpers` collects the functions (name, dtype) that they call; `kept` has loads that stand in a variable."""
+    """Expression writer. `helpers` collects the helper functions (name, dtype) in use; `kept` maps loads to the variables that hold
+    them."""
 
     def __init__(self, names: Names, analyzer: Analyzer) -> None:
         self.names, self.analyzer = names, analyzer
@@ -80,11 +81,11 @@ class Expressions:
         self.exact: dict[Expr, bool] = {}
 
     def value(self, expr: Expr) -> str:
-        """A value to be stored: integers wrap wherever they could overflow."""
+        """Write a value to be stored: integers wrap wherever they could overflow."""
         return self._text(expr, False)[0]
 
     def index(self, expr: Expr) -> str:
-        """A loop bound, condition or index: the arithmetic of indices never overflows."""
+        """Write a loop bound, condition or index: index arithmetic never overflows."""
         return self._text(expr, True)[0]
 
     def condition(self, expr: Expr) -> str:
@@ -94,11 +95,11 @@ class Expressions:
         return self._unary("!", expr, True)[0]
 
     def element(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
-        """`A[i * 64 + j]`: strides, or row-major."""
+        """Write an element access, `A[i * 64 + j]`, from strides or in row-major order."""
         place = flat_index(buffer, indices)
         return f"{self.names.called[buffer]}[{self.index(place)}]"
 
-    # -- one function for each kind
+    # -- one method for each kind of expression
 
     def _text(self, expr: Expr, index: bool) -> Text:
         match expr:
@@ -137,7 +138,7 @@ class Expressions:
         return text if level >= least else f"({text})"
 
     def _unary(self, sign: str, a: Expr, index: bool) -> Text:
-        # A "!" in front of a comparison's operand is taken for a slip by compilers: it binds weakly here.
+        # Compilers warn about "!" before a comparison's operand, so it has a low precedence here.
         return f"{sign}{self._in(a, PRIMARY, index)}", NOT if sign == "!" else UNARY
 
     def _choice(self, condition: Expr, yes: Expr, no: Expr, index: bool) -> Text:
@@ -196,7 +197,7 @@ class Expressions:
         return self._rounded((text, level), expr.dtype)
 
     def _rounded(self, text: Text, dtype: str) -> Text:
-        """Each operation on float16 is rounded at once; C would keep its float."""
+        """Round the result of a float16 operation; C would keep it in float precision."""
         return (f"(_Float16)({text[0]})", UNARY) if dtype == "float16" else text
 
     def _never_overflows(self, expr: BinaryOp, index: bool) -> bool:
@@ -209,7 +210,7 @@ class Expressions:
         return found.low is not None and found.high is not None and low <= found.low and found.high <= high
 
     def _is_plain(self, expr: BinaryOp) -> bool:
-        """Of a division: whether rounding down is rounding toward zero."""
+        """Whether floor division and truncating division agree here."""
         divisor = build.int_value(expr.b)
         if divisor is None or divisor <= 0:
             return False
@@ -299,7 +300,7 @@ class Expressions:
 
 
 def flat_index(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
-    """Where an element lies, in elements; in 64 bits when 32 may not do."""
+    """Return the element offset of an access, in 64 bits if 32 may not suffice."""
     size = 1
     for extent in buffer.shape:
         size *= build.int_value(extent) or 1 << 31
@@ -318,7 +319,7 @@ def flat_index(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
 
 
 def _is_narrowing(node: Node) -> bool:
-    """A cast that may change the number."""
+    """Whether the node is a cast that may change the value."""
     return isinstance(node, Cast) and not (dt.is_index(node.dtype) and dt.is_index(node.value.dtype))
 
 
@@ -327,7 +328,8 @@ def _end(dtype: str) -> str:
 
 
 def loads_in_order(expr: Expr) -> list[BufferLoad]:
-    """The loads that are made whatever the values are, in the order of evaluation: left to right, those in an index before its own."""
+    """Return the loads that are evaluated unconditionally, in evaluation order: left to right, loads inside of an index before its own
+    load."""
     found: list[BufferLoad] = []
 
     def visit(node: Expr) -> None:

@@ -1,7 +1,7 @@
-"""C's words for ours: types, literals, names that a C compiler takes, and the helper functions that say what C leaves open.
+"""C spellings: types, literals, valid identifiers, and helper functions for operations that C leaves undefined or defines differently.
 
-Integers wrap here and overflow there; `floordiv` rounds down here and toward zero there; `max(a, b)` evaluates its operands once.
-What an operation means is what `execute.values` says it means.
+Integers wrap here and overflow in C; `floordiv` rounds down here and toward zero in C; `max(a, b)` evaluates its operands once.
+`execute.values` defines the meaning of each operation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FUNCTIONS = """
     log10 log1p log2 logb lrint lround main memcmp memcpy memmove memset modf nan nearbyint nextafter pow printf putchar puts qsort rand
     random read realloc remainder remquo rindex rint round scalb scalbn scanf signbit significand sin sincos sinh snprintf sprintf sqrt
     srand stpcpy strcat strchr strcmp strcpy strdup strlen strncmp strstr system tan tanh tgamma trunc write y0 y1 yn"""
-"""Of C's library, or known to compilers without it."""
+"""Functions of C's library, or builtins that compilers know without it."""
 RESERVED, LIBRARY = frozenset(_KEYWORDS.split()), frozenset(_FUNCTIONS.split())
 
 MATH = MappingProxyType(
@@ -54,11 +54,11 @@ MATH = MappingProxyType(
         "nearbyint": "rint",
     }
 )
-"""Intrinsics that are functions of <math.h>, on floats; `round` is to even, as `execute` has it."""
+"""Intrinsics that are functions of <math.h>, on floats; `round` rounds to even, as in `execute`."""
 
 
 def refuse(what: str, *nodes: Node, expected: str = "") -> TilewrightError:
-    """The error to raise for what this export does not write."""
+    """Return the error for a construct that this export does not support."""
     return TilewrightError(Refusal("no-c", f"there is no C for {what}", what, expected, (), nodes))
 
 
@@ -70,7 +70,7 @@ def c_type(dtype: str, *nodes: Node) -> str:
 
 
 def suffix(dtype: str) -> str:
-    """How helpers of a type are called: add_i32, max_f64."""
+    """Return the suffix of helper names for a type: add_i32, max_f64."""
     return dtype if dtype == "bool" else f"{dtype[0]}{dt.bits(dtype)}"
 
 
@@ -98,13 +98,13 @@ def _float(value: float, dtype: str) -> str:
         return "NAN"
     if math.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
-    # The shortest decimal of this very type: C's conversion gives the same bits back.
+    # The shortest decimal of this type: C's conversion restores the same bits.
     text = str(kind(value)) if dtype == "float32" else repr(number)
     return f"{text}{end}" if "." in text or "e" in text else f"{text}.0{end}"
 
 
 def identifier(name: str) -> str:
-    """The nearest name that C takes."""
+    """Return the nearest valid C identifier."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
     text = f"_{text}" if text[0].isdigit() else text
     return f"{text}_" if text in RESERVED or text.startswith("__") else text
@@ -116,7 +116,7 @@ def function_name(name: str) -> str:
 
 
 class Names:
-    """What is called how. Names last until the C block that declares them ends; inner ones never hide outer ones."""
+    """C names of nodes. A name is valid until the end of its C block; inner names never shadow outer ones."""
 
     def __init__(self) -> None:
         self.frames: list[set[str]] = [set()]
@@ -177,7 +177,7 @@ HELPER_NAMES = frozenset(
 
 
 def helper_text(name: str, dtype: str) -> str:
-    """The helper's definition. Unsigned numbers have no sign to look at, and compilers say so: they get simpler ones."""
+    """Return the helper's definition. Unsigned types get simpler versions, because compilers warn about sign tests on them."""
     text = _HELPERS[name]
     unsigned = dtype.startswith("uint")
     if unsigned and name == "shift_left":

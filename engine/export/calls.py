@@ -1,4 +1,4 @@
-"""Schedule calls as readable Python text: variables for handles, keywords where a bare value would say nothing, defaults left out."""
+"""Schedule calls as readable Python text: variables for handles, keywords where a bare value would be unclear, defaults left out."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Handle = Var | str
 BLOCK_PARAMETERS = frozenset(
     {"block", "block_or_loop", "consumer_blocks", "scope_block", "target", "reduction_block", "epilogue_block"}
 )
-"""Parameters whose strings are blocks; elsewhere a string is a string."""
+"""Parameters whose strings name blocks; elsewhere a string is a plain string."""
 
 _BY_KEYWORD = frozenset({"factors", "names"})
-"""Required parameters that are written with their name all the same."""
+"""Required parameters that are still written with their name."""
 
 
 def call_text(
@@ -34,9 +34,9 @@ def call_text(
     *,
     separator: str | None = "AXIS_SEPARATOR",
 ) -> str:
-    """`receiver.method(...)` of arguments by parameter name, as a `Step` has them.
+    """Return the text `receiver.method(...)` for arguments by parameter name, as in a `Step`.
 
-    `handle_text` gives the text of a loop or block; `separator` is how an axis separator is spelled, None drops it.
+    `handle_text` returns the text of a loop or block; `separator` is the spelling of an axis separator, None drops it.
     """
     parts: list[str] = []
     for name, value, parameter in _bound(method, arguments):
@@ -51,7 +51,7 @@ def call_text(
 
 
 def step_text(step: Step) -> str:
-    """A traced call as a line of Python: `ko, ki = sch.split(k, factors=[None, 64])`, loops and blocks by their names."""
+    """Return a traced call as a line of Python: `ko, ki = sch.split(k, factors=[None, 64])`, with the names of loops and blocks."""
 
     def text(handle: Handle) -> str:
         return handle.name if isinstance(handle, Var) else quoted(handle)
@@ -63,7 +63,7 @@ def step_text(step: Step) -> str:
 
 @cache
 def signature_of(method: str) -> inspect.Signature:
-    """The signature of a Schedule method, `self` the first."""
+    """Return the signature of a Schedule method, including `self`."""
     return inspect.signature(getattr(Schedule, method))
 
 
@@ -73,7 +73,7 @@ def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, in
 
 
 def is_default(method: str, name: str, value: object) -> bool:
-    """Whether the parameter `name` of a Schedule method has `value` when it is left out."""
+    """Whether `value` is the default of the parameter `name` of a Schedule method."""
     return _same(value, signature_of(method).parameters[name].default)
 
 
@@ -84,7 +84,7 @@ def _same(value: object, default: object) -> bool:
 
 
 def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Positional and keyword arguments of a Schedule method by parameter name. Raises TypeError when they do not fit."""
+    """Map positional and keyword arguments of a Schedule method to parameter names. Raises TypeError if they do not fit."""
     bound = signature_of(method).bind(None, *args, **kwargs).arguments
     return {name: value for index, (name, value) in enumerate(bound.items()) if index > 0}
 
@@ -92,7 +92,7 @@ def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any])
 def value_text(
     value: Any, handle_text: Callable[[Handle], str], *, blocks: bool = False, separator: str | None = "AXIS_SEPARATOR"
 ) -> str:
-    """One argument as Python text; with `blocks`, its strings are blocks."""
+    """Return one argument as Python text; with `blocks`, its strings are blocks."""
 
     def visit(item: Any) -> str:
         match item:
@@ -121,12 +121,12 @@ def value_text(
 
 
 def _is_pair(item: tuple[Any, ...]) -> bool:
-    """`("write", 0)`, which TVM wants as a tuple; every other sequence is a list there."""
+    """Whether the item is a pair such as `("write", 0)`, which TVM requires as a tuple; every other sequence is a list there."""
     return len(item) == 2 and item[0] in ("read", "write") and isinstance(item[1], int)
 
 
 def index_map_text(index_map: IndexMap, *, separator: str | None = "AXIS_SEPARATOR") -> str:
-    """`lambda m, k: [k // 64, AXIS_SEPARATOR, m, k % 64]`."""
+    """Return `lambda m, k: [k // 64, AXIS_SEPARATOR, m, k % 64]`."""
     names, given = _named_params(index_map.params)
     items = [expr_text(index) for index in index_map.apply(given)]
     if separator is not None:
@@ -136,7 +136,7 @@ def index_map_text(index_map: IndexMap, *, separator: str | None = "AXIS_SEPARAT
 
 
 def region_map_text(region_map: RegionMap) -> str:
-    """`lambda i, j: [(i - 1, i + 2), j]`."""
+    """Return `lambda i, j: [(i - 1, i + 2), j]`."""
     names, given = _named_params(region_map.params)
     items = [
         expr_text(begin) if prove_equal(end, build.add(begin, 1)) else f"({expr_text(begin)}, {expr_text(end)})"
@@ -146,7 +146,7 @@ def region_map_text(region_map: RegionMap) -> str:
 
 
 def _named_params(params: Sequence[Var]) -> tuple[list[str], list[Var]]:
-    """The parameters' names as Python variables, each once, and variables of these names."""
+    """Return the parameters' names as unique Python variables, and Vars with these names."""
     names: list[str] = []
     for param in params:
         names.append(unique_name(param.name, names))
@@ -154,13 +154,13 @@ def _named_params(params: Sequence[Var]) -> tuple[list[str], list[Var]]:
 
 
 def quoted(text: str) -> str:
-    """A Python string literal in double quotes where it can be."""
+    """Return a Python string literal, in double quotes if possible."""
     plain = repr(text)
     return plain if '"' in plain or "\\" in plain else f'"{plain[1:-1]}"'
 
 
 def unique_name(name: str, taken: Collection[str]) -> str:
-    """`name` as a Python variable that is not in `taken`: what is not allowed becomes `_`, a number is put behind."""
+    """Turn `name` into a Python variable that is not in `taken`: invalid characters become `_`, and a number is appended if necessary."""
     base = re.sub(r"\W", "_", name, flags=re.ASCII) or "x"
     if base[0].isdigit():
         base = f"_{base}"
@@ -173,7 +173,7 @@ def unique_name(name: str, taken: Collection[str]) -> str:
 
 
 def loop_position(func: PrimFunc, loop: Var) -> tuple[str, int] | None:
-    """A block below `loop` and the loop's position in `get_loops(block)`; None when the loop is not in `func`."""
+    """Return a block below `loop` and the loop's position in `get_loops(block)`; None when the loop is not in `func`."""
     index = ProgramIndex(func)
     for name in index.block_names[1:]:
         for position, outer in enumerate(index.loops_of(name)):

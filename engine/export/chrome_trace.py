@@ -1,4 +1,4 @@
-"""A report's timeline in Chrome's trace format, for chrome://tracing and ui.perfetto.dev: a thread for each engine, counters for memories.
+"""Export of a report's timeline in Chrome's trace format (chrome://tracing, ui.perfetto.dev): a thread per engine, a counter per memory.
 
 One microsecond of the trace is one cycle. Source: "Trace Event Format", the document of the Chromium project.
 """
@@ -11,11 +11,12 @@ from typing import Any
 from ..hwsim import Report, Segment
 
 MOST_EVENTS = 100_000
-"""A program of more tasks is written whole as it was played: each once, with how often it comes."""
+"""Above this number of tasks, a whole program is written compressed: each simulated task once, with its repeat count."""
 
 
 def chrome_trace(report: Report, start: int = 0, end: int | None = None, *, most: int = MOST_EVENTS) -> str:
-    """The tasks at work from cycle `start` to `end`, exclusive, and the bytes in each memory, as JSON text; at most so many tasks."""
+    """Return JSON text with the tasks that run from cycle `start` to `end` (exclusive) and the bytes in each memory; at most `most`
+    tasks."""
     threads = {name: number for number, name in enumerate(report.engines)}
     every = sum(engine.tasks for engine in report.engines.values()) <= most
     if every or end is not None:

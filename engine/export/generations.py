@@ -1,7 +1,7 @@
-"""What the generations of Apache TVM call things, and which schedule methods they have: facts, each with where it was read.
+"""Spellings and schedule methods of each generation of Apache TVM: facts, each with its source.
 
-- Names of the newest: TVM 0.27's own signatures (a test holds this table against the installed TVM). apache-tvm 0.26.0 and 0.25.0.post1
-  were asked too: they have the same, but 0.25 still has `set_axis_separator` (removed by apache/tvm#20019).
+- Names of the newest: TVM 0.27's own signatures (a test compares this table with the installed TVM). apache-tvm 0.26.0 and 0.25.0.post1
+  were checked too: they are the same, but 0.25 still has `set_axis_separator` (removed by apache/tvm#20019).
 - T.sblock for T.block: #18689. `tvm.s_tir.Schedule` for `tvm.tir.Schedule`: #18728. `tirx` for `tir`: #18913. All in 0.24 (#19513).
 - Before: `python/tvm/tir/schedule/schedule.py` at 072f0277 (2024, before 0.17): the same parameters under `get_block`.
 - `split(disable_predication=…)`: #16862, in 0.17 (#17178). `fuse_reduction_epilogue`: #18418, in 0.23 (#18701).
@@ -20,11 +20,11 @@ NEWEST: Version = (0, 27)
 RECORDED: Version = (0, 16)
 """The oldest version whose signatures were read."""
 OLDEST: Version = (0, 8)
-"""The first one with block schedules."""
+"""The first version with block schedules."""
 
 
 class Generation(msgspec.Struct, frozen=True):
-    """Versions that spell programs and schedules alike."""
+    """A range of versions with the same spellings of programs and schedules."""
 
     versions: str
     first: Version
@@ -33,7 +33,7 @@ class Generation(msgspec.Struct, frozen=True):
     schedule: str
     get_block: str
     separator: str | None
-    """How an axis separator is spelled in an index map; None where there are none."""
+    """Spelling of an axis separator in an index map; None for versions without axis separators."""
 
 
 GENERATIONS: tuple[Generation, ...] = (
@@ -68,14 +68,14 @@ GENERATIONS: tuple[Generation, ...] = (
 
 
 class Method(msgspec.Struct, frozen=True):
-    """A schedule method of TVM: its parameters in order, what it gives, and since and until when it is there."""
+    """A schedule method of TVM: its parameters in order, its kind of result, and its first and last version."""
 
     parameters: tuple[str, ...]
     gives: Literal["nothing", "one", "list"]
     first: Version = OLDEST
     last: Version | None = None
     later: tuple[tuple[str, Version], ...] = ()
-    """Parameters that came after the method did."""
+    """Parameters that were added after the method, with their first version."""
 
     def is_in(self, version: Version) -> bool:
         return self.first <= version and (self.last is None or version <= self.last)
@@ -149,11 +149,11 @@ METHODS: dict[str, Method] = {
     "unsafe_hide_buffer_access": _method("block buf_type buf_index_array"),
     "annotate_buffer_access": _method("block buffer_index buf_type gen_new_ranges", first=RECORDED),
 }
-"""By TVM's name of today; `get_sblock` is `Generation.get_block` before 0.24."""
+"""Methods by TVM's current name; `get_sblock` is `Generation.get_block` before 0.24."""
 
 
 def read_version(text: str) -> Version:
-    """(0, 22) of "0.22" or "0.22.1". Raises TilewrightError "unknown-version"."""
+    """Parse a version: (0, 22) for "0.22" or "0.22.1". Raises TilewrightError "unknown-version"."""
     parts = text.strip().split(".")
     numbers = [int(p) for p in parts[:2] if p.isdecimal() and len(p) < 4]
     if len(numbers) == 2 and (numbers[0], numbers[1]) >= OLDEST:
@@ -173,5 +173,5 @@ def version_text(version: Version) -> str:
 
 
 def generation_of(version: Version) -> Generation:
-    """The generation that `version` belongs to."""
+    """Return the generation of `version`."""
     return next(g for g in GENERATIONS if g.first <= version)

@@ -1,6 +1,6 @@
-"""Which step of a schedule brought in what an engine waits for: the line to look at.
+"""Attribution of engine stalls to schedule steps: the step that introduced the buffer that an engine waits for.
 
-A block or a buffer comes from the step after which it is first there; what is moved or changed later stays its own.
+A block or a buffer belongs to the first step whose program contains it; later moves and changes do not alter that.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .calls import step_text
 
 
 def names_in(func: PrimFunc) -> list[str]:
-    """The blocks of a program, and the buffers they allocate."""
+    """Return the names of a program's blocks and of the buffers that they allocate."""
     blocks = [node for node in walk_stmts(func.body) if isinstance(node, Block)]
     return [block.name for block in blocks] + [buffer.name for block in blocks for buffer in block.alloc_buffers]
 
 
 def steps_of(programs: Iterable[PrimFunc], names: Callable[[PrimFunc], Iterable[str]] = names_in) -> dict[str, int]:
-    """For each block and buffer the step that made it, where `programs` are those after 0, 1, 2 … steps: 0 is the program itself."""
+    """Map each block and buffer to the step that created it; `programs` are those after 0, 1, 2 … steps, and 0 is the initial program."""
     found: dict[str, int] = {}
     before: PrimFunc | None = None
     for step, program in enumerate(programs):
-        if program is not before:  # a query leaves it as it is
+        if program is not before:  # a query leaves the program unchanged
             for name in names(program):
                 found.setdefault(name, step)
         before = program
@@ -34,15 +34,15 @@ def steps_of(programs: Iterable[PrimFunc], names: Callable[[PrimFunc], Iterable[
 
 
 def step_of(made: Mapping[str, int], buffer: str, block: str) -> int | None:
-    """The step that brought in what is waited for: a buffer in the hands of a block (or of several that run as one task), else the buffer.
-    None where it is no buffer, but a queue, a port, or another engine's turn."""
+    """Return the step that introduced a stall's cause: the block (or blocks, fused into one task) that holds the buffer, else the buffer.
+    None if the cause is not a buffer but a queue, a port, or another engine's turn."""
     if not buffer:
         return None
     return max(made.get(name, 0) for name in block.split(" + ")) or made.get(buffer)
 
 
 def attributed(report: Report, made: Mapping[str, int], text: Callable[[int], str]) -> Report:
-    """The report with the origin of each wait, as far as it is known; `text` is what a step says."""
+    """Return the report with the origin of each wait, if known; `text` returns the text of a step."""
 
     def whence(wait: Wait) -> Wait:
         step = step_of(made, wait.buffer, wait.block)
@@ -53,6 +53,6 @@ def attributed(report: Report, made: Mapping[str, int], text: Callable[[int], st
 
 
 def attributed_to(report: Report, schedule: Schedule) -> Report:
-    """The report with the origin of each wait among the schedule's calls, numbered as `Schedule.at` counts them."""
+    """Return the report with the origin of each wait among the schedule's calls, numbered as in `Schedule.at`."""
     made = steps_of(state.mod[schedule.func_name] for state in schedule.states)
     return attributed(report, made, lambda step: step_text(schedule.trace.steps[step - 1]))

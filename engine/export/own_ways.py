@@ -1,4 +1,4 @@
-"""Calls that TVM has too, but makes another program of, or none: what it does instead, for the comment in place."""
+"""Calls for which TVM produces a different program, or none: descriptions of TVM's behaviour, for comments in the exported file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schedule import Step
 
 
 def tvm_does(step: Step, before: PrimFunc, after: PrimFunc) -> str:
-    """What TVM does wrong in this call; empty when it makes the same program. docs/differences.md has the reasons."""
+    """Describe TVM's error in this call; empty if TVM produces the same program. docs/differences.md has the reasons."""
     found = _WAYS.get(step.method)
     return found(step, ProgramIndex(before), ProgramIndex(after)) if found is not None else ""
 

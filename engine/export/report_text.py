@@ -1,4 +1,4 @@
-"""A report as text for people: a headline, then tables of engines, memories and traffic, made of the report's JSON."""
+"""A report as text for people: a headline, then tables of engines, memories and traffic, from the report's JSON."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_STEP = 80
 PJ_PER_UJ = 1e6
 
 MAX_TRAFFIC_ROWS = 40
-"""More rows than this are summed up in a last line."""
+"""Traffic rows beyond this number are summed up in a last line."""
 
 
 def headline(report: Report, verdict: Verdict | None = None) -> str:
-    """`149,504 cycles on dual-bank-npu (bound 131,072, 1.14 times that), overlap 88 %, tested: …` on one line."""
+    """Return one line: `149,504 cycles on dual-bank-npu (bound 131,072, 1.14 times that), overlap 88 %, tested: …`."""
     data = report.to_json()
     parts = [f"{data['cycles']:,} cycles on {data['machine']}"]
     bound = data.get("bound")
@@ -32,8 +32,8 @@ def headline(report: Report, verdict: Verdict | None = None) -> str:
 
 
 def report_text(report: Report, verdict: Verdict | None = None) -> str:
-    """The headline, then engines with their stalls, waits with whom they are for and the step that brought these in, memories with their
-    peaks, bytes from scope to scope, energy, findings."""
+    """Return the headline, engines with stalls, waits with their buffers, blocks and originating steps, memories with peaks, traffic
+    between scopes, energy, findings."""
     data = report.to_json()
     blocks = [
         headline(report, verdict),
@@ -62,7 +62,7 @@ def _engines(engines: Mapping[str, Any], cycles: int) -> str:
 
 
 def _waits(engines: Mapping[str, Any]) -> str:
-    """The longest waits: who waits for what, in whose hands it is, and the step of the schedule that brought that in, where it is known."""
+    """Return the longest waits: the engine, its cause, the buffer, the block that holds it, and the step that introduced it, if known."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"] if wait["cause"] != "unit"]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
     rows = [("waits", "for", "of", "in the hands of", "cycles", "brought in by")]
@@ -130,7 +130,7 @@ def _conflicts(conflicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _bursts(bursts: Sequence[Mapping[str, Any]]) -> str:
-    """Where whole bursts are more than what is wanted of them."""
+    """Return the transfers whose whole bursts move more bytes than the program needs."""
     wasted = [b for b in bursts if b["moved_bytes"] > b["wanted_bytes"]]
     rows = [("bursts of", "in", "", "wanted bytes", "moved bytes")]
     rows += [
@@ -141,7 +141,7 @@ def _bursts(bursts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _caches(caches: Mapping[str, Any] | None) -> str:
-    """Each level's accesses and misses, over all blocks and buffers."""
+    """Return each cache level's accesses and misses, summed over all blocks and buffers."""
     if caches is None:
         return ""
     levels: dict[str, list[int]] = {}
@@ -159,7 +159,7 @@ def _caches(caches: Mapping[str, Any] | None) -> str:
 
 
 def _energy(energy: Mapping[str, float]) -> str:
-    """Of memories and engines, the most first."""
+    """Return the shares of memories and engines, the largest first."""
     whole = sum(energy.values())
     if not whole:
         return ""
@@ -169,7 +169,7 @@ def _energy(energy: Mapping[str, float]) -> str:
 
 
 def knobs_text(knobs: Sequence[MachineParameter]) -> str:
-    """Which figures of the machine limit, the most first; those that save nothing in one line."""
+    """Return the machine parameters that limit the program, the most limiting first; those that save nothing share one line."""
     saving = [k for k in knobs if k.saved > 0]
     rows = [("with", "instead of", "cycles", "saved")]
     rows += [(f"{k.path} = {k.better:,}", f"{k.value:,}", f"{k.cycles:,}", f"{k.saved:,}") for k in saving]
@@ -194,7 +194,7 @@ def _number(value: Any) -> float:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Columns two spaces apart, those in `right` aligned to the right."""
+    """Format rows as columns two spaces apart; the columns in `right` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(

@@ -1,4 +1,4 @@
-"""What an exported file adds for sizes that are numbers: TVM's own `specialize`, after the calls, which stay the same for all sizes."""
+"""Specialization code in an exported file: TVM's own `specialize`, after the calls, which are the same for all sizes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..script import expr_text
 from .generations import Generation
 
 TIRX = (0, 24)
-"""From this version on `tirx` is what was `tir`."""
+"""The first version that calls `tir` `tirx`."""
 
 
 def sizes_lines(func: PrimFunc, sizes: Mapping[str, int], generation: Generation) -> list[str]:
-    """Lines after the calls that leave `sized`, the module with these sizes. Raises LowerError "unknown-size", "bad-size"."""
+    """Return lines that follow the calls and define `sized`, the module with these sizes. Raises LowerError "unknown-size", "bad-size"."""
     values = size_values(func, sizes)
     module = "tirx" if generation.first >= TIRX else "tir"
     buffers = dict(func.buffer_map)

@@ -1,8 +1,8 @@
-"""A schedule as a Python file for Apache TVM: the program, then the same calls with readable variables.
+"""Export of a schedule as a Python file for Apache TVM: the program, then the same calls with readable variables.
 
-Run under TVM the file leaves `sch`, whose module is structurally equal to ours. The calls are written by `generations.METHODS`: a method
-that TVM has needs nothing here. What a version has no word for is said in place, with the nearest that it has: names of loops are left out,
-`EQUIVALENTS` has primitives of ours alone that are several of TVM's, and after any other call the file goes on from the program it gave.
+Under TVM the file defines `sch`, whose module is structurally equal to ours. `generations.METHODS` determines the spelling of calls, so a
+method of TVM needs no code here. Comments mark features that a version lacks, with the closest substitute: names of loops are left out,
+`EQUIVALENTS` expands Tilewright's own primitives to TVM calls, and after any other call the file restarts from the resulting program.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .sized import sizes_lines
 
 _RESERVED = ("sch", "s_tir", "tir", "tirx", "tvm", "T", "I", "Module", "print")
 _HARMLESS = frozenset({"names", "name"})
-"""Parameters of ours alone that change nothing but what things are called."""
+"""Parameters that only Tilewright has and that change only names."""
 
 _HEADER = '''\
 """{title} for Apache TVM {versions}, exported by Tilewright.{remark}
@@ -68,10 +68,10 @@ def to_tvm_python(
     *,
     sizes: Mapping[str, int] | None = None,
 ) -> str:
-    """The file's text for a version of TVM ("0.22").
+    """Return the file's text for a version of TVM ("0.22").
 
-    `names` (variable -> handle) keeps the user's variables; other handles are called after their loop or block. With `sizes`
-    the file leaves `sized` too, the module with numbers for its symbolic sizes. Raises TilewrightError "unknown-version", "unknown-size".
+    `names` (variable -> handle) keeps the user's variables; other handles are named after their loop or block. With `sizes`, the file also
+    defines `sized`, the module with numbers for its symbolic sizes. Raises TilewrightError "unknown-version", "unknown-size".
     """
     writer = _Writer(schedule, names or {}, version)
     for position in range(len(schedule.trace.steps)):
@@ -108,15 +108,15 @@ class _Writer:
         self._func = self._func_at(0)
         self._wanted: dict[Handle, str] = {}
         for name, value in names.items():
-            if isinstance(value, Var | str) and name != "_":  # what nobody is to use names nothing
+            if isinstance(value, Var | str) and name != "_":  # "_" marks an unused result
                 self._wanted[value] = name
         self._variables: dict[Handle, str] = {}
-        self._earlier: dict[Handle, str] = {}  # variables of a schedule that was left
+        self._earlier: dict[Handle, str] = {}  # variables from before a restart
         self._taken: set[str] = {*_RESERVED}
         self._work_on()
 
     def write(self, position: int) -> None:
-        """Append the line of a step with a comment, and before it what it needs."""
+        """Append a comment and the call of a step, after the lines that it needs."""
         step = self._steps[position]
         self._func = self._func_at(position)
         if step.method in ("get_block", "get_sblock", "get_loop"):
@@ -136,17 +136,17 @@ class _Writer:
         else:
             self._call(step, arguments)
 
-    # What a version lacks.
+    # -- missing features
 
     def _misleads(self, position: int) -> str:
-        """What TVM makes of the call that would lead the calls after it astray; empty when it makes the same program."""
+        """Describe the effect of TVM's call that would break later calls; empty if TVM produces the same program."""
         step = self._steps[position]
         if step.method == "loop_partition" and any(later.changes for later in self._steps[position + 1 :]):
             return f"TVM's {step.method} hides from later calls what its pieces touch"
         return tvm_does(step, self._func, self._func_at(position + 1))
 
     def remark(self, text: str) -> None:
-        """A comment under the step's own."""
+        """Append a comment below the step's own."""
         self.lines.append(f"#    {text}")
 
     @property
@@ -154,7 +154,7 @@ class _Writer:
         return f"TVM {version_text(self.version)}"
 
     def _lacking(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Why the call cannot be made there; empty when it can."""
+        """Return the reason why this version cannot make the call; empty if it can."""
         method = METHODS.get(name)
         if method is None:
             return f"{self.tvm} has no {name}"
@@ -170,7 +170,7 @@ class _Writer:
         return ""
 
     def _go_on(self, position: int, why: str) -> None:
-        """The program that the step gave, for a new schedule: handles are looked up again."""
+        """Restart from the program after the step with a new schedule, which looks up its handles again."""
         state = self._states[position + 1]
         self.remark(f"{why}: the schedule goes on from the program that it gives.")
         name = f"Module_{self._modules}"
@@ -184,7 +184,7 @@ class _Writer:
             self.text_of(handle)
 
     def module_text(self, module: IRModule, name: str) -> str:
-        """The class of a module, without the import comments above it."""
+        """Return the class of a module, without the import comments above it."""
         said = ""
         if self.generation.separator is None and (flat := without_separators(module)) is not module:
             module, said = flat, f"# {self.tvm} has no axis separators; its buffers are without them.\n"
@@ -193,7 +193,7 @@ class _Writer:
         return f"{said}{body}\n"
 
     def intrinsics_text(self) -> str:
-        """The two functions of each tensor intrinsic that the calls use, and its registration."""
+        """Return the two functions of each tensor intrinsic that the calls use, and its registration."""
         used = (step.argument("tensor_intrin") for step in self._steps if step.method == "tensorize")
         owner = self.generation.schedule.rpartition(".")[0]
         parts: list[str] = []
@@ -205,7 +205,7 @@ class _Writer:
             parts.append(f"{owner}.TensorIntrin.register({quoted(intrin.name)}, {', '.join(names)}, override=True)")
         return "".join(f"\n\n{part}\n" for part in parts)
 
-    # Calls.
+    # -- calls
 
     def _call(self, step: Step, arguments: dict[str, Any]) -> None:
         method = METHODS[step.method]
@@ -223,7 +223,7 @@ class _Writer:
         self.assign(step, call_text("sch", step.method, arguments, self.text_of, separator=self.generation.separator))
 
     def assign(self, step: Step, call: str) -> None:
-        """The line of a call that gives the results of `step`."""
+        """Append the call with assignments for the results of `step`."""
         variables = [self.variable(handle) for handle in step.results]
         made = PRIMITIVES.get(step.method)
         if not variables or (made is not None and made.returns == "nothing"):
@@ -233,10 +233,10 @@ class _Writer:
         else:
             self.lines.append(f"{', '.join(variables)} = {call}")
 
-    # Handles.
+    # -- handles
 
     def variable(self, handle: Handle) -> str:
-        """The variable of a handle, made when it has none."""
+        """Return the variable of a handle; create it if necessary."""
         if handle not in self._variables:
             wanted = self._wanted.get(handle)
             name = handle.name if isinstance(handle, Var) else handle
@@ -246,9 +246,9 @@ class _Writer:
         return self._variables[handle]
 
     def text_of(self, handle: Handle) -> str:
-        """The variable of a handle; one that no call gave is looked up in a line before.
+        """Return the variable of a handle; a lookup line comes first if no call returned the handle.
 
-        A block is looked up once: later calls in TVM may rename it, its variable stays good.
+        A block is looked up once: later TVM calls may rename it, but its variable stays valid.
         """
         if handle in self._variables:
             return self._variables[handle]
@@ -261,7 +261,7 @@ class _Writer:
         return self._variables[handle]
 
     def _position(self, loop: Var) -> tuple[str, int]:
-        """A block below `loop` and the loop's position above it."""
+        """Return a block below `loop` and the loop's position above it."""
         found = loop_position(self._func, loop)
         if found is None:
             raise TilewrightError(
@@ -270,12 +270,12 @@ class _Writer:
         return found
 
     def _func_at(self, position: int) -> PrimFunc:
-        """The function that is worked on, before a step."""
+        """Return the current function before a step."""
         state = self._states[position]
         return state.mod[state.func_name]
 
     def notes_after(self, step: Step, handle: Handle) -> dict[str, list[int]]:
-        """The annotations of a loop or a block that are lists of numbers, as the step left them."""
+        """Return the annotations of a loop or a block that are lists of numbers, as of the end of the step."""
         position = next(n for n, other in enumerate(self._steps) if other is step)
         index = ProgramIndex(self._func_at(position + 1))
         node = index.block(handle) if isinstance(handle, str) else index.loop(handle)
@@ -291,12 +291,12 @@ class _Writer:
 
 
 def _summary(method: str) -> str:
-    """The first sentence of a primitive's doc."""
+    """Return the first sentence of a primitive's doc."""
     return re.split(r"[.;:] |[.:]$", PRIMITIVES[method].summary)[0] + "."
 
 
 def _sizes(value: Any) -> list[Expr]:
-    """The expressions in an argument that are no handles: factors, values."""
+    """Return the expressions in an argument that are not handles: factors, values."""
     if isinstance(value, list | tuple):
         return [expr for item in value for expr in _sizes(item)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, IndexMap):
@@ -305,17 +305,17 @@ def _sizes(value: Any) -> list[Expr]:
 
 
 def without_separators(module: IRModule) -> IRModule:
-    """What is left of a program in TVM 0.26, which has no axis separators; the module itself when it has none."""
+    """Return the program for TVM 0.26, which has no axis separators; the module itself if it has none."""
     return rewrite(
         module, lambda n: replace_fields(n, axis_separators=()) if isinstance(n, Buffer) and n.axis_separators else n
     )
 
 
-# Primitives of ours alone that are one or several calls of TVM's.
+# Primitives that only Tilewright has, as one or several TVM calls.
 
 
 def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
-    """The annotation that TVM's pipeline passes read, and that ours is."""
+    """Write the annotation that TVM's pipeline passes read; Tilewright's double buffering is the same annotation."""
     block, banks = (
         writer.text_of(arguments["block"]),
         writer.notes_after(step, arguments["block"]).get("double_buffer_banks"),
@@ -331,7 +331,7 @@ def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) ->
 
 
 def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
-    """The annotations that TVM's InjectSoftwarePipeline reads."""
+    """Write the annotations that TVM's InjectSoftwarePipeline reads."""
     writer.remark("TVM has no pipeline: the annotations of its InjectSoftwarePipeline, which proves less.")
     loop = writer.text_of(arguments["loop"])
     notes = writer.notes_after(step, arguments["loop"]).items()
@@ -339,7 +339,7 @@ def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list
 
 
 def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
-    """Splits, with their loops put into the tile's order."""
+    """Write splits and a reorder to the tile's loop order."""
     loops = [writer.text_of(loop) for loop in arguments["loops"]]
     writer.remark("TVM has no tile: splits and a reorder.")
     made = [writer.variable(handle) for handle in step.results]
@@ -351,7 +351,7 @@ def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str
 
 
 def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
-    """An order of axes as an index map; strides have no equivalent."""
+    """Write an axis order as an index map; strides have no equivalent."""
     order: list[int] = list(arguments["order_or_strides"])
     if sorted(order) != list(range(len(order))):
         return []
@@ -364,7 +364,7 @@ def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> li
 
 
 Equivalent = Callable[[_Writer, Step, Mapping[str, Any]], list[str]]
-"""The lines in place of a call; none when these arguments have no equivalent."""
+"""A function that returns the lines in place of a call; none if these arguments have no equivalent."""
 EQUIVALENTS: Mapping[str, Equivalent] = {
     "double_buffer": _double_buffer,
     "pipeline": _pipeline,

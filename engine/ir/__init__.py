@@ -1,4 +1,5 @@
-"""What a program is: TensorIR's model as frozen values. `from ..ir import For, Block, …`; `build` makes nodes, `visitor` rewrites them."""
+"""Program representation: TensorIR's model as frozen values. `from ..ir import For, Block, …`; `build` creates nodes, `visitor`
+rewrites."""
 
 from . import build, dtype
 from .buffer import Buffer, BufferRegion, MatchBufferRegion

@@ -8,8 +8,8 @@ from .expr import Expr, Node, Range
 class Buffer(Node, frozen=True, eq=False):
     """Memory for `shape` elements of `dtype` in a storage `scope`.
 
-    `strides` in elements, empty for row-major. `axis_separators` are TVM's: a separator `k` stands before axis `k`, and flattening
-    keeps the groups between separators apart, so `[2][4096]` stays two-dimensional.
+    `strides` are in elements, empty for row-major. `axis_separators` are TVM's: a separator `k` precedes axis `k`, and flattening keeps the
+    groups between separators apart, so `[2][4096]` stays two-dimensional.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Making nodes: constants, operators that match dtypes and fold what is constant, statements without needless nesting.
+"""Node constructors: constants, operators that match dtypes and fold constants, statements without needless nesting.
 
 Folding follows TVM's operators (`x + 0`, `x * 1`, constants), so that the same calls give structurally equal programs.
 """
@@ -48,11 +48,11 @@ ExprLike = Expr | int | float | bool
 
 
 class DTypeError(TypeError):
-    """Operands that have no dtype in common."""
+    """Operands without a common dtype."""
 
 
 def const(value: int | float | bool, dtype: str) -> Expr:
-    """The constant `value` of `dtype`, in each lane of a vector."""
+    """Return the constant `value` of `dtype`, in each lane of a vector."""
     if dt.is_index(dtype):
         return IntImm(int(value), dtype)
     if dt.is_vector(dtype):
@@ -63,7 +63,7 @@ def const(value: int | float | bool, dtype: str) -> Expr:
 
 
 def broadcast(value: Expr, like: str) -> Expr:
-    """The scalar `value` in as many lanes as the type `like` has."""
+    """Broadcast the scalar `value` to the lanes of the type `like`."""
     scale, _, number = like.partition("x")[2].rpartition("x")
     lanes = IntImm(int(number))
     return Broadcast(value, Mul(Call(scale, (), "int32"), lanes) if scale else lanes)
@@ -74,7 +74,7 @@ FALSE = IntImm(0, "bool")
 
 
 def as_expr(value: ExprLike, dtype: str | None = None) -> Expr:
-    """`value` as an expression; Python numbers become bool, int32 or float32 unless `dtype` says otherwise."""
+    """Convert `value` to an expression; Python numbers become bool, int32 or float32 unless `dtype` is given."""
     if isinstance(value, Expr):
         return value
     if dtype is None:
@@ -83,7 +83,7 @@ def as_expr(value: ExprLike, dtype: str | None = None) -> Expr:
 
 
 def int_value(expr: Expr | None) -> int | None:
-    """The value of an integer constant, else None."""
+    """Return the value of an integer constant, else None."""
     return expr.value if type(expr) is IntImm else None
 
 
@@ -97,7 +97,7 @@ def is_true(expr: Expr) -> bool:
 
 
 def cast(value: ExprLike, dtype: str) -> Expr:
-    """`value` as `dtype`; integer constants are converted now when they fit."""
+    """Convert `value` to `dtype`; integer constants are converted immediately if they fit."""
     value = as_expr(value, dtype if not isinstance(value, Expr) else None)
     if value.dtype == dtype:
         return value
@@ -111,7 +111,7 @@ def cast(value: ExprLike, dtype: str) -> Expr:
 
 
 def fits(value: int, dtype: str) -> bool:
-    """Whether a number of `dtype` can be `value`; floats are never too narrow."""
+    """Whether `dtype` can represent `value`; floats always can."""
     if dt.is_float(dtype):
         return True
     low, high = dt.int_range(dtype)
@@ -119,7 +119,7 @@ def fits(value: int, dtype: str) -> bool:
 
 
 def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
-    """Both operands in one dtype: a Python number takes the other's, an int becomes a float, the narrower the wider."""
+    """Convert both operands to one dtype: a Python number gets the other's, an int becomes a float, the narrower the wider."""
     if not isinstance(a, Expr):
         b = as_expr(b)
         a = as_expr(a, _literal_dtype(a, b.dtype))
@@ -135,7 +135,7 @@ def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
 
 def _match_lanes(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Of a scalar and a vector two vectors, then in one dtype."""
+    """Broadcast a scalar operand, then convert both vectors to one dtype."""
     if not dt.is_vector(a.dtype):
         a = broadcast(a, b.dtype)
     if not dt.is_vector(b.dtype):
@@ -177,7 +177,8 @@ def add(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def _moved_ramp(kind: type[Add | Sub | Mul], a: ExprLike, b: ExprLike) -> Expr | None:
-    """A ramp that starts elsewhere or is stretched is a ramp, as an index has to be. None where no scalar meets a ramp."""
+    """Apply an operation to a ramp and a scalar; the result is a ramp, as an index must be. None if the operands are not a ramp and a
+    scalar."""
     a, b = as_expr(a), as_expr(b)
     if kind is not Sub and isinstance(b, Ramp):
         a, b = b, a
@@ -211,7 +212,7 @@ def mul(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def div(a: ExprLike, b: ExprLike) -> Expr:
-    """Float division; on integers C's truncating division."""
+    """Divide floats, or integers with C's truncating division."""
     a, b = match_dtypes(a, b)
     if is_const(b, 1):
         return a
@@ -250,7 +251,7 @@ def maximum(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def _fold(kind: type[Expr], a: Expr, b: Expr, compute: Callable[[int, int], int]) -> Expr:
-    """`kind(a, b)`, or its value when both are integer constants and it fits the dtype. Floats are left to run time."""
+    """Return `kind(a, b)`, or its value if both are integer constants and it fits the dtype. Floats are not folded."""
     if isinstance(a, IntImm) and isinstance(b, IntImm) and dt.is_int(a.dtype):
         value = compute(a.value, b.value)
         if fits(value, a.dtype):
@@ -277,7 +278,7 @@ _COMPARE: dict[type[Predicate], Callable[[float, float], bool]] = {
 
 
 def compare(kind: type[Predicate], a: ExprLike, b: ExprLike) -> Expr:
-    """EQ, NE, LT, LE, GT or GE of two values in one dtype."""
+    """Build EQ, NE, LT, LE, GT or GE of two values in one dtype."""
     a, b = match_dtypes(a, b)
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return TRUE if _COMPARE[kind](a.value, b.value) else FALSE
@@ -301,7 +302,7 @@ def ge(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def logical_and(*terms: ExprLike) -> Expr:
-    """The conjunction, left to right, without constant truths."""
+    """Build the conjunction, left to right, without constant truths."""
     result: Expr = TRUE
     for term in map(as_expr, terms):
         if is_true(result):
@@ -330,7 +331,7 @@ def logical_not(a: ExprLike) -> Expr:
 
 
 def conjuncts(predicate: Expr) -> list[Expr]:
-    """The terms that `logical_and` joined; none for the constant truth."""
+    """Return the terms that `logical_and` joined; none for the constant truth."""
     if isinstance(predicate, And):
         return conjuncts(predicate.a) + conjuncts(predicate.b)
     return [] if is_true(predicate) else [predicate]
@@ -342,7 +343,7 @@ def select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> 
 
 
 def if_then_else(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
-    """`Call("if_then_else")`: only the chosen value is evaluated, so the other may be out of bounds."""
+    """Build `Call("if_then_else")`: only the chosen value is evaluated, so the other may be out of bounds."""
     true_value, false_value = match_dtypes(true_value, false_value)
     return Call("if_then_else", (as_expr(condition), true_value, false_value), true_value.dtype)
 
@@ -357,7 +358,7 @@ def make_range(min_: ExprLike, extent: ExprLike) -> Range:
 
 
 def point(index: Expr) -> Range:
-    """The range of one element; of all that a ramp runs over, from the first to the last."""
+    """Return the range of one element; for a ramp, the range from its first to its last element."""
     if isinstance(index, Ramp):
         return _span(index)
     return Range(index, const(1, index.dtype))
@@ -368,12 +369,12 @@ def _span(ramp: Ramp) -> Range:
 
 
 def full_region(buffer: Buffer) -> BufferRegion:
-    """All of `buffer`."""
+    """Return the region of the whole `buffer`."""
     return BufferRegion(buffer, tuple(Range(const(0, e.dtype), e) for e in buffer.shape))
 
 
 def seq(stmts: Sequence[Stmt]) -> Stmt:
-    """The statements in order, nested sequences flattened and empty ones dropped."""
+    """Join statements in order; nested sequences are flattened and empty ones dropped."""
     flat = list(_flatten(stmts))
     if not flat:
         return Evaluate(IntImm(0))
@@ -389,7 +390,7 @@ def _flatten(stmts: Iterable[Stmt]) -> Iterable[Stmt]:
 
 
 def allocate(buffers: Sequence[Buffer], body: Stmt, annotations: Annotations = ()) -> Stmt:
-    """`body` with these buffers, next to those that it allocates first of all: thousands of buffers are no nest of thousands."""
+    """Wrap `body` in an Allocate, merged with an Allocate at its top, so that thousands of buffers do not nest thousands deep."""
     if isinstance(body, Allocate) and not body.annotations and not annotations:
         return Allocate((*buffers, *body.buffers), body.body)
     return Allocate(tuple(buffers), body, annotations) if buffers else body
@@ -400,19 +401,19 @@ def is_noop(stmt: Stmt) -> bool:
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:
-    """`body` inside copies of `loops`, outermost first; their own bodies are dropped."""
+    """Wrap `body` in copies of `loops`, outermost first; their own bodies are dropped."""
     for loop in reversed(loops):
         body = For(loop.loop_var, loop.min, loop.extent, loop.kind, body, loop.thread_tag, loop.annotations)
     return body
 
 
 def serial(var: Var, extent: ExprLike, body: Stmt) -> For:
-    """`for var in range(extent): body`."""
+    """Build `for var in range(extent): body`."""
     return For(var, const(0, var.dtype), as_expr(extent, var.dtype), "serial", body)
 
 
 class Term:
-    """An expression that answers to Python's operators; for index maps given as Python lambdas."""
+    """An expression with Python's operators, for index maps given as Python lambdas."""
 
     __slots__ = ("expr",)
 

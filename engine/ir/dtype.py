@@ -1,6 +1,6 @@
-"""Data types are TVM's strings ("float32", "int64", "bool", "handle", "int8x4"); this module reads facts off them.
+"""Properties of data types; a data type is TVM's string ("float32", "int64", "bool", "handle", "int8x4").
 
-A vector's name is that of its element, an `x`, and its lanes: "float32x4", or "float32xvscalex4" where a machine says how many times four.
+A vector's name is its element's name, an `x`, and its lanes: "float32x4", or "float32xvscalex4" for a multiple known only on the machine.
 """
 
 import re
@@ -11,7 +11,7 @@ _VECTOR = re.compile(r"[a-z]+\d*(_e\dm\d\w*)?x(?:vscalex)?[1-9]\d{0,5}")
 _NARROW = frozenset(
     {"int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"}
 )
-"""What matrix units take besides; programs of these are read, scheduled and priced, not run."""
+"""Further types of matrix units; programs with them are read, scheduled and simulated, but not run."""
 
 
 @lru_cache(maxsize=1024)
@@ -31,29 +31,30 @@ def is_vector(dtype: str) -> bool:
 
 
 def element(dtype: str) -> str:
-    """The type of one lane."""
+    """Return the type of one lane."""
     return dtype.partition("x")[0]
 
 
 @lru_cache(maxsize=1024)
 def lanes(dtype: str) -> int:
-    """How many values a value is: 1 of a scalar. Raises ValueError for lanes that only the machine knows."""
+    """Return the number of lanes: 1 for a scalar. Raises ValueError for lanes that only the machine knows."""
     number = dtype.partition("x")[2]
     return int(number) if number else 1
 
 
 def with_lanes_of(dtype: str, other: str) -> str:
-    """The scalar type `dtype` with as many lanes as `other` has."""
+    """Return the scalar type `dtype` with the lanes of `other`."""
     return f"{dtype}x{other.partition('x')[2]}" if "x" in other else dtype
 
 
 def is_int(dtype: str) -> bool:
-    """Signed or unsigned integers; bool is not one of them."""
+    """Whether the type is a signed or unsigned integer; bool is not."""
     return dtype.startswith(("int", "uint"))
 
 
 def is_index(dtype: str) -> bool:
-    """Signed integers as wide as indices are: their arithmetic is taken never to overflow, as TVM takes it. The others wrap."""
+    """Whether the type is a signed integer of index width. Index arithmetic is assumed never to overflow, as in TVM; other integers
+    wrap."""
     return dtype in ("int32", "int64")
 
 
@@ -63,7 +64,7 @@ def is_float(dtype: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def bits(dtype: str) -> int:
-    """Width in bits, of one lane; bool counts 8 as it is stored, a handle 64."""
+    """Return the width in bits of one lane; bool counts 8, its storage size, and a handle 64."""
     if is_vector(dtype):
         return bits(element(dtype))
     if dtype == "bool":
@@ -77,7 +78,7 @@ def bits(dtype: str) -> int:
 
 
 def int_range(dtype: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type, or of bool."""
+    """Return the least and the greatest value of an integer type, or of bool."""
     if dtype == "bool":
         return 0, 1
     width = bits(dtype)
@@ -85,5 +86,5 @@ def int_range(dtype: str) -> tuple[int, int]:
 
 
 def size_bytes(dtype: str) -> int:
-    """Bytes of one element in memory, of all its lanes."""
+    """Return the bytes of one element in memory, including all its lanes."""
     return (bits(dtype) * lanes(dtype) + 7) // 8

@@ -1,4 +1,4 @@
-"""Structural equality that can say where two programs differ. Names of variables, buffers and blocks do not count, as in TVM."""
+"""Structural equality with a report of the first difference. Names of variables, buffers and blocks are ignored, as in TVM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .stmt import Allocate, Block, For, LaunchThread, LetStmt
 
 
 class Difference(msgspec.Struct, frozen=True, eq=False):
-    """The first place where two programs differ: a path of field names, and what stands there on each side."""
+    """The first difference of two programs: a path of field names, and the value on each side."""
 
     path: str
     left: object
@@ -32,14 +32,14 @@ def _show(value: object) -> str:
 
 def structural_equal(left: Node, right: Node) -> bool:
     while left is not right:
-        # Most pairs that differ do so at the top; a variable that nothing defines is equal to itself only.
+        # Most unequal pairs differ at the top; an undefined variable equals only itself.
         if type(left) is not type(right) or type(left) is Var:
             return False
         if type(left) is IntImm and type(right) is IntImm:
             return left.value == right.value and left.dtype == right.dtype
         if not isinstance(left, BinaryOp | Predicate) or not isinstance(right, BinaryOp | Predicate):
             return first_difference(left, right) is None
-        # What is defined in one operand is unknown in the other. Long sums are chains of first operands.
+        # Definitions in one operand are not visible in the other. Long sums are chains of first operands.
         if not structural_equal(left.b, right.b):
             return False
         left, right = left.a, right.a
@@ -47,7 +47,7 @@ def structural_equal(left: Node, right: Node) -> bool:
 
 
 def first_difference(left: Node, right: Node) -> Difference | None:
-    """None when the programs are equal up to the names of what they define. Free variables and buffers must be the same objects."""
+    """Return None if the programs are equal up to the names of their definitions. Free variables and buffers must be identical objects."""
     try:
         _Matcher().match(left, right)
     except _DifferError as found:
@@ -56,7 +56,7 @@ def first_difference(left: Node, right: Node) -> Difference | None:
 
 
 _Path = tuple["_Path | None", str | int] | None
-"""Where the matcher is: the place around it, and a field or a position. Written out only when there is something to say."""
+"""The matcher's path: the enclosing path, and a field or a position. It is formatted only for a difference."""
 
 
 class _DifferError(Exception):
@@ -73,7 +73,7 @@ class _DifferError(Exception):
         return Difference("".join(reversed(parts)).removeprefix("."), left, right)
 
 
-# Names are for people; a value of these fields never makes a program different.
+# Fields that never make programs differ, such as names.
 _NAMES: dict[type[Node], frozenset[str]] = {
     Var: frozenset({"name"}),
     Buffer: frozenset({"name", "data_alignment", "offset_factor"}),
@@ -87,7 +87,7 @@ _DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, Allocate
 
 @cache
 def _compared_fields(kind: type[Node]) -> tuple[str, ...]:
-    """From last to first, as they come off the end of what is to be done."""
+    """Return the fields from last to first, because the worklist is a stack."""
     return tuple(name for name in reversed(kind.__struct_fields__) if name not in _NAMES.get(kind, ()))
 
 
@@ -96,7 +96,7 @@ _Todo = list[tuple[object, object, "_Path"]]
 
 
 class _Matcher:
-    """Walks two programs in step; variables and buffers are paired where they are first met in a defining place."""
+    """Walks two programs in step; variables and buffers are paired at their first definition."""
 
     def __init__(self) -> None:
         self.paired: dict[Node, Node] = {}
@@ -139,7 +139,7 @@ class _Matcher:
         if issubclass(kind, _DEFINING):
             self._pair_definitions(left, right, path)
         if isinstance(left, Buffer):
-            # One that nothing here defines is the same as itself only: another of its shape holds other values.
+            # An undefined buffer equals only itself: another buffer of its shape holds other values.
             if left is not right and self.defined.get(left) is not right:
                 raise _DifferError(path, left, right)
             self._pair(left, right)
@@ -174,7 +174,7 @@ class _Matcher:
                 pass
 
     def _define_sizes(self, left: Buffer, right: Buffer) -> None:
-        """A matched buffer defines the size variables that stand alone in its shape, strides and offset."""
+        """Pair the size variables that a matched buffer defines: those that are a whole entry of its shape, strides or offset."""
         for a, b in zip(
             (*left.shape, *left.strides, left.elem_offset),
             (*right.shape, *right.strides, right.elem_offset),

@@ -1,4 +1,4 @@
-"""A refusal is data first: a stable code, what was found and expected, how to fix it, and where. Renderers make text of it."""
+"""Refusals as data: a stable code, the found and the expected input, fixes, and the place. Renderers turn them into text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .expr import Node, Var
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A range of text, lines from 1 and columns from 1, the end exclusive."""
+    """A range of text, with lines and columns from 1 and an exclusive end."""
 
     line: int
     column: int
@@ -28,7 +28,7 @@ class Proposal(msgspec.Struct, frozen=True, eq=False):
     arguments: tuple[tuple[str, object], ...]
 
     def __str__(self) -> str:
-        """The call in Python, on `sch`, loops by their names."""
+        """Return the call in Python, on `sch`, with the names of loops."""
         args, keywords = called_with(dict(self.arguments))
         parts = [*map(_text, args)]
         parts += [_text(value) if key in _FIRST else f"{key}={_text(value)}" for key, value in keywords.items()]
@@ -36,11 +36,11 @@ class Proposal(msgspec.Struct, frozen=True, eq=False):
 
 
 LISTED = ("loops", "ordered_loops")
-"""Arguments that a schedule's methods take one by one: `sch.reorder(i, j)`."""
+"""Variadic arguments of schedule methods: `sch.reorder(i, j)`."""
 
 
 def called_with(arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a schedule's method is called with for arguments by name: those that it takes one by one, and those by keyword."""
+    """Split arguments by name into positional arguments (for variadic parameters) and keyword arguments."""
     keywords = dict(arguments)
     listed = [keywords.pop(key) for key in LISTED if key in keywords]
     return tuple(listed[0]) if listed else (), keywords
@@ -56,10 +56,10 @@ def _text(value: object) -> str:
 
 
 class Refusal(msgspec.Struct, frozen=True, eq=False):
-    """Why something was not done.
+    """The reason for a refused operation.
 
-    `code` is stable ("not-a-producer"); `nodes` are the IR nodes it points at; `fix` are calls, as Python text, that do something like it
-    instead; `repair` are calls that, made first and in this order, make the refused one legal.
+    `code` is stable ("not-a-producer"); `nodes` are the IR nodes concerned; `fix` are similar legal calls, as Python text; `repair` are
+    calls that make the refused one legal if they are made first, in this order.
     """
 
     code: str
@@ -85,7 +85,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
         return text if text.replace("\n", "").isprintable() else "".join(map(_visible, text))
 
     def to_json(self) -> dict[str, object]:
-        """The refusal as plain data, without the nodes; `place` is None or has file, line, column, end_line and end_column."""
+        """Return the refusal as plain data, without the nodes; `place` is None or has file, line, column, end_line and end_column."""
         place = None if self.place is None else msgspec.to_builtins(self.place)
         return {
             "code": self.code,
@@ -99,12 +99,12 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
 
 
 def _visible(character: str) -> str:
-    """Text of a file is quoted on terminals, which take control characters as commands."""
+    """Escape control characters, because terminals interpret them and messages quote text of files."""
     return character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
 
 
 class TilewrightError(Exception):
-    """Base of every error the engine raises for its input. `refusal` is the data."""
+    """Base of every error that the engine raises for its input. `refusal` is the data."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal)
@@ -127,11 +127,11 @@ R = TypeVar("R")
 
 
 FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
-"""What Python raises where a check of ours is missing."""
+"""Python exceptions that indicate a missing check of ours."""
 
 
 def internal_error(fault: Exception, doing: str, *, place: Place | None = None, found: str = "") -> Refusal:
-    """A missing check of ours as a refusal "internal-error": what failed, in the words of Python, and at which input."""
+    """Return a refusal "internal-error" for a missing check of ours: the operation that failed, Python's message, and the input."""
     said = f"{type(fault).__name__}: {fault}"
     return Refusal(
         "internal-error",
@@ -143,9 +143,8 @@ def internal_error(fault: Exception, doing: str, *, place: Place | None = None, 
 
 
 def refusing_faults(error: type[TilewrightError], doing: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For the outermost doors of readers: whatever Python raises for an input becomes `error` "internal-error", with the fault as its
-    cause, so that no input ends a session; "too-deep" where Python's stack ended. The fuzzer counts each "internal-error" as a fault.
-    """
+    """Decorator for the entry points of readers: every Python exception becomes `error` "internal-error" with the exception as its cause,
+    so that no input ends a session; a stack overflow becomes "too-deep". The fuzzer counts each "internal-error" as a fault."""
 
     def door(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
@@ -163,9 +162,8 @@ def refusing_faults(error: type[TilewrightError], doing: str) -> Callable[[Calla
 
 
 def refusing_depth(error: type[TilewrightError]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For the doors of a package, whose functions go down with the nesting of loops and expressions: what is nested deeper than Python's
-    stack reaches, hundreds of levels, is refused as "too-deep" with the package's `error`.
-    """
+    """Decorator for the entry points of a package with recursive functions: nesting of loops and expressions beyond Python's stack
+    (hundreds of levels) is refused as "too-deep" with the package's `error`."""
 
     def door(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

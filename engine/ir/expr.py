@@ -1,4 +1,4 @@
-"""Expressions: frozen nodes compared by identity, named as in TVM's `tirx`. No logic here; `build` makes and folds them."""
+"""Expressions: frozen nodes compared by identity, named as in TVM's `tirx`. No logic here; `build` creates and folds them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Node(msgspec.Struct, frozen=True, eq=False):
-    """Root of all IR nodes. Two nodes are the same only when they are one object; see `equal` for structure."""
+    """Root of all IR nodes. Two nodes are equal only if they are one object; see `equal` for structural equality."""
 
 
 class Expr(Node, frozen=True, eq=False):
-    """A value without effect. Every expression has a `dtype`: a field where it is a choice, derived from the operands elsewhere."""
+    """A value without side effects. Every expression has a `dtype`: a field if it can be chosen, otherwise derived from the operands."""
 
     @property
     def dtype(self) -> str:
@@ -95,7 +95,7 @@ class Max(BinaryOp, frozen=True, eq=False): ...
 
 
 class Predicate(Expr, frozen=True, eq=False):
-    """Comparisons and logic on two operands: the result is bool, of vectors one for each lane."""
+    """Comparisons and logic on two operands: the result is bool, one per lane for vectors."""
 
     a: Expr
     b: Expr
@@ -138,7 +138,7 @@ class Not(Expr, frozen=True, eq=False):
 
 
 class Select(Expr, frozen=True, eq=False):
-    """Both values may be evaluated; a `Call("if_then_else", …)` evaluates only the chosen one."""
+    """A choice that may evaluate both values; a `Call("if_then_else", …)` evaluates only the chosen one."""
 
     condition: Expr
     true_value: Expr
@@ -155,7 +155,7 @@ class Cast(Expr, frozen=True, eq=False):
 
 
 class Let(Expr, frozen=True, eq=False):
-    """`body` with `var` standing for `value`."""
+    """The expression `body` with `var` bound to `value`."""
 
     var: Var
     value: Expr
@@ -167,8 +167,8 @@ class Let(Expr, frozen=True, eq=False):
 
 
 class Ramp(Expr, frozen=True, eq=False):
-    """The vector `base, base + stride, …`; `lanes` is a number, or a multiple of `vscale()`. As the last index of an access it makes a
-    vector of elements. Nothing else is a vector of indices in a program here."""
+    """The vector `base, base + stride, …`; `lanes` is a number, or a multiple of `vscale()`. As the last index of an access it selects a
+    vector of elements. A program here has no other index vectors."""
 
     base: Expr
     stride: Expr
@@ -180,7 +180,7 @@ class Ramp(Expr, frozen=True, eq=False):
 
 
 class Broadcast(Expr, frozen=True, eq=False):
-    """The vector of `lanes` times `value`."""
+    """The vector with `value` in all `lanes`."""
 
     value: Expr
     lanes: Expr
@@ -211,7 +211,7 @@ class BufferLoad(Expr, frozen=True, eq=False):
 
 
 def accessed_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> str:
-    """The type of what stands at the indices: of several elements, by a Ramp, their vector."""
+    """Return the type of the accessed elements; a Ramp selects a vector of elements."""
     last = indices[-1] if indices else None
     if not isinstance(last, Ramp):
         return buffer.dtype
@@ -224,7 +224,7 @@ def accessed_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> str:
 
 
 class BufferData(Expr, frozen=True, eq=False):
-    """`A.data`, the address of a buffer's memory. What is done with it is not known: the block around says so in its reads and writes."""
+    """`A.data`, the address of a buffer's memory. Its accesses are unknown; the surrounding block declares them in its reads and writes."""
 
     buffer: Buffer
 
@@ -245,14 +245,14 @@ IterType = Literal["spatial", "reduce", "scan", "opaque"]
 
 
 class Range(Node, frozen=True, eq=False):
-    """`min <= x < min + extent`."""
+    """A half-open range: `min <= x < min + extent`."""
 
     min: Expr
     extent: Expr
 
 
 class IterVar(Node, frozen=True, eq=False):
-    """A block iterator: its variable, the domain it may take, and whether it is spatial or reduced over."""
+    """A block iterator: its variable, its domain, and its kind (spatial, reduce, …)."""
 
     var: Var
     dom: Range

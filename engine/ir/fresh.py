@@ -1,4 +1,4 @@
-"""Copies that define their own variables, so that they can stand beside their originals."""
+"""Copies with their own variables, which can occur next to their originals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ N = TypeVar("N", bound=Node)
 
 
 def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
-    """A copy of `root` that defines its own variables (same names), with the map from old to new."""
+    """Return a copy of `root` that defines its own variables (same names), with the map from old to new."""
     new: dict[Var, Var] = {}
     viewing = False
     for node in walk(root):
@@ -29,7 +29,7 @@ def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
 
 
 def _matched_vars(root: Node) -> list[Var]:
-    """The variables that match_buffers below `root` give values to: sizes and offsets of views, of no use outside of their blocks."""
+    """Return the variables that match_buffers below `root` define: sizes and offsets of views, unused outside of their blocks."""
     matched: dict[Var, None] = {}
     elsewhere: set[Node] = set()
     stack: list[tuple[Node, frozenset[Node]]] = [(root, frozenset())]

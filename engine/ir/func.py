@@ -8,7 +8,7 @@ from .stmt import Annotations, Stmt, shown
 
 
 class PrimFunc(Node, frozen=True, eq=False):
-    """A tensor program. `params` are handles for the buffers of `buffer_map` (in the order of the params) and scalars.
+    """A tensor program. `params` are scalars and handles; `buffer_map` maps the handles to buffers, in the order of the params.
 
     `body` is the realize of the root block, which holds the intermediate buffers in its `alloc_buffers`.
     """

@@ -1,4 +1,4 @@
-"""Index maps: how the axes of a layout are made from the axes of another, with TVM's AXIS_SEPARATOR."""
+"""Index maps: the axes of one layout as functions of the axes of another, with TVM's AXIS_SEPARATOR."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AXIS_SEPARATOR: Final = AxisSeparator()
 
 
 class IndexMap(msgspec.Struct, frozen=True, eq=False):
-    """`params -> indices`. `separators` are positions in `indices` before which an axis separator stands."""
+    """A map `params -> indices`. `separators` are the positions in `indices` that an axis separator precedes."""
 
     params: tuple[Var, ...]
     indices: tuple[Expr, ...]
@@ -32,15 +32,15 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
 
     @staticmethod
     def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> IndexMap:
-        """The map of a Python function of `ndim` axes that returns the new axes, as TVM's `transform_layout` takes it.
+        """Convert a Python function of `ndim` axes that returns the new axes, as in TVM's `transform_layout`.
 
-        A `*name` parameter takes all axes that are left. Raises TypeError when the number of axes does not fit.
+        A `*name` parameter receives all remaining axes. Raises TypeError when the number of axes does not fit.
         """
         return IndexMap.from_items(*_called(function, ndim, dtype))
 
     @staticmethod
     def from_items(params: Sequence[Var], items: Sequence[Any]) -> IndexMap:
-        """From the new axes in order, AXIS_SEPARATOR among them."""
+        """Build the map from the new axes in order, with AXIS_SEPARATOR among them."""
         indices: list[Expr] = []
         separators: list[int] = []
         for item in items:
@@ -51,7 +51,7 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
         return IndexMap(tuple(params), tuple(indices), tuple(separators))
 
     def with_dtype(self, dtype: str) -> IndexMap:
-        """The map over variables and constants of the integer type `dtype`."""
+        """Return the map with variables and constants of the integer type `dtype`."""
         if all(e.dtype == dtype for e in (*self.params, *self.indices)):
             return self
         fresh = {p: Var(p.name, dtype) for p in self.params}
@@ -64,26 +64,26 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
         return IndexMap(tuple(fresh.values()), tuple(rewrite(i, leave) for i in self.indices), self.separators)
 
     def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
-        """The new indices for old ones, not simplified."""
+        """Map old indices to new ones, not simplified."""
         if len(indices) != len(self.params):
             raise TypeError(f"the index map takes {len(self.params)} axes, not {len(indices)}")
         return substitute_all(self.indices, dict(zip(self.params, indices, strict=True)))
 
 
 class RegionMap(msgspec.Struct, frozen=True, eq=False):
-    """`params -> box`: for each axis where it begins and where it ends, as TVM's `annotate_buffer_access` takes it."""
+    """A map `params -> box`, with begin and end for each axis, as in TVM's `annotate_buffer_access`."""
 
     params: tuple[Var, ...]
     ends: tuple[tuple[Expr, Expr], ...]
 
     @staticmethod
     def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> RegionMap:
-        """The map of a Python function of `ndim` iterators that returns an index, or (begin, end), for each axis."""
+        """Convert a Python function of `ndim` iterators that returns an index, or (begin, end), for each axis."""
         return RegionMap.from_items(*_called(function, ndim, dtype))
 
     @staticmethod
     def from_items(params: Sequence[Var], items: Sequence[Any]) -> RegionMap:
-        """From an index or a pair of ends for each axis. Raises TypeError for anything else."""
+        """Build the map from an index or a (begin, end) pair for each axis. Raises TypeError for anything else."""
         dtype = params[0].dtype if params else "int32"
         ends: list[tuple[Expr, Expr]] = []
         for item in items:
@@ -95,7 +95,7 @@ class RegionMap(msgspec.Struct, frozen=True, eq=False):
         return RegionMap(tuple(params), tuple(ends))
 
     def apply(self, iters: Sequence[Expr]) -> tuple[tuple[Expr, Expr], ...]:
-        """The ends for given iterators, not simplified."""
+        """Return the ends for given iterators, not simplified."""
         if len(iters) != len(self.params):
             raise TypeError(f"the map takes {len(self.params)} iterators, not {len(iters)}")
         values = dict(zip(self.params, iters, strict=True))
@@ -103,7 +103,7 @@ class RegionMap(msgspec.Struct, frozen=True, eq=False):
 
 
 def _called(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[Var], Sequence[Any]]:
-    """Variables for the axes, and what the function makes of them, one item a result."""
+    """Call the function with variables for the axes; return these and the list of results."""
     params, named = _axes(function, ndim, dtype)
     given = [Term(p) for p in params]
     result = function(
@@ -113,12 +113,12 @@ def _called(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[V
 
 
 def substitute_all(exprs: Sequence[Expr], values: dict[Var, Expr]) -> tuple[Expr, ...]:
-    """`substitute` for each of `exprs`."""
+    """Apply `substitute` to each of `exprs`."""
     return tuple(substitute(e, values) for e in exprs)
 
 
 def _axes(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[Var], int]:
-    """A variable for each axis, and how many of the last are given by name (those behind a `*name`)."""
+    """Return a variable for each axis, and the number of trailing keyword-only ones (those after a `*name`)."""
     parameters = list(inspect.signature(function).parameters.values())
     starred = [p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Statements: loops, blocks and stores, named as in TVM. A statement stands once in a program."""
+"""Statements: loops, blocks and stores, named as in TVM. A statement occurs once in a program."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from .expr import Expr, IntImm, IterVar, Node, Var
 
 
 class AnnotationMap(Node, frozen=True, eq=False):
-    """A value of an annotation that is a dict itself."""
+    """An annotation value that is a dict."""
 
     items: Annotations
 
 
 Annotation: TypeAlias = Expr | AnnotationMap | tuple[Any, ...]
-"""A tuple is a list of annotations, which may be lists again."""
+"""A tuple is a list of annotations, which may be nested lists."""
 Annotations = tuple[tuple[str, Annotation], ...]
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
 
 
 def shown(size: Expr) -> str:
-    """A number or a name; what is longer needs the printer of `script`. The `repr` of loops, blocks and functions stays one line."""
+    """Return a number or a name for one-line reprs of loops, blocks and functions; "…" for expressions that need the printer of
+    `script`."""
     match size:
         case IntImm(value=value):
             return str(value)
@@ -32,7 +33,7 @@ def shown(size: Expr) -> str:
 
 
 class Stmt(Node, frozen=True, eq=False):
-    """Something that is done."""
+    """Base class of statements."""
 
 
 class BufferStore(Stmt, frozen=True, eq=False):
@@ -42,7 +43,7 @@ class BufferStore(Stmt, frozen=True, eq=False):
 
 
 class For(Stmt, frozen=True, eq=False):
-    """`for loop_var in range(min, min + extent)`; `thread_tag` ("threadIdx.x", …) when the kind is thread_binding."""
+    """A loop, `for loop_var in range(min, min + extent)`; `thread_tag` ("threadIdx.x", …) when the kind is thread_binding."""
 
     loop_var: Var
     min: Expr
@@ -81,7 +82,7 @@ class AssertStmt(Stmt, frozen=True, eq=False):
 
 
 class AttrStmt(Stmt, frozen=True, eq=False):
-    """`body` with something said about it to later passes: TVM's attribute, of no node in particular."""
+    """An attribute on `body` for later passes: TVM's attribute, without a particular node."""
 
     key: str
     value: Expr
@@ -89,7 +90,7 @@ class AttrStmt(Stmt, frozen=True, eq=False):
 
 
 class LaunchThread(Stmt, frozen=True, eq=False):
-    """`body` on every thread of an axis, `var` from 0 below `extent`: a loop bound to `thread_tag`, said as lowered programs say it."""
+    """Runs `body` on every thread of an axis, `var` from 0 to `extent`, exclusive: the lowered form of a loop bound to `thread_tag`."""
 
     var: Var
     thread_tag: str
@@ -98,13 +99,13 @@ class LaunchThread(Stmt, frozen=True, eq=False):
 
 
 class Evaluate(Stmt, frozen=True, eq=False):
-    """An expression for its effect; `Evaluate(IntImm(0))` is the empty statement."""
+    """An expression evaluated for its effect; `Evaluate(IntImm(0))` is the empty statement."""
 
     value: Expr
 
 
 class Block(Stmt, frozen=True, eq=False):
-    """TVM's SBlock: a unit of computation that is isolated from its loops by its iterators and by what it reads and writes.
+    """TVM's SBlock: a unit of computation, isolated from its loops by its iterators and its read and write regions.
 
     `init` runs at the first iteration of the reduction. Buffers in `alloc_buffers` live while the block runs.
     """
@@ -124,7 +125,7 @@ class Block(Stmt, frozen=True, eq=False):
 
 
 class BlockRealize(Stmt, frozen=True, eq=False):
-    """Runs `block` with `iter_values` for its iterators where `predicate` holds."""
+    """Runs `block` with `iter_values` for its iterators if `predicate` holds."""
 
     iter_values: tuple[Expr, ...]
     predicate: Expr
@@ -135,7 +136,8 @@ class BlockRealize(Stmt, frozen=True, eq=False):
 
 
 class Allocate(Stmt, frozen=True, eq=False):
-    """Lowered programs only: `buffers` (flat within their axis separators) live while `body` runs; `build.allocate` joins nested ones."""
+    """An allocation in a lowered program: `buffers` (flat within their axis separators) live while `body` runs; `build.allocate` merges
+    nested ones."""
 
     buffers: tuple[Buffer, ...]
     body: Stmt

@@ -1,4 +1,4 @@
-"""One traversal, written once. What did not change is the same object.
+"""Generic traversal and rewriting of IR nodes. Unchanged nodes stay the same objects.
 
 A node's children are its fields, except the variables it defines (`For.loop_var`, `IterVar.var`, `Let.var`): those change only by `rename`.
 """
@@ -21,7 +21,7 @@ from .stmt import Allocate, Block, BlockRealize, For, LaunchThread, LetStmt, Stm
 N = TypeVar("N", bound=Node)
 
 BINDING = IterVar | Let | LetStmt | LaunchThread
-"""What defines the variable `var`."""
+"""Nodes that define the variable `var`."""
 
 # Fields that hold definitions, not uses.
 _DEFINES: dict[type[Node], frozenset[str]] = {
@@ -35,7 +35,7 @@ _DEFINES: dict[type[Node], frozenset[str]] = {
 
 
 _PLAIN = ("str", "int", "float", "str | None", "tuple[int, ...]", "ForKind", "IterType")
-"""Types of fields that hold no nodes, as the classes write them."""
+"""Types of fields without nodes, as written in the classes."""
 
 
 _STMTS = ("Stmt", "Stmt | None", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
@@ -43,7 +43,7 @@ _STMTS = ("Stmt", "Stmt | None", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, .
 
 
 Shape = Literal["node", "maybe", "nodes", "nested"]
-"""How a field holds nodes: one, one or None, a tuple of them, tuples of tuples among other things."""
+"""Shape of a field: one node, one or None, a tuple of nodes, or nested tuples with other values."""
 
 
 @cache
@@ -51,7 +51,7 @@ def _child_fields(kind: type[Node]) -> tuple[tuple[str, Shape], ...]:
     types = _field_types(kind)
     defines = _DEFINES.get(kind, ())
     names = [name for name in kind.__struct_fields__ if types[name] not in _PLAIN and name not in defines]
-    if "init" in names:  # a block's runs before its body, and is printed so
+    if "init" in names:  # a block's init runs and is printed before its body
         names.remove("init")
         names.insert(names.index("body"), "init")
     return tuple((name, _shape(types[name])) for name in names)
@@ -77,7 +77,7 @@ def _field_types(kind: type[Node]) -> dict[str, str]:
 
 @cache
 def _getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
-    """What gives the children of the nodes of a class: most have a fixed number of single nodes."""
+    """Return the function that lists the children of a class's nodes; most classes have a fixed number of single nodes."""
     fields = _child_fields(kind)
     singles = [name for name, shape in fields if shape == "node"]
     if not fields:
@@ -120,12 +120,12 @@ def _gather(items: tuple[object, ...], found: list[Node]) -> None:
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly below, in the order of the fields, which is that of the program. Buffers count as leaves where they are used."""
+    """Return the direct children in field order, which is program order. Buffers count as leaves at each use."""
     return _getter(node.__class__)(node)
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Every node below and including `root`, parents first. Buffers are not descended into."""
+    """Yield every node below and including `root`, parents first. Buffers are not descended into."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -137,13 +137,13 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def child_stmts(node: Node) -> list[Node]:
-    """The statements directly below a statement or function; the functions of a module."""
+    """Return the statements directly below a statement or function; the functions of a module."""
     return _stmt_getter(node.__class__)(node)
 
 
 @cache
 def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
-    """What gives the statements below the nodes of a class: most have one, or a tuple of them."""
+    """Return the function that lists the child statements of a class's nodes; most classes have one field of them."""
     fields = [field for field in _child_fields(kind) if field[0] in _stmt_fields(kind)]
     if len(fields) != 1:
         return lambda node: _gathered(node, fields)
@@ -153,7 +153,7 @@ def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
 
 
 def walk_stmts(root: Node) -> Iterator[Stmt]:
-    """The statements of `walk`, without looking into expressions."""
+    """Yield the statements of `walk`, without descending into expressions."""
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
@@ -163,13 +163,13 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
 
 
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:
-    """`node` with `fn` applied to each child; the same object when no child changed."""
+    """Return `node` with `fn` applied to each child; the same object when no child changed."""
     return cast("N", _mapper(node.__class__)(node, fn))
 
 
 @cache
 def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
-    """What maps the children of the nodes of a class: most are leaves or made of two fields."""
+    """Return the function that maps the children of a class's nodes; most classes are leaves or have two fields."""
     fields = _child_fields(kind)
     if not fields:
         return lambda node, fn: node
@@ -220,7 +220,7 @@ def _each(items: tuple[Node, ...], fn: Callable[[Node], Node]) -> tuple[Node, ..
     if not items:
         return items
     new = tuple(map(fn, items))
-    # Compared by identity, for nodes have no other equality.
+    # `==` compares by identity, because nodes have no other equality.
     return items if new == items else new
 
 
@@ -243,7 +243,7 @@ def _mapped(items: tuple[object, ...], fn: Callable[[Node], Node]) -> tuple[obje
 
 
 def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], Node | None] | None = None) -> N:
-    """Rebuild bottom-up: `leave` gets each node with its children done. `enter` may return a node to take instead of descending.
+    """Rebuild bottom-up: `leave` receives each node after its children. `enter` may return a replacement, which is not descended into.
 
     Memoised by identity: a shared expression or buffer is rewritten once and stays shared.
     """
@@ -262,7 +262,7 @@ def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], N
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
-    """Each use of a variable replaced by its value, in buffer shapes too. Definitions stay."""
+    """Replace each use of a variable by its value, including uses in buffer shapes. Definitions stay."""
     if not values:
         return root
     memo: dict[Node, Node] = {}
@@ -282,9 +282,9 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
 
 
 def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] | None = None) -> N:
-    """Each node that is a key replaced (not descended into). With only statements as keys, expressions are not visited.
+    """Replace each node that is a key (without descending into it). If all keys are statements, expressions are not visited.
 
-    `within` are the nodes around the keys, where they are known: nothing else is visited.
+    `within` are the ancestors of the keys, if known: nothing else is visited.
     """
     if not new:
         return root
@@ -301,7 +301,7 @@ def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] 
 
 
 def map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
-    """`node` with `fn` applied to the statements directly below; the same object when none changed."""
+    """Return `node` with `fn` applied to the statements directly below; the same object when none changed."""
     changed: dict[str, object] = {}
     for name in _stmt_fields(node.__class__):
         old = getattr(node, name)
@@ -312,12 +312,12 @@ def map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
 
 
 def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
-    """Each use and each allocation of a buffer replaced. Indices stay."""
+    """Replace each use and each allocation of a buffer. Indices stay."""
     return replace_nodes(root, {**new})
 
 
 def rename(root: N, new: Mapping[Var, Var]) -> N:
-    """Variables renamed where they are defined and where they are used."""
+    """Rename variables at their definitions and uses."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, Var):
@@ -336,7 +336,7 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
 
 
 def free_vars(root: Node) -> set[Var]:
-    """Variables used in `root` and not defined in it."""
+    """Return the variables used in `root` and not defined in it."""
     used: set[Var] = set()
     defined: set[Var] = set()
     stack: list[Node] = [root]
@@ -370,19 +370,19 @@ def uses_var(root: Node, var: Var) -> bool:
 
 
 def loops_and_blocks(root: Node) -> Iterator[For | BlockRealize]:
-    """The loops and block realizes below `root`, in text order."""
+    """Yield the loops and block realizes below `root`, in text order."""
     for node in walk_stmts(root):
         if isinstance(node, For | BlockRealize):
             yield node
 
 
 def allocated_buffers(root: Node) -> list[Buffer]:
-    """Every buffer that a block or an Allocate in `root` owns, in text order."""
+    """Return every buffer that a block or an Allocate in `root` owns, in text order."""
     return [buffer for stmt in walk_stmts(root) for buffer in _owned(stmt)]
 
 
 def loops_around_allocations(root: Node) -> dict[Buffer, tuple[For, ...]]:
-    """The loops around each buffer that a block or an Allocate in `root` owns, outermost first."""
+    """Map each buffer that a block or an Allocate in `root` owns to the loops around it, outermost first."""
     found: dict[Buffer, tuple[For, ...]] = {}
 
     def visit(node: Node, around: tuple[For, ...]) -> None:
@@ -404,7 +404,8 @@ _ADDRESSING = frozenset((BufferData, Call))
 
 
 def addressed_buffers(root: Node) -> set[Buffer]:
-    """The buffers whose address is taken in `root` (`A.data`, `T.address_of(A[i])`): any of their elements may be accessed by it."""
+    """Return the buffers with their address exposed in `root` (`A.data`, `T.address_of(A[i])`): any of their elements may be accessed
+    through it."""
     found: set[Buffer] = set()
     for node in walk(root):
         if node.__class__ not in _ADDRESSING:

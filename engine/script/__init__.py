@@ -1,4 +1,4 @@
-"""Text in and out: TVMScript of the current and the classic dialect, and schedule code, read as data and never run."""
+"""TVMScript and schedule code as text: parser (current and classic dialect) and printer. Text is read as data and never run."""
 
 from .calls import CallStep, CallValue, Ref, is_value, read_calls
 from .errors import ParseError

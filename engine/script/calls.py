@@ -1,4 +1,4 @@
-"""Reading schedule code as data: `ko, ki = sch.split(k, factors=[None, 32])` is one CallStep. Nothing is run; values are a closed set."""
+"""Schedule code read as data: `ko, ki = sch.split(k, factors=[None, 32])` is one CallStep. Nothing is run; values are a closed set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .reading.expressions import ExpressionReader
 from .reading.source import PositionTable, Source
 
 MAX_ITEMS = 256
-"""More items in one list, or axes in one index map, are refused."""
+"""Maximum number of items in a list, and of axes in an index map."""
 
 _DOTTED_SEPARATORS = (
     "tilewright",
@@ -50,8 +50,8 @@ _SEPARATORS = ("AXIS_SEPARATOR", *(f"{owner}.AXIS_SEPARATOR" for owner in _DOTTE
 
 
 class Ref(msgspec.Struct, frozen=True):
-    """A variable of the schedule code; `index` when one item of it is meant, as in `loops[0]`; `spread` where it gives several
-    arguments, as in `sch.reorder(*order)`."""
+    """A variable of the schedule code; `index` selects an item, as in `loops[0]`; `spread` marks a starred argument, as in
+    `sch.reorder(*order)`."""
 
     name: str
     index: int | None = None
@@ -65,9 +65,9 @@ CallValue: TypeAlias = "_Simple | tuple[CallValue, ...] | list[CallValue] | dict
 class CallStep(msgspec.Struct, frozen=True, eq=False):
     """One statement: `targets = receiver.method(*args, **kwargs)[index]`; or `targets = value`, without a method (`is_value`).
 
-    `targets` are the names that are set, none for a bare call; `unpacks` says that the result is taken apart (`(x,) = …` does with
-    one name, `x = …` does not). `receiver` is the dotted name before the method, "" for a plain function. Lists stay lists and tuples
-    tuples: TVM tells them apart. `text` is the statement as written, `place` where it stands.
+    `targets` are the assigned names, none for a bare call; `unpacks` says that the assignment unpacks the result (`(x,) = …` does, even
+    with one name; `x = …` does not). `receiver` is the dotted name before the method, "" for a plain function. Lists stay lists and tuples
+    stay tuples, because TVM distinguishes them. `text` is the statement's source text, `place` its location.
     """
 
     targets: tuple[str, ...]
@@ -82,12 +82,12 @@ class CallStep(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_value(step: CallStep) -> bool:
-    """Whether the statement gives a name to a value, which is its one argument: `tile = 64`."""
+    """Whether the statement assigns a value, its only argument: `tile = 64`."""
     return not step.method
 
 
 def read_calls(text: str, filename: str = "", first_line: int = 1) -> tuple[CallStep, ...]:
-    """The calls of `text`, one a statement, and the values it gives names to; imports, comments and strings alone are passed over.
+    """Return the calls and value assignments of `text`, one per statement; imports, comments and bare strings are skipped.
 
     `first_line` is the number of the first line of `text` in its file. Raises ParseError with the place for everything else.
     """
@@ -134,7 +134,7 @@ class _CallReader:
                 )
 
     def _require_known(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Imports are never done; those of other packages would promise what does not happen."""
+        """Reject imports of unknown packages: imports are not executed, so the text would promise more than the reader does."""
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         if any(m.partition(".")[0] not in ("tilewright", "tvm", "__future__") for m in modules):
             raise self.source.error(node, "unsupported", "nothing can be imported here", expected="import tilewright")
@@ -214,7 +214,7 @@ class _CallReader:
     # --- values
 
     def value(self, node: ast.expr) -> CallValue:
-        """A number, string, truth value, None, name, list, tuple, or an index map written as a lambda."""
+        """Read a number, string, truth value, None, name, list, tuple, or an index map written as a lambda."""
         match node:
             case ast.Constant(value=bool() | float() | str() | None as constant):
                 return constant
@@ -249,7 +249,7 @@ class _CallReader:
                 )
 
     def _dict(self, node: ast.Dict) -> dict[str, CallValue]:
-        """`{"pragma": 1}`, as annotations have it."""
+        """Read a dict such as `{"pragma": 1}`, as in annotations."""
         found: dict[str, CallValue] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -260,7 +260,7 @@ class _CallReader:
         return found
 
     def _typed(self, node: ast.Call) -> Expr | None:
-        """A number with its type: `T.float32(0)`. None for other calls."""
+        """Read a typed number, `T.float32(0)`. None for other calls."""
         exprs = ExpressionReader(self.source, PositionTable())
         name = (exprs.called(node) or "").removeprefix("T.")
         value = exprs.value(node) if dt.is_valid(name) and name not in ("handle", "void") else None
@@ -288,7 +288,7 @@ class _CallReader:
         return [self.value(item) for item in node.elts]
 
     def _number(self, node: ast.UnaryOp | ast.BinOp) -> int | float:
-        """Arithmetic on constants: `-1`, `4 * 16`."""
+        """Evaluate arithmetic on constants: `-1`, `4 * 16`."""
         operands = [
             self.value(n) for n in ([node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right])
         ]
@@ -314,9 +314,9 @@ class _CallReader:
 
 
 class _IndexMapReader:
-    """`lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: the parameters are int32 until the map meets a buffer.
+    """Reader of `lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: parameters are int32 until the map is applied to a buffer.
 
-    With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, it is a map to boxes.
+    With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, the lambda is a map to boxes.
     """
 
     def __init__(self, source: Source) -> None:
@@ -347,7 +347,7 @@ class _IndexMapReader:
         return IndexMap.from_items(params, [self._item(item) for item in items])
 
     def _ends(self, node: ast.expr) -> tuple[Expr, ...]:
-        """An axis of a box: an index, or where it begins and ends."""
+        """Read an axis of a box: an index, or its begin and end."""
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         if len(parts) not in (1, 2):
             raise self.source.error(
@@ -362,7 +362,7 @@ class _IndexMapReader:
 
     def _value(self, node: ast.expr) -> Expr:
         expr = self.exprs.expr(node)
-        constant = isinstance(expr, FloatImm)  # the value of padding, which may be given as a function of the place
+        constant = isinstance(expr, FloatImm)  # a padding value, which can be written as a function of the indices
         if not (dt.is_int(expr.dtype) or constant) or any(isinstance(part, BufferLoad) for part in walk(expr)):
             raise self.source.error(
                 node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …"

@@ -1,4 +1,4 @@
-"""What is said when text cannot be read: a ParseError with the place, what stood there, what was expected, what to write instead."""
+"""Parse errors: ParseError carries the place, the found text, the expected text, and fixes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..ir import Place, Refusal, TilewrightError
 
 
 class ParseError(TilewrightError):
-    """Text that is not a program of the subset. `refusal.place` is where.
+    """Text that is not a program of the subset. `refusal.place` is its location.
 
     Codes: "syntax" (not Python), "too-large", "too-deep", "unsupported" (Python or TVM, but outside the subset), "unknown-name",
     "wrong-arguments", "wrong-type", "out-of-range", "not-a-program".

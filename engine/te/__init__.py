@@ -1,6 +1,6 @@
-"""TE text: the block program that it computes, and its schedule as the equivalent calls on that program. Nothing is executed.
+"""Reader of TE text: the block program that it computes, and its schedule as equivalent calls on that program. Nothing is executed.
 
-People with TE schedules have had no way forward since TVM removed them; here one is read, translated and can be scheduled on.
+TVM removed TE schedules without a migration path; this reader translates them, so that scheduling can continue.
 """
 
 from .program import TEProgram, is_te, parse, read_te

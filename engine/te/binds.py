@@ -1,7 +1,7 @@
-"""`tvm.build(…, binds={X: tvm.decl_buffer(…, strides=[…])})`: where and in what order a tensor is stored.
+"""Storage of tensors from `tvm.build(…, binds={X: tvm.decl_buffer(…, strides=[…])})`.
 
-TVM took it for parameters only, and people asked for it for what lies between (strides of 1, rows, rows * chans). Here it is the
-scope and the layout of the tensor, when the strides are those of its axes in some order, without gaps.
+TVM accepted binds for parameters only; users requested them for intermediate tensors (strides of 1, rows, rows * chans). Here they set the
+scope and the layout of a tensor, if the strides are those of its axes in some order, without gaps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_layout(reader: TEReader, node: ast.Call) -> Value:
-    """`tvm.decl_buffer(shape, dtype, name, strides=…, scope=…)`."""
+    """Read `tvm.decl_buffer(shape, dtype, name, strides=…, scope=…)`."""
     names = ("shape", "dtype", "name", "data", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
     found = dict(zip(names, parameters(reader, node, names, 1), strict=True))
     scope, strides = found["scope"], found["strides"]
@@ -34,7 +34,7 @@ def read_layout(reader: TEReader, node: ast.Call) -> Value:
 
 
 def bind_buffers(reader: TEReader, node: ast.expr) -> None:
-    """Note for each tensor of the dict how it is stored."""
+    """Record the storage of each tensor in the dict."""
     if isinstance(node, ast.Constant) and node.value is None:
         return
     if not isinstance(node, ast.Dict) or None in node.keys:
@@ -63,7 +63,7 @@ def _bind(reader: TEReader, tensor: Tensor, layout: Layout, node: ast.expr) -> N
 
 
 def _order(reader: TEReader, tensor: Tensor, layout: Layout) -> tuple[int, ...]:
-    """The axes from the outermost in memory to the innermost. Raises "wrong-arguments" when the strides are of no order."""
+    """Return the axes from the outermost in memory to the innermost. Raises "wrong-arguments" if the strides match no order."""
     shape, strides = tensor.buffer.shape, layout.strides
     if len(strides) != len(shape):
         raise reader.error(layout.node, "wrong-arguments", f"{len(strides)} strides do not fit {tensor.op.name}",
@@ -80,7 +80,7 @@ def _order(reader: TEReader, tensor: Tensor, layout: Layout) -> tuple[int, ...]:
                 + "; they have " + ", ".join(expr_text(strides[a]) for a in rest),
                 fix=("make the sizes in the shape and in the strides the same", "s[X].transform_layout(lambda …: […]) needs no strides"),
             )  # fmt: skip
-        # Of axes with one stride the longer one lies further out: the others have one element.
+        # Of axes with equal strides, the longer one is further out: the others have one element.
         axis = next((a for a in fitting if build.is_const(shape[a], 1)), fitting[0])
         inner.append(axis)
         span = build.mul(span, shape[axis])

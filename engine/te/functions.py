@@ -1,4 +1,4 @@
-"""TE's functions by name: they make variables, tensors, axes, reductions, schedules. Mathematics is TVMScript's (`script.intrinsics`)."""
+"""TE's functions by name: variables, tensors, axes, reductions, schedules. Math functions are TVMScript's (`script.intrinsics`)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _placeholder(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _dtype(reader: TEReader, node: ast.expr | None) -> str:
-    """The element type; until 0.6 None stood for float32."""
+    """Return the element type; until 0.6 None meant float32."""
     return "float32" if node is None or reader.value(node) is None else reader.dtype(node)
 
 
@@ -87,7 +87,7 @@ def _made(reader: TEReader, op: Operation) -> tuple[Tensor, ...]:
 
 
 def identifier(name: str) -> str:
-    """A tensor's name as a program has it: TVM's printer writes `B.v0` as B_v0 too."""
+    """Return a tensor's name as an identifier: TVM's printer writes `B.v0` as B_v0 too."""
     return "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "tensor"
 
 
@@ -109,7 +109,7 @@ def _compute(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _axes(reader: TEReader, function: Function, shape: tuple[Expr, ...], node: ast.expr) -> tuple[Axis, ...]:
-    """One for each axis of the shape, called after the parameters; those of `*i` are i0, i1, … counted from its start."""
+    """Return an axis for each dimension of the shape, named after the parameters; those of `*i` are i0, i1, … counted from its start."""
     args = function.node.args
     names = [a.arg for a in (*args.posonlyargs, *args.args)]
     if args.vararg is not None or not names:
@@ -171,7 +171,7 @@ def _math(name: str) -> Read:
 
 
 def _thread_axis(reader: TEReader, node: ast.Call) -> Value:
-    """`te.thread_axis("threadIdx.x")`, with its extent in front or not: the loop that is bound has one."""
+    """Read `te.thread_axis("threadIdx.x")`, with or without a leading extent; the extent is ignored, because the bound loop has one."""
     dom, tag, *_ = parameters(reader, node, ("dom", "tag", "name", "span"), 0)
     found = reader.value(tag) if tag is not None else reader.value(dom) if dom is not None else None
     if not isinstance(found, str):
@@ -197,12 +197,12 @@ def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _lower(reader: TEReader, node: ast.Call) -> Value:
-    """`tvm.lower(s, [A, C])`, `tvm.build(s, [A, C], target)`: which tensors are parameters, in which order."""
+    """Read `tvm.lower(s, [A, C])` or `tvm.build(s, [A, C], target)`: the parameter tensors and their order."""
     keywords = {k.arg: k.value for k in node.keywords}
     args = node.args[1] if len(node.args) > 1 else keywords.get("args")
     schedule = reader.value(node.args[0]) if node.args else None
     if isinstance(schedule, Runtime) or (schedule is not None and not isinstance(schedule, stages.TESchedule)):
-        return Runtime()  # a module that was lowered before
+        return Runtime()  # an already lowered module
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
     if "binds" in keywords:
@@ -228,7 +228,7 @@ def _set_parameters(reader: TEReader, node: ast.expr) -> None:
 
 
 def _printed(reader: TEReader, node: ast.Call) -> Value:
-    """Of what is printed only a tvm.lower counts: it says what the parameters are."""
+    """Evaluate a tvm.lower or tvm.build in a print, because it lists the parameters; ignore the other arguments."""
     for argument in node.args:
         for part in ast.walk(argument):
             if isinstance(part, ast.Call) and reader.called(part) in ("T.lower", "T.build"):
@@ -274,7 +274,7 @@ UNREAD = {
     "hybrid.script": "hybrid script is another language",
     "decl_tensor_intrin": "tensor intrinsics of TE have no block program; tensorize takes two prim_funcs",
 }
-"""Functions of te that are refused with their reason."""
+"""Functions of te that are refused, with the reason."""
 
 
 def _refused(reason: str) -> Read:
@@ -319,4 +319,4 @@ BUILTINS: dict[str, Read] = {
     "min": reductions.reducer_or_math("min"),
     "max": reductions.reducer_or_math("max"),
 }
-"""Of Python's own functions the few that schedules are written with."""
+"""The few Python builtins that schedules use."""

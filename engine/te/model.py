@@ -1,4 +1,4 @@
-"""What TE text speaks of: axes, operations and their tensors, reductions. The reader makes them, `prim_func` a program of them."""
+"""Objects of TE text: axes, operations and their tensors, reductions. The reader creates them, `prim_func` converts them to a program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..script.reading.scope import Foreign, Scope
 
 
 class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """TE's IterVar: an axis of an operation, or what a schedule's split and fuse make of axes. In an expression it is its variable."""
+    """TE's IterVar: an axis of an operation, or the result of a schedule's split or fuse. In an expression it is its variable."""
 
     var: Var
     dom: Range | None
@@ -24,7 +24,7 @@ class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Operation(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """What gives tensors: one buffer for each of them. `node` is where the text makes it."""
+    """A producer of tensors, with one buffer for each. `node` is its definition in the text."""
 
     name: str
     buffers: tuple[Buffer, ...]
@@ -38,23 +38,23 @@ class Placeholder(Operation, frozen=True, eq=False):
 
 
 class Compute(Operation, frozen=True, eq=False):
-    """`te.compute`: a value for each output in terms of the axes, or one reduction for all of them."""
+    """A `te.compute`: a value for each output in terms of the axes, or one reduction for all of them."""
 
     values: tuple[Expr, ...] = ()
     reduction: Reduction | None = None
 
 
 class Cached(Operation, frozen=True, eq=False):
-    """The stage that `cache_read` or `cache_write` adds to a schedule; the algorithm does not know it.
+    """A stage that `cache_read` or `cache_write` adds to a schedule; it is not part of the algorithm.
 
-    `order` says for each axis of a written cache which axis of the computation it is.
+    `order` maps each axis of a written cache to an axis of the computation.
     """
 
     order: tuple[int, ...] = ()
 
 
 class Tensor(msgspec.Struct, Foreign, frozen=True):
-    """One output of an operation. Two are the same when operation and position are."""
+    """One output of an operation. Two tensors are equal if operation and position are."""
 
     op: Operation
     index: int = 0
@@ -65,14 +65,14 @@ class Tensor(msgspec.Struct, Foreign, frozen=True):
 
 
 class Slice(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """`A[i]` of a tensor with more axes, on the way to `A[i][j]`."""
+    """A partial index: `A[i]` of a tensor with more axes, as in `A[i][j]`."""
 
     tensor: Tensor
     indices: tuple[Expr, ...]
 
 
 class Reducer(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """How values are joined: "sum", "prod", "min", "max", or a te.comm_reducer with the functions it was given."""
+    """A combiner of values: "sum", "prod", "min", "max", or a te.comm_reducer with its functions."""
 
     name: str
     join: Function | None = None
@@ -80,7 +80,7 @@ class Reducer(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Reduction(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A reducer over axes: the whole body of a compute. `joined` is in terms of `left` and `right`; one of each for an output."""
+    """A reducer over axes: the whole body of a compute. `joined` is in terms of `left` and `right`; one of each per output."""
 
     axes: tuple[Axis, ...]
     sources: tuple[Expr, ...]
@@ -91,24 +91,24 @@ class Reduction(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A lambda or a def of the text, with the names around it."""
+    """A lambda or a def of the text, with its enclosing scope."""
 
     node: ast.Lambda | ast.FunctionDef
     scope: Scope
 
 
 class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """`te.thread_axis("threadIdx.x")`."""
+    """A thread axis, `te.thread_axis("threadIdx.x")`."""
 
     tag: str
 
 
 class Names(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """An object of which only the attributes are used, as the configuration of an accelerator."""
+    """An object that is used only for its attributes, such as the configuration of an accelerator."""
 
     values: dict[str, int | float | str]
     title: str
 
 
 class Runtime(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """What belongs to running a program (targets, devices, arrays, built functions): read over, without a value."""
+    """A value of the runtime (targets, devices, arrays, built functions): ignored by the reader."""

@@ -1,4 +1,4 @@
-"""From operations to the block program that TVM's `te.create_prim_func` makes of them: one block for each, in the order they are needed."""
+"""Conversion of operations to the block program of TVM's `te.create_prim_func`: one block per operation, producers first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .model import Axis, Compute, Operation, Reduction, Tensor
 
 
 class Made(msgspec.Struct, frozen=True, eq=False):
-    """The program, the blocks of each operation by name (one for each output when it is no reduction), and the loops of each block."""
+    """The program, the block names of each operation (one per output unless it is a reduction), and the loops of each block."""
 
     func: PrimFunc
     blocks: dict[Operation, tuple[str, ...]]
@@ -39,7 +39,7 @@ class Made(msgspec.Struct, frozen=True, eq=False):
 
 
 def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Operation]) -> Made:
-    """The program with these parameters. `operations` are all of the text; those that no parameter needs are left out."""
+    """Build the program with these parameters. `operations` are all operations of the text; those that no parameter needs are left out."""
     owners = {buffer: op for op in operations for buffer in op.buffers}
     tensors = [p for p in parameters if isinstance(p, Tensor)]
     order = needed([t.op for t in tensors], owners)
@@ -63,7 +63,7 @@ def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Oper
 
 
 def needed(ops: Sequence[Operation], owners: dict[Buffer, Operation]) -> list[Operation]:
-    """`ops` and what they read, producers first, in the order of TVM's depth-first walk."""
+    """Return `ops` and their inputs, producers first, in the order of TVM's depth-first walk."""
     order: dict[Operation, None] = {}
     pending: list[tuple[Operation, bool]] = [(op, False) for op in reversed(ops)]
     seen: set[Operation] = set()
@@ -79,7 +79,7 @@ def needed(ops: Sequence[Operation], owners: dict[Buffer, Operation]) -> list[Op
 
 
 def inputs(op: Operation) -> list[Buffer]:
-    """The buffers that a compute reads, in the order of its text, an index before what it indexes."""
+    """Return the buffers that a compute reads, in textual order; buffers in an index precede the indexed buffer."""
     if not isinstance(op, Compute):
         return []
     values = op.reduction.sources if op.reduction is not None else op.values
@@ -103,7 +103,7 @@ def _collect(expr: Expr, found: dict[Buffer, None]) -> None:
 
 
 def _stage(op: Compute, taken: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
-    """The loops of one operation around its blocks."""
+    """Build the loops of one operation around its blocks."""
     axes = (*op.axes, *op.reduce_axes)
     loops = [(Var(axis.name, axis.var.dtype), axis) for axis in axes]
     outputs = [0] if op.reduction is not None else range(len(op.buffers))
@@ -134,7 +134,7 @@ def _realize(op: Compute, output: int, name: str, loops: Sequence[tuple[Var, Axi
     iterators = {axis: Var(f"v_{axis.name}", axis.var.dtype) for _, axis in loops}
     iter_vars = tuple(IterVar(iterators[axis], _dom(axis), axis.kind) for _, axis in loops)
     values: tuple[Expr, ...] = tuple(var for var, _ in loops)
-    if not loops:  # a block has an iterator at least
+    if not loops:  # a block has at least one iterator
         iter_vars, values = (IterVar(Var("vi"), build.make_range(0, 1)),), (build.const(0, "int32"),)
     inside: dict[Var, Expr] = {axis.var: var for axis, var in iterators.items()}
     at = tuple(iterators[axis] for axis in op.axes)
@@ -151,7 +151,7 @@ def _realize(op: Compute, output: int, name: str, loops: Sequence[tuple[Var, Axi
 def _reduction(
     buffers: Sequence[Buffer], reduction: Reduction, at: tuple[Expr, ...], inside: dict[Var, Expr]
 ) -> tuple[Stmt, Stmt]:
-    """Its init and its update. With several outputs all are computed before the first is stored."""
+    """Build the init and the update. With several outputs, all are computed before the first is stored."""
     current = [BufferLoad(buffer, at) for buffer in buffers]
     added = [simplify(substitute(source, inside)) for source in reduction.sources]
     operands: dict[Var, Expr] = dict(zip((*reduction.left, *reduction.right), (*current, *added), strict=True))

@@ -1,4 +1,4 @@
-"""The doors: TE text to a program and its schedule."""
+"""Entry points of the TE reader: from TE text to a program and its schedule."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedul
 
 
 class TEProgram(msgspec.Struct, frozen=True, eq=False):
-    """What TE text says: its program, and the schedule made of its lines (`schedule.trace` has the calls).
+    """The content of TE text: its program, and the schedule of its lines (`schedule.trace` has the calls).
 
-    `names` are the text's variables for loops and blocks, `sources` the places of the lines that asked for the steps of the trace.
+    `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace.
     `positions` are places of the program's nodes in the text.
     """
 
@@ -47,7 +47,7 @@ def is_te(text: str) -> bool:
 
 
 def parse(text: str, filename: str = "") -> Parsed:
-    """The program of TVMScript or of TE text (before its schedule); the text itself says which it is. Raises ParseError."""
+    """Return the program of TVMScript or of TE text (before its schedule); the language is detected. Raises ParseError."""
     if not is_te(text):
         return parse_script(text, filename)
     source = Source(text, filename)
@@ -57,9 +57,9 @@ def parse(text: str, filename: str = "") -> Parsed:
 
 
 def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = None) -> TEProgram:
-    """The program and the schedule of TE text. `sizes` are numbers for variables made by te.var, by name.
+    """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name.
 
-    Raises ParseError for what is not read, and ScheduleError, with the line that asked for it, for what cannot be done to the program.
+    Raises ParseError for unreadable text, and ScheduleError, with the line of the text, for an illegal schedule step.
     """
     source = Source(text, filename)
     with _refusing_faults(source):
@@ -71,7 +71,7 @@ def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = Non
 
 @contextmanager
 def _refusing_faults(source: Source) -> Generator[None]:
-    """What Python raises while a text is read is refused, at the whole text where no statement is to blame."""
+    """Convert Python's exceptions to refusals; the place is the whole text if no statement is the cause."""
     try:
         yield
     except RecursionError:
@@ -89,7 +89,7 @@ def _read(source: Source, sizes: Mapping[str, int]) -> TEReader:
 
 
 def _made(reader: TEReader) -> Made:
-    """The program with the parameters that the text lists, else with all inputs and the outputs."""
+    """Return the program with the text's parameters, or else with all inputs and the outputs."""
     parameters = reader.record.parameters or _default_parameters(reader)
     end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree
     if not any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters):
@@ -113,7 +113,7 @@ def _place_block(reader: TEReader, made: Made, name: str) -> None:
 
 
 def _default_parameters(reader: TEReader) -> tuple[Tensor | Var, ...]:
-    """Without a tvm.lower in the text: the inputs in the order they are made, then what is scheduled, or read by nobody."""
+    """Return the default parameters: the inputs in order of definition, then the scheduled outputs, or else the unread tensors."""
     schedule = reader.record.schedule
     computes = [op for op in reader.operations if isinstance(op, Compute)]
     read = {buffer for op in computes for buffer in inputs(op)}
@@ -134,7 +134,7 @@ def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | 
 
 
 def _require_sizes(reader: TEReader, func: PrimFunc, end: ast.AST) -> None:
-    """Each variable has its value from a parameter or from the shape of one."""
+    """Require a value for each variable, from a parameter or from the shape of one."""
     known = {*func.params, *(v for b in func.buffers for e in b.shape for v in walk(e) if isinstance(v, Var))}
     unbound = free_vars(func.body) - known
     if unbound:

@@ -1,4 +1,4 @@
-"""Reading TE's expressions: TVMScript's reader, with tensors, axes, functions of the text and schedules as further values."""
+"""Reader of TE expressions: TVMScript's reader, plus tensors, axes, functions of the text and schedules as values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from . import functions, reductions, stage_calls, stages
 from .model import Axis, Cached, Function, Names, Operation, Reducer, Reduction, Runtime, Slice, Tensor
 
 MAX_STEPS = 100_000
-"""More expressions evaluated than this are refused: functions that call functions make much of little text."""
+"""Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
 MAX_ITEMS = 4096
-"""More items in one list are refused."""
+"""Maximum number of items in a list."""
 MAX_CALLS = 24
-"""Functions calling each other deeper than this are refused; TE text has no recursion that would end."""
+"""Maximum call depth; recursion in TE text never terminates."""
 
 _MODULES = (
     "tvm.te.",
@@ -41,14 +41,14 @@ _RUNNING = frozenset((
     "rpc", "transform", "random", "IRModule", "get_global_func", "environment",
 ))
 # fmt: on
-"""Names of tvm that have to do with running a program, not with what it is."""
+"""Names of tvm that concern running a program, not its definition."""
 
 
 class TEReader(ExpressionReader):
-    """What expressions of TE text are. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds to zero."""
+    """Reads expressions of TE text. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds toward zero."""
 
     def __init__(self, source: Source, sizes: Mapping[str, int]) -> None:
-        """`sizes` are the values of te.var's variables that have one."""
+        """Create a reader; `sizes` are the known values of te.var's variables."""
         super().__init__(source, PositionTable())
         self.sizes = sizes
         self.aliases: dict[str, str] = {m: m for m in ("tvm", "te", "tir", "tirx", "topi", "vta", "np", "numpy")}
@@ -61,7 +61,7 @@ class TEReader(ExpressionReader):
     # --- names
 
     def dotted(self, node: ast.expr) -> str | None:
-        """ "tvm.te.compute" for a name of a module, whatever that was imported as; None for a name of the text."""
+        """Return "tvm.te.compute" for a module's name under any import name; None for a name of the text."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -71,7 +71,7 @@ class TEReader(ExpressionReader):
         return ".".join((self.aliases[node.id], *reversed(parts)))
 
     def script_name(self, node: ast.expr) -> str | None:
-        """ "T.exp" for `te.exp`, `tvm.tir.exp` and, in old texts, `tvm.exp`."""
+        """Return "T.exp" for `te.exp`, `tvm.tir.exp` and, in old texts, `tvm.exp`."""
         name = self.dotted(node)
         if name is None:
             return None
@@ -81,7 +81,7 @@ class TEReader(ExpressionReader):
         return None
 
     def is_running(self, node: ast.expr) -> bool:
-        """Whether the dotted name is of something that runs programs: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
+        """Whether the dotted name belongs to the runtime: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
         name = self.dotted(node)
         if name is None:
             return False
@@ -101,7 +101,7 @@ class TEReader(ExpressionReader):
             case ast.Lambda():
                 return Function(node, self.scope)
             case ast.JoinedStr():
-                return Runtime()  # a text made up while running: for printing
+                return Runtime()  # a string formatted at run time, for printing
             case _:
                 return super().value(node)
 
@@ -139,7 +139,7 @@ class TEReader(ExpressionReader):
                          fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
 
     def _divide(self, node: ast.BinOp) -> Value:
-        """`/`: between integers it is C's division in texts of TVM 0.6 and older, and ambiguous since."""
+        """Read `/`: between integers it truncates, as in C, in texts of TVM 0.6 and older, and is ambiguous since."""
         a, b = self.value(node.left), self.value(node.right)
         try:
             if isinstance(a, int | float) and isinstance(b, int | float):
@@ -159,7 +159,7 @@ class TEReader(ExpressionReader):
                 return super()._rare(node)
 
     def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
-        """The values of arguments or of a list, `*many` taken apart."""
+        """Return the values of arguments or of a list, with `*many` unpacked."""
         found: list[Value] = []
         for node in nodes:
             if not isinstance(node, ast.Starred):
@@ -254,7 +254,7 @@ class TEReader(ExpressionReader):
         return self._applied(self.value(node.func), node)
 
     def _applied(self, callee: Value, node: ast.Call) -> Value:
-        """A value of the text that is called."""
+        """Call a value of the text."""
         match callee:
             case Runtime():
                 return callee
@@ -294,7 +294,7 @@ class TEReader(ExpressionReader):
     def call(
         self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
     ) -> Value:
-        """The value of a function of the text for these arguments: its body, read with its parameters set."""
+        """Return the result of a function of the text for these arguments, by evaluation of its body."""
         if self._calls >= MAX_CALLS:
             raise self.error(
                 node, "too-deep", "functions call each other too deeply", expected=f"at most {MAX_CALLS} levels"
@@ -345,7 +345,7 @@ class TEReader(ExpressionReader):
     # --- statements, at the top and in functions
 
     def statement(self, node: ast.stmt) -> None:
-        """Takes note of what a statement says. Raises "unsupported" for what is not simple: loops, classes, conditions."""
+        """Read a statement. Raises "unsupported" for loops, classes and conditions."""
         try:
             self._statement(node)
         except FAULTS as error:
@@ -375,7 +375,7 @@ class TEReader(ExpressionReader):
                                   fix=("write loops and conditions out, one line a step",))  # fmt: skip
 
     def _stated(self, node: ast.expr) -> Value:
-        """The value of a statement; what is computed with results of a run has none."""
+        """Return the value of a statement; a computation on runtime results has none."""
         computed = isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp)
         if computed and any(
             isinstance(part, ast.Name) and isinstance(self.scope.get(part.id), Runtime) for part in ast.walk(node)
@@ -391,7 +391,7 @@ class TEReader(ExpressionReader):
         )
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Nothing is imported; the names get their meaning from the module they are of."""
+        """Register the imported names with their modules; nothing is imported."""
         for alias in node.names:
             if isinstance(node, ast.ImportFrom):
                 self.aliases[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}".lstrip(".")
@@ -419,7 +419,7 @@ class TEReader(ExpressionReader):
 
 
 def _attribute_of(owner: Value, name: str) -> Value:
-    """What `owner.name` is; None when nothing."""
+    """Return `owner.name`; None if there is no such attribute."""
     match owner, name:
         case Runtime(), _:
             return owner

@@ -1,4 +1,4 @@
-"""Reductions: their axes, the built-in reducers, and those that the text makes itself."""
+"""Reductions: their axes, the built-in reducers, and reducers defined in the text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reduce_axis(reader: TEReader, node: ast.Call) -> Value:
 
 
 def reducer_or_math(name: str) -> Read:
-    """`te.max(x, axis=k)`; with a second number instead of an axis it is the larger of two."""
+    """Return a reader of `te.max(x, axis=k)`; with a second number instead of an axis, the result is the larger of two."""
 
     def read(reader: TEReader, node: ast.Call) -> Value:
         if name in ("min", "max") and len(node.args) == 2 and not node.keywords:
@@ -54,7 +54,7 @@ def _larger(reader: TEReader, name: str, a: Value, b: Value, node: ast.Call) -> 
 
 
 def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
-    """`reducer(value, axis=…, where=…)`. A value whose condition fails counts as the reducer's identity."""
+    """Read `reducer(value, axis=…, where=…)`. A value whose condition fails is replaced by the reducer's identity."""
     expr, axis, where, init = parameters(reader, node, ("expr", "axis", "where", "init"), 2)
     assert expr is not None and axis is not None
     if init is not None and reader.value(init) is not None:
@@ -80,7 +80,7 @@ def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
 def _joined(
     reader: TEReader, reducer: Reducer, left: tuple[Var, ...], right: tuple[Var, ...], node: ast.Call
 ) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """The joined values and the identities."""
+    """Return the joined values and the identities."""
     if reducer.join is None or reducer.identity is None:
         if len(left) != 1:
             raise reader.error(

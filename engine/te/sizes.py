@@ -1,4 +1,4 @@
-"""Bounds on what text can make: an expression that names itself twice a line doubles a line, and everything after walks it."""
+"""Limits on expression size: a line that uses an expression twice doubles it, and every later pass walks the whole tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LEVELS = 150
 
 
 def require_small(reader: TEReader, exprs: Iterable[Expr], node: ast.AST) -> None:
-    """Raises "too-large" when an expression, written out, has too many nodes or levels to be worked with."""
+    """Raise "too-large" if an expression, as an expanded tree, has too many nodes or levels."""
     sizes: dict[Node, tuple[int, int]] = {}
     for expr in exprs:
         nodes, levels = _size(expr, sizes)
@@ -28,7 +28,7 @@ def require_small(reader: TEReader, exprs: Iterable[Expr], node: ast.AST) -> Non
 
 
 def _size(root: Node, sizes: dict[Node, tuple[int, int]]) -> tuple[int, int]:
-    """Nodes and levels of the tree; shared parts count each time they stand there."""
+    """Return nodes and levels of the tree; a shared part counts at each occurrence."""
     pending = [(root, False)]
     while pending:
         node, done = pending.pop()

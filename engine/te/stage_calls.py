@@ -1,4 +1,4 @@
-"""The lines of a TE schedule: the methods of a schedule and of its stages, one table each."""
+"""Methods of a TE schedule and of its stages, one table each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def schedule_call(reader: TEReader, schedule: TESchedule, method: str, node: ast
 
 
 def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
-    """A stage that copies `tensor` into `scope`, read by `readers` in its place."""
+    """Add a stage that copies `tensor` into `scope`; `readers` read the copy instead."""
     tensor_node, scope, readers_node = parameters(reader, node, ("tensor", "scope", "readers"))
     assert tensor_node is not None and scope is not None and readers_node is not None
     tensor = _tensor(reader, tensor_node)
@@ -48,9 +48,9 @@ def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value
 
 
 def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
-    """The computation moves into a stage of its own that writes to `scope`; the old stage copies.
+    """Move the computation to a new stage that writes to `scope`; the old stage becomes a copy.
 
-    What was asked of the old stage's loops so far becomes the order of the new one's axes, as TE has it.
+    The current loop order of the old stage becomes the axis order of the new stage, as in TE.
     """
     tensor_node, scope = parameters(reader, node, ("tensor", "scope"))
     assert tensor_node is not None and scope is not None
@@ -85,7 +85,7 @@ def _cached(
     tensor: Tensor, scope: str, node: ast.AST, names: Sequence[str], reduce_axes: tuple[Axis, ...] = (),
     order: Sequence[Axis] = (),
 ) -> Cached:  # fmt: skip
-    """The new operation: the tensor's elements in `scope`, its axes called `names`, in the order of `order` when it is given."""
+    """Create the operation: the tensor's elements in `scope`, with axes called `names`, permuted by `order` if given."""
     old = tensor.op.axes
     shape = tensor.buffer.shape
     if order:
@@ -105,9 +105,9 @@ def _tensor(reader: TEReader, node: ast.expr) -> Tensor:
 
 
 def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
-    """Partial results along `axis` become a tensor of their own, which the old stage then reduces over that axis.
+    """Compute partial results along `axis` in a new tensor; the old stage reduces that tensor over the axis.
 
-    As in TE, the old stage starts afresh: splits of its reduction have shaped the new one, what was asked of other axes is gone.
+    As in TE, the old stage starts over: splits of its reduction apply to the new stage, and requests for other axes are lost.
     """
     tensor_node, axis_node, factor_node = parameters(reader, node, ("tensor", "axis", "factor_axis"), 2)
     assert tensor_node is not None and axis_node is not None
@@ -142,7 +142,7 @@ def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
 
 
 def _renew(schedule: TESchedule, stage: Stage, reduce_axes: tuple[Axis, ...]) -> None:
-    """The stage without what was asked of its loops so far; its operation now reduces over `reduce_axes`."""
+    """Reset the stage's loop requests; its operation now reduces over `reduce_axes`."""
     op = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, reduce_axes)
     stage.op, stage.reduce_axes, stage.leaves, stage.events = op, reduce_axes, [*stage.axes, *reduce_axes], []
     schedule.stages[op] = stage
@@ -181,7 +181,7 @@ UNREAD_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prefetch": ("prefetch has no counterpart in block programs", ("stage the data with cache_read and compute_at",)),
     "env_threads": ("env_threads has no counterpart in block programs", ("bind the loops of each stage",)),
 }
-"""Methods of TE's stages that are refused with their reason."""
+"""Methods of TE's stages that are refused, with the reason."""
 
 
 def _split(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
@@ -230,7 +230,7 @@ def _reorder(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
 
 
 def _set_order(stage: Stage, axes: Sequence[Axis], node: ast.AST) -> None:
-    """The places that `axes` have now are filled in the new order."""
+    """Reorder `axes` among the positions that they occupy."""
     places = sorted(stage.leaves.index(axis) for axis in axes)
     if [stage.leaves[p] for p in places] == list(axes):
         return
@@ -323,7 +323,8 @@ def _attach(how: str) -> StageRead:
 
 
 def _set_store_predicate(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
-    """`tx.var.equal(0)`, by which one thread stores a sum of many: the block program's sums over threads do so by themselves."""
+    """Read `tx.var.equal(0)`, which makes one thread store a sum: block programs do that implicitly for sums over threads, so it is
+    ignored."""
     (predicate,) = parameters(reader, node, ("predicate",))
     match predicate:
         case ast.Call(
@@ -367,7 +368,7 @@ def _storage_align(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
 
 
 def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
-    """The tensor is stored by a map of its axes. In TE its loops follow; what is computed is the same, and here they stay as they are."""
+    """Store the tensor by a map of its axes. In TE its loops change too; here they do not, and the results are the same."""
     (map_node,) = parameters(reader, node, ("mapping_function",))
     assert map_node is not None
     function = reader.value(map_node)

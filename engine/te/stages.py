@@ -1,7 +1,7 @@
-"""A TE schedule while it is read: what its lines ask for, in TE's terms. Nothing is moved yet; TE too decides at the end (`translate`).
+"""State of a TE schedule during reading: its requests in TE's terms. Nothing moves yet; like TE, `translate` decides at the end.
 
-Each operation has a stage with loops of its own. Splitting, fusing and reordering change the list of its leaf axes at once, as in TE, so a
-line that names an axis which is gone is refused where it stands.
+Each operation has a stage with its own loops. Splitting, fusing and reordering change the list of its leaf axes immediately, as in TE, so a
+line that names a removed axis is refused at its place.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Separator(Foreign):
-    """`te.AXIS_SEPARATOR` in the map of a transform_layout."""
+    """The separator `te.AXIS_SEPARATOR` in the map of a transform_layout."""
 
 
 SEPARATOR = Separator()
 
 
 class Event(msgspec.Struct, frozen=True, eq=False):
-    """One request: the method by TE's name, the axes it is about and those it makes, what else it says, and its line."""
+    """One request: TE's method name, its operand axes and resulting axes, other options, and its line."""
 
     method: str
     node: ast.AST
@@ -39,7 +39,7 @@ class Event(msgspec.Struct, frozen=True, eq=False):
 
 
 class Layout(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """`tvm.decl_buffer(shape, scope=…, strides=…)`: how a tensor is to be stored."""
+    """The storage of a tensor, `tvm.decl_buffer(shape, scope=…, strides=…)`."""
 
     scope: str
     strides: tuple[Expr, ...]
@@ -47,7 +47,7 @@ class Layout(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Stage(Foreign):
-    """The part of a schedule that one operation has. `attach` is "root", "inline", or the stage and axis it is computed at."""
+    """The stage of one operation in a schedule. `attach` is "root", "inline", or the stage and axis that it is computed at."""
 
     def __init__(self, op: Operation, axes: Sequence[Axis], reduce_axes: Sequence[Axis]) -> None:
         self.op = op
@@ -60,7 +60,7 @@ class Stage(Foreign):
         self.storage: list[Event] = []
 
     def require_leaf(self, reader: TEReader, axis: Value, node: ast.AST) -> Axis:
-        """An axis that a loop of this stage runs over now."""
+        """Return an axis that is currently a loop of this stage."""
         if not isinstance(axis, Axis):
             raise reader.error(node, "wrong-type", "this is no axis", expected=f"an axis of s[{self.op.name}]")
         if axis not in self.leaves:
@@ -69,14 +69,14 @@ class Stage(Foreign):
         return axis
 
     def replace(self, old: Sequence[Axis], new: Sequence[Axis]) -> None:
-        """Put `new` where the first of `old` was."""
+        """Put `new` at the position of the first of `old`."""
         at = self.leaves.index(old[0])
         rest = [a for a in self.leaves if a not in old]
         self.leaves = [*rest[:at], *new, *rest[at:]]
 
 
 class TESchedule(Foreign):
-    """`te.create_schedule(…)`: its stages in order, producers first, and the requests that change which stages there are."""
+    """A schedule, `te.create_schedule(…)`: its stages in order, producers first, and the requests that add stages."""
 
     def __init__(self, outputs: Sequence[Operation], reader: TEReader) -> None:
         owners = {buffer: op for op in reader.operations for buffer in op.buffers}
@@ -86,7 +86,7 @@ class TESchedule(Foreign):
         self.events: list[tuple[Stage, Event]] = []
 
     def stage(self, reader: TEReader, value: Value, node: ast.AST) -> Stage:
-        """`s[X]` and, as in old texts, `s[X.op]`."""
+        """Return `s[X]` or, in old texts, `s[X.op]`."""
         op = value.op if isinstance(value, Tensor) else value
         if not isinstance(op, Operation) or op not in self.stages:
             names = ", ".join(s.op.name for s in self.order)
@@ -95,7 +95,7 @@ class TESchedule(Foreign):
 
 
 class Record:
-    """What the text has said so far beside its tensors: the schedule, the parameters, and the variables that hold axes and tensors."""
+    """The reader's state besides tensors: the schedule, the parameters, and the variables that hold axes and tensors."""
 
     def __init__(self) -> None:
         self.schedule: TESchedule | None = None
@@ -103,7 +103,7 @@ class Record:
         self.names: dict[Axis | Operation, str] = {}
 
     def named(self, value: Value, name: str) -> None:
-        """The text's variable for an axis or a tensor; the first one stays."""
+        """Record the text's variable for an axis or a tensor; the first name is kept."""
         target = value.op if isinstance(value, Tensor) else value
         if isinstance(target, Axis | Operation):
             self.names.setdefault(target, name)

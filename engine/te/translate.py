@@ -1,12 +1,14 @@
-"""A TE schedule as calls on the block program. TE decides at the end what its lines come to; calls act at once, so they are put in order.
+"""Translation of a TE schedule to calls on the block program.
 
-    1. caches and scopes in the order of the text      what is read from where
-    2. inlined stages                                  who is left
-    3. stages from the outputs up: moved to its place, then its own splits, orders and fusions, then how its loops run
-    4. layouts, alignment, double buffers              nothing moves any more
+TE resolves its lines at the end; calls act immediately, so they are made in this order:
 
-In 3 the consumer's loops are there before a producer is moved into them, and the producer's own splits act on the loops that it has at its
-new place, as TE's bounds do. Threads are bound before what they share is moved in: how much of it is needed depends on them.
+    1. caches and scopes in textual order              buffers that each stage reads
+    2. inlined stages                                  remaining stages
+    3. stages from the outputs up: compute_at, then own splits, orders and fusions, then loop kinds
+    4. layouts, alignment, double buffers              after the last move
+
+In 3, the consumer's loops exist before a producer moves into them, and the producer's own splits act on its loops at the new position, as
+in TE's bound inference. Threads are bound before a shared producer moves in, because its required region depends on them.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", 
 
 
 class Translated(msgspec.Struct, frozen=True, eq=False):
-    """The schedule, variables for its loops and blocks, and for each step of its trace the place of the line that asked for it."""
+    """The schedule, variables for its loops and blocks, and for each step of its trace the place of its line."""
 
     schedule: Schedule
     names: Mapping[str, Var | str]
@@ -41,7 +43,7 @@ class Translated(msgspec.Struct, frozen=True, eq=False):
 
 
 def translate(reader: TEReader, made: Made) -> Translated:
-    """The schedule of the text on `made.func`. Raises ScheduleError with the text's line."""
+    """Apply the text's schedule to `made.func`. Raises ScheduleError with the text's line."""
     translator = _Translator(reader, made)
     if reader.record.schedule is not None:
         translator.run(reader.record.schedule)
@@ -59,7 +61,7 @@ class _Translator:
         self.blocks: dict[Stage, str] = {}
         self.iterators: dict[
             Stage, list[Axis]
-        ] = {}  # of the stage's block in order, where that is not the order of its axes
+        ] = {}  # of the stage's block in order, if it differs from the order of its axes
 
     def run(self, te: TESchedule) -> None:
         for stage in te.order:
@@ -84,7 +86,7 @@ class _Translator:
         self._came_from(self.reader.source.place(self.reader.source.tree))
 
     def call(self, node: ast.AST, method: str, *args: Any, **kwargs: Any) -> Any:
-        """One call of the schedule; a refusal points at the text's line."""
+        """Make one call of the schedule; a refusal points at the text's line."""
         place = self.reader.source.place(node)
         if method not in PRIMITIVES:
             raise ScheduleError(Refusal("unsupported", f"there is no primitive {method} yet", place=place))
@@ -97,13 +99,13 @@ class _Translator:
             raise ScheduleError(replace_fields(error.refusal, place=place, found=found)) from error
 
     def _came_from(self, place: Place) -> None:
-        """The steps since the last call, queries that prepared this one included, are for the line at `place`."""
+        """Attribute the steps since the last call, including preparatory queries, to the line at `place`."""
         self.sources += [place] * (len(self.schedule.trace) - len(self.sources))
 
     # --- 1. blocks
 
     def _find(self, stage: Stage, te: TESchedule) -> None:
-        """The block of an operation; looked up when the schedule asks for something of it."""
+        """Find the block of an operation; look it up in the schedule only if the text refers to it."""
         ops = [op for op, found in te.stages.items() if found is stage and isinstance(op, Compute)]
         names = self.made.blocks.get(ops[0], ()) if ops else ()
         if not names:
@@ -140,7 +142,7 @@ class _Translator:
         self._born(stage, made)
 
     def _buffer_name(self, event: Event) -> str:
-        """The buffer that holds a tensor now: its own, or that of the cache which the text names."""
+        """Return the name of the buffer that holds a tensor: its own, or that of the cache that the text names."""
         op = event.options["tensor"].op
         stages = [s for s in self.blocks if s.op is op]
         if isinstance(op, Cached) and stages:
@@ -151,7 +153,7 @@ class _Translator:
         return next(r.buffer for r in self.schedule.index.realize(block).block.reads if r.buffer.name == name)
 
     def _cache_write(self, stage: Stage, event: Event) -> None:
-        """The block keeps its computation and writes the cache; the new block copies, and is the old stage from now on."""
+        """Keep the computation in the block, which now writes the cache; the new block copies and belongs to the old stage."""
         block = self._block(event.options["of"], event.node)
         made = self.call(event.node, "cache_write", block, 0, event.options["scope"])
         copied: Stage = event.options["of"]
@@ -162,7 +164,7 @@ class _Translator:
         self._born(copied, made)
 
     def _rfactor(self, stage: Stage, event: Event) -> None:
-        """The partial results' block has the loops of the old one as they were split; both have the new axis as first iterator."""
+        """Give the partial results' block the split loops of the old one; both blocks have the new axis as first iterator."""
         of: Stage = event.options["of"]
         block, axis, moved = self._block(of, event.node), event.options["axis"], event.options["moved"]
         axes, reduce_axes, events = event.options["before"]
@@ -179,7 +181,7 @@ class _Translator:
         self.iterators[of] = self._iterators(block, kept)
 
     def _iterators(self, block: str, axes: Sequence[Axis]) -> list[Axis]:
-        """The axes of a block's iterators, when `axes` are those of the loops around it."""
+        """Return the axes of a block's iterators; `axes` are those of the loops around it."""
         loops = [loop.loop_var for loop in self.schedule.index.loops_of(block)]
         by_loop = dict(zip(loops, axes, strict=True))
         return [by_loop[value] for value in self.schedule.index.realize(block).iter_values if isinstance(value, Var)]
@@ -215,7 +217,7 @@ class _Translator:
             self._kinds(stage)
 
     def _own_loops(self, block: str, depth: int, axes: Sequence[Axis], node: ast.AST) -> None:
-        """The loops below the `depth` loops that the block was moved under; each drives the iterator of one of `axes`."""
+        """Map the loops below the first `depth` loops to `axes`; each loop drives the iterator of one axis."""
         loops = self.schedule.get_loops(block)[depth:]
         values = self.schedule.index.realize(block).iter_values
         driven = [[axis for axis, value in zip(axes, values, strict=False) if uses_var(value, loop)] for loop in loops]
@@ -226,7 +228,7 @@ class _Translator:
             self._set(axis, loop)
 
     def _in_order(self, stage: Stage) -> None:
-        """Loops that a move made in the order of the block's iterators are put in that of the stage's axes."""
+        """Reorder loops that a move created in iterator order to the order of the stage's axes."""
         wanted = [self.loops[axis] for axis in (*stage.axes, *stage.reduce_axes)]
         now = [loop.loop_var for loop in self.schedule.index.loops_of(self.blocks[stage])]
         if [loop for loop in now if loop in wanted] != wanted:
@@ -252,7 +254,7 @@ class _Translator:
             self._set(axis, loop)
 
     def _kinds(self, stage: Stage) -> None:
-        """How loops run. What was asked of a loop that is split later is lost, as in TE."""
+        """Apply loop kinds. A request for a loop that is split later is lost, as in TE."""
         for event in stage.events:
             method = _KINDS.get(event.method)
             if method is None or event.axes[0] not in stage.leaves:
@@ -283,7 +285,7 @@ class _Translator:
                     self.call(event.node, event.method, block, 0, **event.options)
 
     def _relayout(self, stage: Stage, node: ast.AST) -> None:
-        """A cache is stored in the order of its axes."""
+        """Store a cache in the order of its axes."""
         order = stage.op.order if isinstance(stage.op, Cached) else ()
         if list(order) == sorted(order):
             return
@@ -294,7 +296,7 @@ class _Translator:
     # --- names
 
     def _name(self, target: Axis | Operation, handle: Var | str) -> None:
-        """A variable for a handle: the text's own, or one after the axis."""
+        """Choose a variable for a handle: the text's own, or one named after the axis."""
         if handle in self.names.values():
             return
         names = self.reader.record.names
@@ -308,7 +310,7 @@ class _Translator:
 
 
 def _iterators(stage: Stage) -> list[Axis]:
-    """The axes of the iterators of the stage's block: in another order than the stage's when a cache has its axes in another order."""
+    """Return the axes of the block's iterators: a permutation of the stage's axes if a cache has another order."""
     if not isinstance(stage.op, Cached) or not stage.op.order:
         return [*stage.axes, *stage.reduce_axes]
     places = [stage.op.order.index(position) for position in range(len(stage.axes))]

@@ -1,4 +1,4 @@
-"""VTA's configuration as its tutorials use it, `env = vta.get_env()`: the default that is shipped.
+"""VTA's configuration in its tutorials, `env = vta.get_env()`: the default configuration.
 
 Source: apache/tvm-vta config/pynq_sample.json, python/vta/environment.py.
 """
@@ -26,4 +26,4 @@ ENVIRONMENT: Final[dict[str, int | float | str]] = {
     "dma_copy": "dma_copy",
     "alu": "alu",
 }
-"""The instructions `env.gemm` and the like are tensor intrinsics with no text of their own; `tensorize` of them is refused by name."""
+"""Default values; `env.gemm` and similar instructions are tensor intrinsics without text, and `tensorize` with them is refused by name."""

@@ -81,10 +81,9 @@ def _counts(name: str, block: str, c: Counts) -> str:
 
 _PAGE = """# Caches against cachegrind
 
-The cache model (`engine/hwsim/caches/model.py`) counts accesses and misses of a program's own stream of addresses. Held
-against it: the same scheduled program exported as C (`to_c(accesses="exact")`), compiled, and run under `valgrind
---tool=cachegrind`. The counts are equal, to the last one, block by block: reads, writes, read and write misses of
-both levels.
+The cache model (`engine/hwsim/caches/model.py`) counts accesses and misses of a program's stream of addresses. The
+reference is the same scheduled program, exported as C (`to_c(accesses="exact")`), compiled, and run under `valgrind
+--tool=cachegrind`. All counts are equal, block by block: reads, writes, read and write misses of both levels.
 
 Origin: {origin}. Options: `{options}`.
 
@@ -93,30 +92,30 @@ Origin: {origin}. Options: `{options}`.
 {runs}
 
 {programs} programs, {comparisons} comparisons: box blur, transpose and matmul as written, fused, inlined,
-reordered, tiled, with padded rows, with storage transposed or in blocks, with the accumulator in a register
+reordered, tiled, with padded rows, with transposed or blocked storage, with the accumulator in a register
 (`tests/support/cache_programs.py`).
 
-What it takes to compare:
+Conditions of the comparison:
 
-- "exact" makes each access of the program one of the machine's, in the program's order (`volatile`). Without it a
-  compiler keeps in registers what two iterations both read (a third of the loads of a blur across), which is its
-  decision, not the program's. An accumulator that is to be in a register says so in the schedule: `cache_write(C,
-  0, "local")`.
-- Intermediate buffers are arguments (`storage="arguments"`), so that all buffers lie at known offsets in a block
+- "exact" compiles each access of the program to one access of the machine, in program order (`volatile`). Otherwise
+  the compiler keeps values that two iterations read in registers (a third of the loads of a horizontal blur), a
+  decision of the compiler, not of the program. The schedule puts an accumulator into a register with
+  `cache_write(C, 0, "local")`.
+- Intermediate buffers are arguments (`storage="arguments"`), so that all buffers have known offsets in a block
   aligned to 1 MiB.
-- Kernels are `noinline, noclone`; counts are taken from the lines of its statements only. Before each the caches
-  are filled with other lines, which are older than whatever comes.
-- Instructions share the last level. I1 gets lines of 64 KiB, so that none is fetched while a kernel runs.
-- Loop counters must stay in registers: six loops over three arrays do not fit x86's fifteen, and their counters in
-  memory are accesses that the program does not make. The options above keep addresses from taking registers, too.
+- Kernels are `noinline, noclone`; the counts are those of the lines of their statements. Before each kernel the
+  caches are filled with other lines, which are evicted first.
+- Instructions share the last level. I1 has lines of 64 KiB, so that a kernel fetches no instruction lines.
+- Loop counters must stay in registers. The counters of six loops over three arrays exceed x86's fifteen registers,
+  and spilled counters are accesses that the program does not make. The options above also keep addresses out of
+  registers.
 
-Semantics: write-allocate, least recently used goes first, a level asks the next for what it lacks. Of lines
-written back, which cachegrind does not count, the model says how many each level puts out
-(`CacheCounts.written_back`).
+Semantics: write-allocate, LRU replacement, misses go to the next level. Cachegrind does not count write-backs; the
+model reports them per level (`CacheCounts.written_back`).
 
-`python -m support.record_cachegrind` in `tests/` measures all this anew and writes this page and
-`tests/conformance/cachegrind_counts.json`, with which `tests/conformance/test_cachegrind.py` compares where
-valgrind or a compiler is missing.
+`python -m support.record_cachegrind` in `tests/` repeats the measurement and writes this page and
+`tests/conformance/cachegrind_counts.json`. Without valgrind or a compiler, `tests/conformance/test_cachegrind.py`
+compares the model with this file.
 
 ## {run}
 

@@ -55,25 +55,25 @@ HEAD = f"""\
 # The machine file
 
 A machine is a TOML file: memories, engines, and the caches and buses between them. `tilewright.machine("my.toml")` in a notebook,
-`tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter. What is wrong in one is said with its line, what was
-expected, and the fix where there is one. How these figures become cycles: [the simulator](simulator.md). How they are turned in the
-app: [the machine's figures](guide/machine.md).
+`tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter. An error names the line, the
+expected value and, if known, the fix. [The simulator](simulator.md) describes how the figures become cycles, and
+[the machine's figures](guide/machine.md) how to change them in the app.
 
-This page is made of the types in `engine/hwsim/machine/parts.py` by `PYTHONPATH=tests python -m support.record_machine_file`, and a test
-holds it true. The smallest machine with a memory on the chip:
+`PYTHONPATH=tests python -m support.record_machine_file` generates this page from the types in `engine/hwsim/machine/parts.py`, and a test
+compares both. The smallest machine with on-chip memory:
 
 ```toml
 {SMALLEST}```
 
-- The name of a part is that of its section. A key that is left out has its default; one that is not in the tables below is refused.
-- `source.KEY = "…"` beside a figure says where it is from; "assumed" where nothing is public. The app shows it below the figure.
-- Figures are whole numbers of cycles and bytes, so that the same file gives the same cycles everywhere; energies may have fractions.
+- A section's name is the name of its part. An omitted key has its default; a key outside of the tables below is an error.
+- `source.KEY = "…"` beside a figure names its source, or "assumed" if no source is public. The app shows it below the figure.
+- Figures are integers, in cycles and bytes, so that a file gives the same cycles on every platform; energies may have fractions.
 """
 
 PRESETS = """
 ## The files that come with it
 
-In `static/machines`, each figure with its source. A copy of the nearest one is a good beginning.
+The files are in `static/machines`, each figure with its source. To describe a new machine, copy the most similar one.
 
 | machine | |
 |---|---|
@@ -85,7 +85,7 @@ HEADER = "| key | type | default | unit | meaning |\n|---|---|---|---|---|\n"
 _LONG = {"B": "bytes", "B/cycle": "bytes/cycle", "pJ/B": "pJ/byte", "pJ/op": "pJ/operation"}
 
 SECTIONS: tuple[tuple[str, str, type[msgspec.Struct]], ...] = (
-    ("##", "Above all sections", Machine),
+    ("##", "Top-level keys", Machine),
     ("##", "`[memories.NAME]`", Memory),
     ("##", "`[engines.NAME]`", AnyEngine),
     *(("###", f'`kind = "{kind}"`', part) for kind, part in ENGINE_TYPES.items()),
@@ -112,7 +112,7 @@ def _section(level: str, title: str, part: type[msgspec.Struct]) -> str:
     rows = [_row(part, field) for field in keys_of(part)]
     if part is AnyEngine:
         kinds = ", ".join(f'"{kind}"' for kind in ENGINE_TYPES)
-        rows.insert(0, f"| `kind` | {kinds} | needed | | What it can do; each kind has further keys, below. |\n")
+        rows.insert(0, f"| `kind` | {kinds} | needed | | The kind of work; each kind adds the keys below. |\n")
     told = re.sub(r"\s+", " ", getdoc(part) or "")
     return f"\n{level} {title}\n\n{told}\n\n{HEADER}{''.join(rows)}"
 

@@ -18,13 +18,13 @@ from .validation import complaint_error, find_complaint
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memories and engines, in the order of the file: if two engines can run a task, the first runs it."""
 
-    name: Annotated[str, says("What it is called.")]
-    clock_hz: Annotated[Positive, says("Cycles a second: what makes seconds of cycles.")]
+    name: Annotated[str, says("Name of the machine.")]
+    clock_hz: Annotated[Positive, says("Cycles per second; converts cycles to seconds.")]
     memories: tuple[Memory, ...]
     engines: tuple[Engine, ...]
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
-    description: Annotated[str, says("A line about it, for people.")] = ""
+    description: Annotated[str, says("One line for readers.")] = ""
     source: Sources = ()
 
     def __repr__(self) -> str:

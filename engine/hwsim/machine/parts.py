@@ -43,57 +43,58 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A memory: it holds the buffers of some storage scopes; engines read and write it through its ports."""
 
     name: str
-    scopes: Annotated[tuple[str, ...], says("The storage scopes whose buffers live here. A scope is one memory's.")]
-    capacity_bytes: Annotated[Positive, says("How much it holds; a multiple of `banks`.")]
-    read_bytes_per_cycle: Annotated[Positive, says("How wide the port is that reads go through.")]
-    write_bytes_per_cycle: Annotated[Positive, says("How wide the port is that writes go through.")]
+    scopes: Annotated[tuple[str, ...], says("The storage scopes that it implements. A scope belongs to one memory.")]
+    capacity_bytes: Annotated[Positive, says("Capacity; a multiple of `banks`.")]
+    read_bytes_per_cycle: Annotated[Positive, says("Width of the read port.")]
+    write_bytes_per_cycle: Annotated[Positive, says("Width of the write port.")]
     ports: Annotated[
         Literal["separate", "shared"],
-        says("Whether reads and writes have a port each, or both go through one, as wide as reads are."),
+        says("Separate ports for reads and writes, or one shared port with the width of reads."),
     ] = "separate"
     banks: Annotated[
-        int, Meta(ge=1, le=MOST_BANKS), says("Equal parts of the capacity. What one is, `mapping` says.")
+        int,
+        Meta(ge=1, le=MOST_BANKS),
+        says("Number of equal parts of the capacity. `mapping` assigns addresses to them."),
     ] = 1
     mapping: Annotated[
         Literal["block", "interleave"],
         says(
-            'With "block" each bank is a contiguous range of addresses, a physical block that buffers are placed in and that is '
-            'filled and used independently of the others; with "interleave" consecutive rows go round all banks.'
+            'With "block" each bank is a contiguous range of addresses, a physical block that holds whole buffers and that engines '
+            'access independently of the others; with "interleave" consecutive rows rotate over all banks.'
         ),
     ] = "block"
     interleave_bytes: Annotated[
-        Natural, says('The row of a bank: so many bytes go to one before the next. Needed by "interleave".')
+        Natural, says('Bytes per row of a bank: consecutive rows are in different banks. Required by "interleave".')
     ] = 0
     bank_groups: Annotated[
         Natural,
         says(
-            "Rows go round so many groups, each with its ports; the banks of a group follow each other in its addresses, and each "
-            "is read or written in a cycle, not both. 0: no groups."
+            "Number of groups that rows rotate over, each with separate ports. The banks of a group are consecutive ranges of its "
+            "addresses, and a bank is read or written in a cycle, not both. 0: no groups."
         ),
     ] = 0
     bank_ports: Annotated[
-        Positive, says("Rows that a bank reads and writes each cycle (together, where ports are shared).")
+        Positive, says("Rows that a bank reads and writes per cycle (in total if ports are shared).")
     ] = 1
-    broadcast: Annotated[bool, says("Whether lanes of a vector that want the same row are served at once.")] = True
+    broadcast: Annotated[bool, says("Whether lanes of a vector that access the same row are served at once.")] = True
     phase_bytes: Annotated[
-        Natural, says("A vector of more bytes is served in phases of so many, one after the other. 0: all at once.")
+        Natural,
+        says("Bytes per phase: a longer vector is served in several phases, one after the other. 0: all at once."),
     ] = 0
     latency_cycles: Annotated[
         Natural,
         says(
-            "From the end of a copy until its data is there (of the two memories the slower counts), and what a line of a cache in "
-            "front of it waits. The latencies of other engines include it."
+            "Delay from the end of a copy until its data is available (the maximum of both memories), and the miss latency of a "
+            "cache in front of it. The latencies of other engines include it."
         ),
     ] = 0
     burst_bytes: Annotated[
         Positive,
-        says(
-            "The least that moves: transfers are rounded up to whole bursts, and engines on one port take turns by them."
-        ),
+        says("Smallest transfer: transfers are rounded up to whole bursts, the unit of arbitration on a port."),
     ] = 1
-    energy_pj_per_byte: Annotated[Energy, says("What a byte read or written takes.")] = 0.0
+    energy_pj_per_byte: Annotated[Energy, says("Energy per byte read or written.")] = 0.0
     block_scopes: Annotated[
-        tuple[str, ...], says("Scopes of single physical blocks: buffers of the i-th live in the i-th block.")
+        tuple[str, ...], says("Scopes of single physical blocks: the i-th scope is the i-th block.")
     ] = ()
     source: Sources = ()
 
@@ -120,16 +121,16 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """
 
     name: str
-    reads: Annotated[tuple[str, ...], says("The memories that it takes operands from, by name.")]
-    writes: Annotated[tuple[str, ...], says("The memories that it puts results into, by name.")]
-    setup_cycles: Annotated[Natural, says("What each task takes before its work begins.")] = 0
-    latency_cycles: Annotated[Natural, says("From the end of a task's work until its result is there.")] = 0
+    reads: Annotated[tuple[str, ...], says("The memories that it reads operands from, by name.")]
+    writes: Annotated[tuple[str, ...], says("The memories that it writes results to, by name.")]
+    setup_cycles: Annotated[Natural, says("Fixed cost of each task before its work starts.")] = 0
+    latency_cycles: Annotated[Natural, says("Delay from the end of a task's work until its result is available.")] = 0
     queue_tasks: Annotated[
-        Positive, says("So many tasks may wait in front of it; while a queue is full, no task is issued to any engine.")
+        Positive, says("Capacity of its queue; while a queue is full, no task is issued to any engine.")
     ] = 8
     unit: Annotated[
         str,
-        says("Engines of one unit are one piece of hardware: with one queue, they work in turn, in program order."),
+        says("Engines of one unit share its hardware and its queue: they run one at a time, in program order."),
     ] = ""
     source: Sources = ()
 
@@ -137,15 +138,15 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
     """Copies between memories by descriptors, each of which costs the set-up."""
 
-    bytes_per_cycle: Annotated[Positive, says("The most that it copies.")]
+    bytes_per_cycle: Annotated[Positive, says("Maximum copy rate.")]
     dimensions: Annotated[
         Natural,
-        says("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy takes."),
+        says("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),
     ] = 0
 
 
-PASSES = "The width it is made for: wider elements take ceil(width / element_bytes)² passes."
-PER_OPERATION = "What an operation takes."
+PASSES = "Native element width: wider elements need ceil(width / element_bytes)² passes."
+PER_OPERATION = "Energy per operation."
 
 
 class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
@@ -153,8 +154,8 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
 
     tile_rows: Annotated[Positive, says("Rows of the left operand's and the result's tile.")]
     tile_columns: Annotated[Positive, says("Columns of the right operand's and the result's tile.")]
-    tile_depth: Annotated[Positive, says("What the tile is summed over.")]
-    cycles_per_tile: Annotated[Positive, says("What a tile takes.")]
+    tile_depth: Annotated[Positive, says("Elements of the reduction axis per tile.")]
+    cycles_per_tile: Annotated[Positive, says("Duration of a tile.")]
     element_bytes: Annotated[Positive, says(PASSES)]
     energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
@@ -165,9 +166,9 @@ Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
 class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="systolic"):
     """A matrix engine that is a grid of multiply-accumulate cells, filled and emptied from its edges (`systolic`)."""
 
-    rows: Annotated[Positive, says("Cells down.")]
-    columns: Annotated[Positive, says("Cells across.")]
-    dataflow: Annotated[Dataflow, says("What stays in the cells while the rest goes through.")]
+    rows: Annotated[Positive, says("Number of rows of cells.")]
+    columns: Annotated[Positive, says("Number of columns of cells.")]
+    dataflow: Annotated[Dataflow, says("The operand that stays in the cells while the others stream through.")]
     element_bytes: Annotated[Positive, says(PASSES)]
     energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
@@ -175,28 +176,28 @@ class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_fie
 class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
     """Runs elementwise work and reductions on contiguous elements, or on the threads of a block."""
 
-    vector_bytes: Annotated[Positive, says("Contiguous elements of so many bytes are an operation.")]
-    cycles_per_operation: Annotated[Positive, says("What one operation on a vector takes.")]
+    vector_bytes: Annotated[Positive, says("Bytes of contiguous elements per operation.")]
+    cycles_per_operation: Annotated[Positive, says("Duration of one operation on a vector.")]
     operands: Annotated[
         Literal["in_turn", "together"],
         says(
-            "Whether it accesses the operands of an operation one after the other, as by loads and stores, or all at once."
+            "Whether it accesses the operands of an operation one after the other, as loads and stores do, or all at once."
         ),
     ] = "in_turn"
     lanes: Annotated[
         Literal["result", "program"],
         says(
-            "What an operation's lanes are: contiguous elements of the result, whatever loops go over them; or the program's "
-            "vectorized loops, and one element where there are none, as in what a compiler makes for a CPU."
+            "The lanes of an operation: contiguous elements of the result, independent of the loops over them; or the program's "
+            "vectorized loops, and one element without them, as in compiled CPU code."
         ),
     ] = "result"
-    energy_pj_per_operation: Annotated[Energy, says("What an operation on one element takes.")] = 0.0
+    energy_pj_per_operation: Annotated[Energy, says("Energy per operation on one element.")] = 0.0
 
 
 class ScalarEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
     """Runs any work, one element after the other; loads and stores count as operations."""
 
-    cycles_per_operation: Annotated[Positive, says("What one load, store or operation takes.")]
+    cycles_per_operation: Annotated[Positive, says("Duration of one load, store or operation.")]
     energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
 
 
@@ -218,15 +219,13 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    memory: Annotated[str, says("The memory that it is in front of, by name.")]
-    engines: Annotated[tuple[str, ...], says("The engines whose accesses go through it, by name.")]
-    size_bytes: Annotated[
-        int, Meta(ge=1, le=MOST_CACHED), says("How much it holds; a multiple of `ways` · `line_bytes`.")
-    ]
-    ways: Annotated[Positive, says("Lines of a set.")]
-    line_bytes: Annotated[Positive, says("A line; a multiple of that of the level before it.")]
-    bytes_per_cycle: Annotated[Positive, says("At what rate it gives a line to the level before it.")]
-    latency_cycles: Annotated[Natural, says("From when a line is asked for until it begins to come.")] = 0
+    memory: Annotated[str, says("The memory that it caches, by name.")]
+    engines: Annotated[tuple[str, ...], says("The engines whose accesses use it, by name.")]
+    size_bytes: Annotated[int, Meta(ge=1, le=MOST_CACHED), says("Capacity; a multiple of `ways` · `line_bytes`.")]
+    ways: Annotated[Positive, says("Lines per set.")]
+    line_bytes: Annotated[Positive, says("Line size; a multiple of that of the previous level.")]
+    bytes_per_cycle: Annotated[Positive, says("Rate at which it delivers a line to the previous level.")]
+    latency_cycles: Annotated[Natural, says("Delay from the request of a line to its first byte.")] = 0
     source: Sources = ()
 
     @property
@@ -239,8 +238,8 @@ class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     engines: Annotated[tuple[str, ...], says("The engines that share it, by name.")]
-    bytes_per_cycle: Annotated[Positive, says("What it carries.")]
-    burst_bytes: Annotated[Positive, says("In such pieces engines take turns on it.")] = 1
+    bytes_per_cycle: Annotated[Positive, says("Bandwidth.")]
+    burst_bytes: Annotated[Positive, says("Unit of arbitration between its engines.")] = 1
     source: Sources = ()
 
 

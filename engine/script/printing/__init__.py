@@ -1,1 +1,1 @@
-"""Programs printed as TVMScript."""
+"""TVMScript printer."""

@@ -1,4 +1,4 @@
-"""The words in which the dialects differ when programs are written."""
+"""Differences between the dialects of TVMScript in print."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PRIVATE = "private"
 
 
 class Words(msgspec.Struct, frozen=True):
-    """How one dialect says it."""
+    """The spellings of one dialect."""
 
     module: str
     function_option: str
@@ -20,10 +20,10 @@ class Words(msgspec.Struct, frozen=True):
     attribute_prefix: str
     let: str
     scalars: bool
-    """Whether `x: T.float32 = v` is a scalar that can be stored to; before, it was a let."""
+    """Whether `x: T.float32 = v` declares a mutable scalar; in the classic dialect it is a let."""
 
     def attribute(self, name: str) -> str:
-        """A function attribute of TVM's own, which carry the name of the namespace: "tirx.noalias"."""
+        """Return a function attribute's name; TVM's own attributes have the namespace as prefix: "tirx.noalias"."""
         return f"{self.attribute_prefix}{name.removeprefix('tirx.')}" if name.startswith("tirx.") else name
 
 

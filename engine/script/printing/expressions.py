@@ -1,4 +1,4 @@
-"""Expressions as TVMScript, with no more parentheses than needed. What reading would fold is written as a node: `T.Add(1, 2)`."""
+"""Expression printer, with minimal parentheses. An operation that the parser would fold is printed as a node: `T.Add(1, 2)`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from ..reading.intrinsics import is_known
 from ..reading.vocabulary import DTYPE_FIRST
 from .writer import Names, Writer, quoted
 
-# How tightly Python binds, loosest first.
+# Python's operator precedence, loosest first.
 ANY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(13)
 
 _INFIX: dict[type[Expr], tuple[str, int, Callable[[Expr, Expr], Expr]]] = {
@@ -79,7 +79,7 @@ _BITS: dict[str, tuple[str, int]] = {
 
 
 class ExprPrinter:
-    """Writes expressions to `out` and marks where each stands."""
+    """Writes expressions to `out` and records their places."""
 
     def __init__(self, out: Writer, names: Names) -> None:
         self.out = out
@@ -107,7 +107,7 @@ class ExprPrinter:
         }
 
     def expr(self, expr: Expr, need: int = ANY) -> None:
-        """`expr` in a place that asks for at least the binding `need`."""
+        """Write `expr` where the context requires at least the precedence `need`."""
         start = self.out.here()
         self._table[type(expr)](expr, need)
         self.out.mark(expr, start)
@@ -124,7 +124,7 @@ class ExprPrinter:
         self.out.mark(node, start)
 
     def sizes(self, sizes: Sequence[Expr]) -> None:
-        """A tuple: `(128, 64)`, `(64,)`, `()`."""
+        """Write a tuple: `(128, 64)`, `(64,)`, `()`."""
         self.out.write("(")
         self.many(sizes)
         self.out.write(",)" if len(sizes) == 1 else ")")
@@ -138,7 +138,7 @@ class ExprPrinter:
         self.out.write("]" if indices else "()]")
 
     def stored_indices(self, buffer: Buffer, indices: Sequence[Expr]) -> None:
-        """Where a store goes: there a ramp is written as a slice, `B[0:16:2]`."""
+        """Write the target of a store: a ramp becomes a slice, `B[0:16:2]`."""
         ramp = indices[-1] if indices else None
         if not isinstance(ramp, Ramp):
             self.indices(buffer, indices)
@@ -159,7 +159,7 @@ class ExprPrinter:
         self.out.write("]")
 
     def region(self, region: BufferRegion) -> None:
-        """`A[vi, 0:16]`; an axis of extent one is written as a point."""
+        """Write `A[vi, 0:16]`; an axis of extent one is written as a point."""
         start = self.out.here()
         if region.buffer in self.scalars:
             self.name(region.buffer)
@@ -178,7 +178,7 @@ class ExprPrinter:
         self.out.mark(region, start)
 
     def call(self, function: str, *arguments: Expr | str) -> None:
-        """`function(arguments)`; strings are written as they are."""
+        """Write `function(arguments)`; strings are written unchanged."""
         self.out.write(f"{function}(")
         for i, argument in enumerate(arguments):
             if i:
@@ -189,7 +189,7 @@ class ExprPrinter:
                 self.expr(argument)
         self.out.write(")")
 
-    # --- one function a kind of node
+    # --- one method for each kind of node
 
     def _name(self, expr: Expr, need: int) -> None:
         self.out.write(self.names.of(expr))
@@ -259,7 +259,7 @@ class ExprPrinter:
     def _function(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, BinaryOp)
         function, make = _FUNCTIONS[type(expr)]
-        # A shared operand is read as two, and only a variable is found to be the same again.
+        # The parser reads a shared operand as two nodes; it recognizes only variables as identical.
         shared = expr.a is expr.b and not isinstance(expr.a, Var | IntImm | FloatImm)
         plain = (shared or _is_kept(expr, make)) and (dt.is_int(expr.dtype) or not isinstance(expr, Mod))
         self.call(function if plain else f"T.{type(expr).__name__}", expr.a, expr.b)
@@ -269,7 +269,7 @@ class ExprPrinter:
         if isinstance(expr.a, IntImm) and isinstance(expr.b, IntImm):
             self.call(f"T.{type(expr).__name__}", expr.a, expr.b)
             return
-        with _Parens(self.out, need > COMPARE):  # a < b < c means something else, so both sides bind tighter
+        with _Parens(self.out, need > COMPARE):  # a < b < c is a chain: both operands bind tighter
             self.expr(expr.a, BIT_OR)
             self.out.write(f" {_COMPARISONS[type(expr)]} ")
             self.expr(expr.b, BIT_OR)
@@ -321,7 +321,7 @@ class ExprPrinter:
 
 
 class _Parens:
-    """Parentheses where `wanted`."""
+    """Parentheses if `wanted`."""
 
     def __init__(self, out: Writer, wanted: bool) -> None:
         self.out = out
@@ -337,7 +337,7 @@ class _Parens:
 
 
 def _is_kept(expr: BinaryOp, make: Callable[[Expr, Expr], Expr]) -> bool:
-    """Whether reading `a op b` gives the node back. Two constants are folded by some reader, or refused: TVM's of 0 - 1 without sign."""
+    """Whether parsing `a op b` gives the node back. Two constants are folded by some parser, or refused (TVM: 0 - 1 of unsigned type)."""
     if isinstance(expr.a, IntImm) and isinstance(expr.b, IntImm):
         return False
     try:
@@ -348,13 +348,13 @@ def _is_kept(expr: BinaryOp, make: Callable[[Expr, Expr], Expr]) -> bool:
 
 
 def end_of(axis: Range) -> Expr:
-    """The exclusive end of a range."""
+    """Return the exclusive end of a range."""
     return build.add(axis.min, axis.extent)
 
 
 @refusing_depth(TilewrightError)
 def expr_text(expr: Node) -> str:
-    """An expression as text, for messages and tooltips: "i_0 * 16 + i_1". Variables and buffers have their own names, ambiguous or not."""
+    """Print an expression for messages and tooltips: "i_0 * 16 + i_1". Variables and buffers keep their own names, even if ambiguous."""
     out = Writer()
     printer = ExprPrinter(out, Names(prefer_written=True))
     match expr:

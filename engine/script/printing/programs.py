@@ -1,4 +1,4 @@
-"""Programs as TVMScript: the current dialect as TVM >= 0.26 reads it, or the classic one of TVM 0.8-0.23."""
+"""Program printer: the current dialect, for TVM >= 0.26, or the classic dialect of TVM 0.8-0.23."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .statements import StmtPrinter, is_implicit_root
 from .writer import Names, Writer, identifier
 
 LINE_LENGTH = 120
-"""Longer signatures are broken, one parameter a line."""
+"""Longer signatures are wrapped, one parameter per line."""
 
 Dialect = Literal["current", "classic"]
 
 
 class Printed(msgspec.Struct, frozen=True, eq=False):
-    """A program's text, with the places of its nodes in it."""
+    """A program's text with the places of its nodes."""
 
     text: str
     positions: Positions
 
 
 def to_script(program: IRModule | PrimFunc, dialect: Dialect = "current") -> str:
-    """The program as TVMScript. The imports stand above it as comments, as in TVM's own print: `tvm.script.from_source` takes no others."""
+    """Print the program as TVMScript. Imports are comments above it, as in TVM's own print; `tvm.script.from_source` accepts no others."""
     return print_program(program, dialect).text
 
 
 @refusing_depth(TilewrightError)
 def print_program(program: IRModule | PrimFunc, dialect: Dialect = "current") -> Printed:
-    """The text, and where each node stands in it: a loop or block at its header, a variable or buffer wherever it is named.
+    """Print the program and record the place of each node: a loop or block at its header, a variable or buffer at each occurrence.
 
-    `axis_separators` are written as a keyword of the buffer, which TVM knew up to 0.25.
+    `axis_separators` are written as a keyword of the buffer, which TVM accepted up to 0.25.
     """
     if dialect not in ("current", "classic"):
         raise ValueError(f"no dialect {dialect!r}; there are current and classic")
@@ -73,7 +73,7 @@ def _print_module(out: Writer, words: Words, module: IRModule) -> None:
 
 
 class _FunctionPrinter:
-    """One function. Parameters that need no variables are written in the signature, others are matched in the body."""
+    """Printer of one function. Parameters without variables are declared in the signature; others are matched in the body."""
 
     def __init__(self, out: Writer, words: Words, func: PrimFunc) -> None:
         self.out = out
@@ -101,7 +101,7 @@ class _FunctionPrinter:
             self._body()
 
     def _parameters(self) -> None:
-        """On the line of the name when they fit, else one a line."""
+        """Write the parameters on the function's line if they fit, otherwise one per line."""
         for buffer in self.func.buffers:
             self.names.define(buffer, buffer.name)
         for param in self.func.params:

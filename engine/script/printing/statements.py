@@ -1,4 +1,4 @@
-"""Statements as TVMScript: loops, blocks, stores, bindings, allocations."""
+"""Statement printer: loops, blocks, stores, bindings, allocations."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class StmtPrinter:
         self._table[type(stmt)](stmt)
 
     def nested(self, stmt: Stmt) -> None:
-        """A body of its own: indented, its names gone after it."""
+        """Write a nested body: indented, with its own names."""
         with self.out.indented(), self.names.nested():
             self.stmt(stmt)
 
     def _header(self, node: Stmt, start: Start, text: str) -> None:
-        """The end of a header line, with its place."""
+        """Write the end of a header line and record its place."""
         self.out.write(text)
         self.out.mark(node, start)
         self.out.line()
@@ -127,7 +127,7 @@ class StmtPrinter:
             self.out.line("else:")
             self.nested(stmt.else_case)
 
-    # --- statements that hold what follows them: open to the end of the sequence, or closed by a `with`
+    # --- statements with the rest of the sequence as body: open to its end, or closed by a `with`
 
     def _let(self, stmt: Stmt) -> None:
         assert isinstance(stmt, LetStmt)
@@ -160,7 +160,7 @@ class StmtPrinter:
         self._allocated(stmt, stmt.buffers)
 
     def _allocated(self, stmt: Allocate, buffers: Sequence[Buffer]) -> None:
-        """A line for each of these buffers, and the body; the last one's line holds its first store when it is a scalar."""
+        """Write a line for each of these buffers, and the body; the line of a last scalar contains its first store."""
         rest = list(stmt.body.seq) if isinstance(stmt.body, SeqStmt) else [stmt.body]
         for buffer in buffers:
             start = self.out.here()
@@ -179,7 +179,7 @@ class StmtPrinter:
         return self.words.scalars and not buffer.shape and buffer.scope == "local" and not annotations
 
     def _scalar(self, buffer: Buffer, rest: list[Stmt]) -> None:
-        """`x: T.float32 = value`, the value from the first store when `rest` starts with it: it is taken out."""
+        """Write `x: T.float32 = value`. If `rest` starts with the scalar's first store, its value is used and the store is removed."""
         first = rest[0] if rest and isinstance(rest[0], BufferStore) and rest[0].buffer is buffer else None
         start = self.out.here()
         name = self.names.define(buffer, buffer.name)
@@ -209,7 +209,7 @@ class StmtPrinter:
         return isinstance(stmt, LetStmt | AssertStmt | LaunchThread)
 
     def _closed(self, stmt: LetStmt | AssertStmt | Allocate | LaunchThread) -> None:
-        """The `with` forms, for what ends before its sequence does."""
+        """Write the `with` form of a statement that ends before its sequence does."""
         start = self.out.here()
         with self.names.nested():
             match stmt:
@@ -242,7 +242,7 @@ class StmtPrinter:
         with self.names.nested():
             start = self.out.here()
             self.out.write("for ")
-            # The bounds are outside of what the loop names, but the printer can only go on: no name is free twice.
+            # The bounds are outside of the loop's scope, but the printer only appends, so no name may occur twice.
             for i, loop in enumerate(loops):
                 if i:
                     self.out.write(", ")
@@ -384,7 +384,7 @@ class StmtPrinter:
     # --- buffers
 
     def allocated(self, buffer: Buffer) -> None:
-        """A buffer of a block, on a line of its own."""
+        """Write a buffer of a block on its own line."""
         self.names.define(buffer, buffer.name)
         self.exprs.name(buffer)
         self.out.write(f" = {self.words.alloc_buffer}")
@@ -394,7 +394,7 @@ class StmtPrinter:
     def declaration(
         self, buffer: Buffer, *, before: str = "", dtype_always: bool = False, annotations: Annotations = ()
     ) -> None:
-        """`((128, 64), "float16", scope="local")`, what is usual left out."""
+        """Write `((128, 64), "float16", scope="local")`, without default values."""
         self.out.write(f"({before}, " if before else "(")
         self._arguments(buffer, dtype_always=dtype_always)
         self._annotations_keyword(annotations)
@@ -423,7 +423,7 @@ class StmtPrinter:
             self.out.write(f", axis_separators={list(buffer.axis_separators)}")
 
     def define_sizes(self, buffers: Sequence[Buffer], known: set[Var]) -> None:
-        """`m = T.int32()` for the variables that matching `buffers` gives values to. An offset used nowhere else needs no name."""
+        """Write `m = T.int32()` for the variables that matching `buffers` defines. An offset without other uses needs no name."""
         for var in _size_vars(buffers):
             if var not in known and not self.names.knows(var):
                 self.names.define(var, var.name)
@@ -433,7 +433,7 @@ class StmtPrinter:
     # --- annotations
 
     def annotations(self, annotations: Annotations) -> None:
-        """`{"key": value}`."""
+        """Write `{"key": value}`."""
         self.out.write("{")
         for i, (key, value) in enumerate(annotations):
             self.out.write(f"{', ' if i else ''}{quoted(key)}: ")
@@ -446,7 +446,7 @@ class StmtPrinter:
             self.annotations(annotations)
 
     def _attribute(self, value: Annotation) -> None:
-        """Python's own constants where they mean the same."""
+        """Write a value, as a Python constant if that reads back the same."""
         match value:
             case tuple():
                 self.out.write("[")
@@ -467,13 +467,13 @@ class StmtPrinter:
 
 
 def _is_named(dtype: str) -> bool:
-    """Whether TVM reads `T.` and the type as one: of some vectors it does not, and their type is that of the value then."""
+    """Whether TVM reads `T.` plus the type. It does not for some vectors; their type then follows from the value."""
     element, _, lanes = dtype.partition("x")
     return not lanes or (lanes in NAMED_LANES and element not in UNNAMED_LANES)
 
 
 def is_implicit_root(realize: BlockRealize) -> bool:
-    """Whether reading puts this block around the function's statements by itself, so that it need not be written."""
+    """Whether the parser adds this block around the function's statements implicitly, so that the printer omits it."""
     block = realize.block
     if (block.iter_vars, block.reads, block.writes, block.annotations, block.match_buffers, block.init) != (
         (),
@@ -493,7 +493,7 @@ def is_implicit_root(realize: BlockRealize) -> bool:
 
 
 def _grid(loop: For) -> list[For]:
-    """The loops that one T.grid writes: serial from zero, directly nested, bounds independent of each other."""
+    """Return the loops that one T.grid covers: serial from zero, directly nested, bounds independent of each other."""
     loops = [loop]
     while _is_grid(loops[-1]) and isinstance(loops[-1].body, For) and _is_grid(loops[-1].body):
         inner = loops[-1].body
@@ -508,7 +508,7 @@ def _is_grid(loop: For) -> bool:
 
 
 def _size_vars(buffers: Sequence[Buffer]) -> Iterable[Var]:
-    """In order, without offsets that are a variable of one buffer alone."""
+    """Return the size variables in order, without offsets that are a variable of a single buffer."""
     counts: dict[Var, int] = {}
     lone: set[Var] = set()
     for buffer in buffers:

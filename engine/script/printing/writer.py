@@ -1,4 +1,4 @@
-"""Text that remembers where each node was written, and names that are valid and unambiguous where they stand."""
+"""Text output that records the place of each node, and unambiguous, valid names for each scope."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Start = tuple[int, int]
 
 
 class Writer:
-    """Pieces of text appended one after the other; lines and columns count from 1."""
+    """Text assembled from pieces; lines and columns count from 1."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._pieces: list[str] = []  # of the line that is being written
+        self._pieces: list[str] = []  # pieces of the current line
         self._column = 1
         self._margin = 0
         self._table = PositionTable()
@@ -35,7 +35,7 @@ class Writer:
         self._column += len(text)
 
     def line(self, text: str = "") -> None:
-        """`text`, and the end of the line."""
+        """Append `text` and end the line."""
         if text:
             self.write(text)
         self._lines.append("".join(self._pieces))
@@ -43,19 +43,19 @@ class Writer:
         self._column = 1
 
     def indented(self, wanted: bool = True) -> AbstractContextManager[None]:
-        """Lines inside begin one step further in; not when it is not `wanted`."""
+        """Indent the lines inside by one step if `wanted`."""
         return _Indented(self, INDENT * wanted)
 
     def shift(self, columns: int) -> None:
-        """Move the margin of the lines to come."""
+        """Move the margin of the following lines."""
         self._margin += columns
 
     def here(self) -> Start:
-        """Where the next piece will stand."""
+        """Return the position of the next piece."""
         return len(self._lines) + 1, self._column if self._pieces else self._column + self._margin
 
     def mark(self, node: Node, start: Start) -> None:
-        """`node` stands from `start` to here."""
+        """Record the place of `node`, from `start` to the current position."""
         self._table.add(node, Place(*start, len(self._lines) + 1, self._column))
 
     def text(self) -> str:
@@ -66,7 +66,7 @@ class Writer:
 
 
 class _Indented(AbstractContextManager[None]):
-    """A class, since a generator costs a tenth of a print."""
+    """A context manager as a class, because a generator costs a tenth of a print."""
 
     def __init__(self, out: Writer, columns: int) -> None:
         self._out, self._columns = out, columns
@@ -79,7 +79,7 @@ class _Indented(AbstractContextManager[None]):
 
 
 class Names:
-    """The names of variables and buffers; within a nest no two are the same, and what a nest named is free again after it."""
+    """Names of variables and buffers, unique within a nest; the names of a nest are free after it."""
 
     def __init__(self, *, prefer_written: bool = False) -> None:
         self._of: dict[Node, str] = {}
@@ -88,7 +88,7 @@ class Names:
         self._prefer_written = prefer_written
 
     def define(self, node: Node, wanted: str) -> str:
-        """A name for `node` like `wanted`."""
+        """Define a unique name for `node` based on `wanted`."""
         base = identifier(wanted)
         name, number = base, 0
         while name in self._taken or name in _RESERVED:
@@ -100,7 +100,7 @@ class Names:
         return name
 
     def of(self, node: Node) -> str:
-        """The name of `node`. One that nothing defined gets one now; with `prefer_written`, just as it is called."""
+        """Return the name of `node`. An undefined node gets a name now; with `prefer_written`, its own name unchanged."""
         if node not in self._of:
             wanted = str(getattr(node, "name", ""))
             if self._prefer_written:
@@ -109,22 +109,22 @@ class Names:
         return self._of[node]
 
     def alias(self, node: Node, text: str) -> None:
-        """Let `node` be written as `text`, which names a part of something named already: `A.elem_offset`."""
+        """Write `node` as `text`, a part of an already named object: `A.elem_offset`."""
         self._of[node] = text
 
     def knows(self, node: Node) -> bool:
         return node in self._of
 
     def nested(self) -> AbstractContextManager[None]:
-        """What is named inside is free again after it."""
+        """Open a nested scope; its names are free after it."""
         return _Nest(self)
 
     def depth(self) -> int:
-        """How many names are in use."""
+        """Return the number of names in use."""
         return len(self._open)
 
     def free(self, depth: int) -> None:
-        """Let go of the names given since there were `depth`."""
+        """Release the names defined since the count was `depth`."""
         self._taken.difference_update(self._open[depth:])
         del self._open[depth:]
 
@@ -141,11 +141,11 @@ class _Nest(AbstractContextManager[None]):
 
 
 def identifier(name: str) -> str:
-    """`name` with what Python does not allow replaced by `_`."""
+    """Return `name` with invalid characters replaced by `_`."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII) or "v"
     return f"_{found}" if found[0].isdigit() else found
 
 
 def quoted(text: str) -> str:
-    """A string literal."""
+    """Return a string literal."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,1 +1,1 @@
-"""TVMScript read as data: text to syntax tree to program."""
+"""TVMScript parser: from text to syntax tree to program, without running the text."""

@@ -1,4 +1,4 @@
-"""Blocks while they are read: what T.axis, T.where, T.reads, T.writes and the like have said so far."""
+"""Blocks under construction: the state that T.axis, T.where, T.reads, T.writes and similar calls set."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _REMAP: dict[str, IterType] = {"S": "spatial", "R": "reduce"}
 
 
 class BlockFrame:
-    """One block, or the function around the blocks, being read."""
+    """One block, or the function around the blocks, under construction."""
 
     def __init__(self, name: str | None) -> None:
         self.name = name
         self.iter_vars: list[IterVar] = []
         self.iter_values: list[Expr] = []
-        self.bindings: dict[Var, Expr] = {}  # of the 2021 form
+        self.bindings: dict[Var, Expr] = {}  # from `tir.bind`, the 2021 form
         self.predicate: list[Expr] = []
         self.reads: tuple[BufferRegion, ...] | None = None
         self.writes: tuple[BufferRegion, ...] | None = None
@@ -60,7 +60,7 @@ class BlockFrame:
         return self.name is None
 
     def realize(self, body: Stmt, *, is_root: bool) -> BlockRealize:
-        """The finished block; regions left out are found in its body, except for the root."""
+        """Return the finished block; omitted regions are derived from its body, except for the root."""
         block = Block(
             self.name or "",
             tuple(self.iter_vars),
@@ -85,9 +85,9 @@ def _tail(block: Block) -> tuple[Stmt | None, tuple[Buffer, ...], tuple[MatchBuf
 
 
 def unique_name(name: str, taken: dict[str, int]) -> str:
-    """`name`, or `name_1`, …; block names are handles, so no two blocks of a function may share one.
+    """Return `name`, or `name_1`, …; block names are handles, so they are unique in a function.
 
-    `taken` holds the names so far, with the number last put behind each. Blocks without a name stay without.
+    `taken` maps the used names to their last suffix number. Blocks without a name stay without one.
     """
     candidate = name
     while name and candidate in taken:
@@ -109,7 +109,7 @@ def read_axis(
     frame: BlockFrame,
     loops: dict[Var, For],
 ) -> None:
-    """`vi = T.axis.spatial(128, i)` and `vi, vk = T.axis.remap("SR", [i, k])`. `loops` gives the domains for remap."""
+    """Read `vi = T.axis.spatial(128, i)` or `vi, vk = T.axis.remap("SR", [i, k])`. `loops` gives the domains for remap."""
     function = reader.called(node)
     if function == "T.axis.remap":
         found = _remap(reader, node, loops)
@@ -179,7 +179,7 @@ def _domain(reader: ExpressionReader, node: ast.expr) -> Range:
 
 
 def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion, ...]:
-    """The arguments of T.reads and T.writes, one list of them allowed."""
+    """Read the arguments of T.reads and T.writes; lists of regions are allowed."""
     if node.keywords:
         raise reader.error(node, "wrong-arguments", "regions have no names", expected="T.reads(A[i, 0:4], …)")
     items: list[ast.expr] = [item for argument in node.args for item in reader.sequence(argument)]
@@ -187,7 +187,7 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
 
 
 def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
-    """`{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
+    """Read `{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
     if not isinstance(node, ast.Dict):
         raise reader.error(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
     found: list[tuple[str, Annotation]] = []
@@ -199,7 +199,7 @@ def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
 
 
 def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
-    """A value of an annotation. A Python float is kept as float64 to tell it from T.float32(…)."""
+    """Read an annotation's value. A Python float becomes float64, to distinguish it from T.float32(…)."""
     if isinstance(node, ast.List | ast.Tuple):
         return tuple(_attribute(reader, item) for item in node.elts)
     if isinstance(node, ast.Dict):

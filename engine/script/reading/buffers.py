@@ -1,4 +1,4 @@
-"""Reading buffer declarations: T.Buffer, T.match_buffer, T.alloc_buffer, T.sblock_alloc_buffer, T.allocate."""
+"""Buffer declarations: T.Buffer, T.match_buffer, T.alloc_buffer, T.sblock_alloc_buffer, T.allocate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Declaration(msgspec.Struct, frozen=True):
 
 
 def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Declaration:
-    """The arguments of `T.Buffer(…)` and its relatives; `skip` positional ones come first and are something else."""
+    """Return the arguments of `T.Buffer(…)` and similar calls; the first `skip` positional arguments are ignored."""
     positional = node.args[skip:]
     if len(positional) > len(_POSITIONAL):
         raise reader.error(
@@ -59,7 +59,7 @@ def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Decl
 
 
 def subscript_declaration(node: ast.Subscript) -> Declaration:
-    """The arguments of the old form `T.Buffer[(128, 64), "float32"]`."""
+    """Return the arguments of the old form `T.Buffer[(128, 64), "float32"]`."""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(items) == 2 and isinstance(items[1], ast.Constant) and isinstance(items[1].value, str):
         return Declaration(node, {"shape": items[0], "dtype": items[1]})
@@ -67,7 +67,7 @@ def subscript_declaration(node: ast.Subscript) -> Declaration:
 
 
 def allocate_declaration(reader: ExpressionReader, node: ast.Call) -> Declaration:
-    """The arguments of `T.allocate([64], "float32", "local")`."""
+    """Return the arguments of `T.allocate([64], "float32", "local")`."""
     names = ("shape", "dtype", "scope", "condition")
     found = dict(zip(names, node.args, strict=False))
     found |= {"shape" if k.arg == "extents" else str(k.arg): k.value for k in node.keywords}
@@ -91,9 +91,9 @@ def read_buffer(
     *,
     scope: str = "global",
 ) -> Buffer:
-    """The buffer, in `scope` when it names none.
+    """Build the buffer; `scope` is the default scope.
 
-    With `match` (types of size variables by name), quoted sizes as `("n", 16)` define the variables in them.
+    With `match` (types of size variables by name), quoted sizes such as `("n", 16)` define the variables in them.
     """
     arguments = declared.arguments
     for banned in ("data", "byte_offset"):
@@ -161,7 +161,7 @@ def _integer(reader: ExpressionReader, value: Value, node: ast.expr) -> Expr:
 
 
 def _quoted(reader: ExpressionReader, node: ast.expr, match: dict[str, str]) -> Expr:
-    """A size in quotes: names in it that mean nothing yet become new variables, and one without a name is a new variable."""
+    """Read a quoted size: undefined names in it become new variables, and an empty string is a new variable."""
     text = reader.string(node)
     if not text:
         return Var("s", "int32")
@@ -194,7 +194,7 @@ def _separators(reader: ExpressionReader, node: ast.expr | None, ndim: int) -> t
 def _offset(
     reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: Sequence[Expr]
 ) -> Expr | None:
-    """The offset; a factor without an offset means that it is not known here, as in TVM."""
+    """Read the offset; a factor without an offset means an unknown offset, as in TVM."""
     if node is not None:
         value = reader.value(node)
         offset = Var(value, "int32") if isinstance(value, str) else reader.index(node)

@@ -1,6 +1,6 @@
-"""Blocks as TVM wrote them in 2021: `with tir.block([128, tir.reduce_axis(0, 128)], "Z") as [i, k]:`, values by `tir.bind(i, …)`.
+"""Blocks in TVM's form of 2021: `with tir.block([128, tir.reduce_axis(0, 128)], "Z") as [i, k]:`, values by `tir.bind(i, …)`.
 
-A block that binds nothing takes the loops around it in order; without loops it gets its own, `i0`, `i1`, …, as TVM then made them.
+A block without binds uses the loops around it in order; if there are none, it gets new loops `i0`, `i1`, …, as in TVM then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AXES: dict[str, IterType] = {
 
 
 class EarlyHeader(msgspec.Struct, frozen=True):
-    """The arguments of an early block: its domains, its name, the names of its iterators."""
+    """The arguments of an early block: domains, block name, iterator names."""
 
     axes: tuple[ast.expr, ...]
     name: ast.expr | None
@@ -35,7 +35,7 @@ class EarlyHeader(msgspec.Struct, frozen=True):
 
 
 def early_header(reader: ExpressionReader, node: ast.With) -> EarlyHeader | None:
-    """The header when it is of the 2021 form: with domains or with `as`."""
+    """Return the header if it has the 2021 form: with domains or with `as`."""
     item = node.items[0]
     call = item.context_expr
     assert isinstance(call, ast.Call)
@@ -57,7 +57,7 @@ def early_header(reader: ExpressionReader, node: ast.With) -> EarlyHeader | None
 
 
 def define_iterators(reader: ExpressionReader, header: EarlyHeader, frame: BlockFrame) -> None:
-    """The iterators of the header; their values are found when the block ends."""
+    """Define the iterators of the header; their values are determined at the end of the block."""
     for node, target in zip(header.axes, header.targets, strict=True):
         domain, kind = _domain(reader, node)
         var = Var(target.id, f"int{max(dt.bits(domain.min.dtype), dt.bits(domain.extent.dtype))}")
@@ -79,7 +79,7 @@ def _domain(reader: ExpressionReader, node: ast.expr) -> tuple[Range, IterType]:
 
 
 def read_bind(reader: ExpressionReader, call: ast.Call, frame: BlockFrame) -> None:
-    """`tir.bind(vi, i * 16 + j)`: the value of one iterator."""
+    """Read `tir.bind(vi, i * 16 + j)`: the value of one iterator."""
     iterator, value = parameters(reader, call, ("iter_var", "value"))
     assert iterator is not None and value is not None
     var = reader.value(iterator)
@@ -97,7 +97,7 @@ def read_bind(reader: ExpressionReader, call: ast.Call, frame: BlockFrame) -> No
 def bound_values(
     reader: ExpressionReader, node: ast.With, frame: BlockFrame, loops: Sequence[For]
 ) -> tuple[list[Expr], list[For]]:
-    """The values of the iterators, and the loops that must be made around the block for them."""
+    """Return the values of the iterators, and the new loops that the block needs around it."""
     iterators = frame.iter_vars
     if frame.bindings:
         missing = [v.var.name for v in iterators if v.var not in frame.bindings]
@@ -129,7 +129,7 @@ def bound_values(
 
 
 def with_loops(realize: BlockRealize, made: Sequence[For]) -> Stmt:
-    """The block under the loops that were made for it."""
+    """Wrap the block in its new loops."""
     body: Stmt = realize
     for loop in reversed(made):
         body = For(loop.loop_var, loop.min, loop.extent, loop.kind, body)

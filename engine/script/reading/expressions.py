@@ -1,4 +1,4 @@
-"""Reading expressions: Python's operators and T's functions, with the types TVM gives them."""
+"""Expression reader: Python's operators and T's functions, with TVM's result types."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
 
 
 class ExpressionReader:
-    """Turns Python expressions into IR, looking names up in `scope`."""
+    """Translates Python expressions to IR; `scope` resolves names."""
 
     def __init__(self, source: Source, positions: PositionTable) -> None:
         self.source = source
         self.positions = positions
         self.scope = Scope()
-        self.scalars: set[Buffer] = set()  # mutable local scalars, whose bare names are their values
+        self.scalars: set[Buffer] = set()  # mutable local scalars: a bare name denotes the value
         self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
 
-    # --- what a piece of text is
+    # --- classification of syntax nodes
 
     def script_name(self, node: ast.expr) -> str | None:
-        """ "T.axis.spatial" for a dotted name in a script namespace, whatever that was imported as; else None."""
+        """Return "T.axis.spatial" for a dotted name in a script namespace, under any import name; else None."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -59,23 +59,23 @@ class ExpressionReader:
         return f"{self.namespaces[root]}.{rest}" if root in self.namespaces else None
 
     def called(self, node: ast.AST) -> str | None:
-        """The script name of the function that `node` calls."""
+        """Return the script name of the function that `node` calls."""
         return self.script_name(node.func) if isinstance(node, ast.Call) else None
 
     def error(
         self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
     ) -> ParseError:
-        """The error that points at `node`, to be raised."""
+        """Create the error that points at `node`; the caller raises it."""
         return self.source.error(node, code, message, expected=expected, fix=fix)
 
     # --- typed entries
 
     def expr(self, node: ast.expr) -> Expr:
-        """`node` as an expression; Python numbers become int32, float32 or bool."""
+        """Read `node` as an expression; Python numbers become int32, float32 or bool."""
         return self.as_expr(self.value(node), node)
 
     def index(self, node: ast.expr) -> Expr:
-        """`node` as an integer expression."""
+        """Read `node` as an integer expression."""
         expr = self.expr(node)
         if not dt.is_int(expr.dtype) or dt.is_vector(expr.dtype):
             raise self.error(
@@ -87,7 +87,7 @@ class ExpressionReader:
         return expr
 
     def condition(self, node: ast.expr) -> Expr:
-        """`node` as a truth value."""
+        """Read `node` as a truth value."""
         expr = self.expr(node)
         if expr.dtype == "bool":
             return expr
@@ -96,7 +96,7 @@ class ExpressionReader:
         raise self.error(node, "wrong-type", f"a condition must be bool, this is {expr.dtype}", expected="a comparison")
 
     def as_expr(self, value: Value, node: ast.AST) -> Expr:
-        """A reading-time value as an expression."""
+        """Convert a read-time value to an expression."""
         if isinstance(value, Expr):
             return value
         if isinstance(value, bool | float):
@@ -116,7 +116,7 @@ class ExpressionReader:
         raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
 
     def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
-        """The constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
+        """Return the constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
         dtype = dtype or ("int32" if build.fits(value, "int32") else "int64")
         if not build.fits(value, dtype):
             low, high = dt.int_range(dtype)
@@ -126,7 +126,7 @@ class ExpressionReader:
         return IntImm(value, dtype)
 
     def constant_int(self, node: ast.expr) -> int:
-        """`node` as a constant integer known now."""
+        """Read `node` as an integer constant known at read time."""
         value = self.value(node)
         value = value.value if isinstance(value, IntImm) else value
         if isinstance(value, int) and not isinstance(value, bool):
@@ -140,7 +140,7 @@ class ExpressionReader:
         raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
 
     def dtype(self, node: ast.expr) -> str:
-        """A data type: "float32", or T.float32, or as TVM writes that of addresses `T.handle().ty`."""
+        """Read a data type: "float32", T.float32, or `T.handle().ty`, TVM's spelling of the address type."""
         if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
             return "handle"
         name = self.script_name(node)
@@ -157,13 +157,13 @@ class ExpressionReader:
         return dtype
 
     def sequence(self, node: ast.expr) -> list[ast.expr]:
-        """The items of a list or tuple display; a single expression counts as one item."""
+        """Return the items of a list or tuple display; a single expression counts as one item."""
         return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else [node]
 
-    # --- the walk
+    # --- evaluation
 
     def value(self, node: ast.expr) -> Value:
-        """What `node` is: a piece of IR, or a constant. Raises ParseError outside the subset."""
+        """Return the value of `node`: a piece of IR, or a constant. Raises ParseError outside the subset."""
         try:
             match node:
                 case ast.Constant():
@@ -272,7 +272,7 @@ class ExpressionReader:
         )
 
     def _method(self, node: ast.Call) -> Value:
-        """`x.astype("float32")` and `A.access_ptr("r")`, the methods that values have."""
+        """Read `x.astype("float32")`, `A.access_ptr("r")` or another method of a value."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
             return self._access_ptr(node, node.func.value)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "vload":
@@ -290,7 +290,7 @@ class ExpressionReader:
         )
 
     def _access_ptr(self, node: ast.Call, owner_node: ast.expr) -> Value:
-        """TVM's pointer to all of a buffer, for reading ("r"), writing ("w") or both."""
+        """Read TVM's pointer to a whole buffer, for reading ("r"), writing ("w") or both."""
         owner = self.value(owner_node)
         mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
         bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
@@ -307,7 +307,7 @@ class ExpressionReader:
         )
 
     def _vector_load(self, node: ast.Call, owner_node: ast.expr) -> Value:
-        """`A.vload([i, j], "float32x4")`: as many elements from there on."""
+        """Read `A.vload([i, j], "float32x4")`: a vector of that many elements from the given index."""
         owner = self.value(owner_node)
         dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
         if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
@@ -337,7 +337,7 @@ class ExpressionReader:
         return BufferLoad(owner, self.indices(node, owner))
 
     def _vector(self, region: BufferRegion, node: ast.AST) -> Expr:
-        """A slice as a value: the vector of its elements, as TVM reads it until 0.26."""
+        """Read a slice as a value: the vector of its elements, as TVM up to 0.26 does."""
         *points, last = region.region
         lanes = build.int_value(last.extent)
         if lanes is None or lanes < 1 or any(not build.is_const(axis.extent, 1) for axis in points):
@@ -351,8 +351,8 @@ class ExpressionReader:
         return BufferLoad(region.buffer, (*(axis.min for axis in points), index))
 
     def indices(self, node: ast.Subscript, buffer: Buffer) -> tuple[Expr, ...]:
-        """The indices of one element, or with a ramp or a slice for the last of several. Raises "wrong-arguments" when their number is
-        not the buffer's."""
+        """Return the indices of one element, or of several if the last index is a ramp or a slice. Raises "wrong-arguments" if their number
+        does not match the buffer."""
         found: list[Expr] = []
         items = self.sequence(node.slice)
         if not any(isinstance(item, ast.Starred) for item in items):
@@ -415,7 +415,7 @@ class ExpressionReader:
         return build.make_range(start, difference(stop, start))
 
     def region(self, node: ast.expr) -> BufferRegion:
-        """A region as T.reads, T.writes and a block's T.match_buffer take it: slices, points, or a whole buffer."""
+        """Read a region of T.reads, T.writes or a block's T.match_buffer: slices, points, or a whole buffer."""
         value = self.value(node)
         if isinstance(value, BufferLoad):
             return BufferRegion(value.buffer, tuple(map(build.point, value.indices)))
@@ -426,7 +426,7 @@ class ExpressionReader:
         raise self.error(node, "wrong-type", "this is not a region of a buffer", expected="A[i, 0:16]")
 
     def define(self, name: str, value: Value, node: ast.AST) -> None:
-        """Gives `name` a meaning from here on, and notes where."""
+        """Define `name` and record its position."""
         self.scope.define(name, value)
         if isinstance(value, Var | Buffer):
             self.positions.add(value, self.source.place(node))
@@ -443,11 +443,11 @@ _BUFFER_PARTS: Mapping[str, Callable[[Buffer], Value]] = {
     "elem_offset": _elem_offset,
     "data": BufferData,
 }
-"""What a buffer's attributes are."""
+"""Readers of a buffer's attributes."""
 
 
 def difference(stop: Expr, start: Expr) -> Expr:
-    """`stop - start`: the extent of a range given by its ends. What the printer made of an extent is the extent again."""
+    """Return `stop - start`, the extent of a range with these ends. The printed form of an extent reads back as the same extent."""
     stop, start = build.match_dtypes(stop, start)
     if build.is_const(start, 0):
         return stop

@@ -1,4 +1,4 @@
-"""Reading one function: options, parameters, buffers matched to them, attributes, body."""
+"""Function reader: options, parameters, matched buffers, attributes, body."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .source import Source
 from .statements import StatementReader
 
 EARLY_DECORATORS = ("tvm.script.tir", "script.tir", "tvm.hybrid.script", "hybrid.script")
-"""What stood above functions and above classes of them in 2020 and 2021."""
+"""Decorators of functions, and of classes of functions, in 2020 and 2021."""
 _OPTIONS = ("private", "s_tir", "check_well_formed", "persistent")
 
 
 class FunctionReader:
-    """Reads decorated functions, one after the other. `type_vars` are the sizes that TVM prints above them as `n = TypeVar("n")`."""
+    """Reads decorated functions one after the other. `type_vars` are sizes that TVM prints above them as `n = TypeVar("n")`."""
 
     def __init__(self, source: Source, reader: StatementReader) -> None:
         self.source = source
@@ -44,7 +44,7 @@ class FunctionReader:
         self.type_vars: list[str] = []
 
     def read(self, node: ast.FunctionDef, *, decorated: bool = True) -> PrimFunc:
-        """The function. Its buffers and variables are its own, the names around it are known. In a class of 2021 it is not `decorated`."""
+        """Read one function with its own buffers and variables; outer names are visible. In a class of 2021 it is not `decorated`."""
         options = self._options(node) if decorated or node.decorator_list else {}
         self.reader.begin_function()
         self.sizes = _declared_sizes(self.exprs, node.body)
@@ -102,12 +102,12 @@ class FunctionReader:
             raise self.source.error(
                 node, "not-a-program", "two parameters have one name", expected="a name of its own for each"
             )
-        # Scalars first: a buffer's shape may name a size that stands after it.
+        # Scalars come first, because a buffer's shape can use a size that is declared after it.
         made = {a.arg: self._scalar(a) for a in arguments.args}
         return tuple(made[a.arg] or self._buffer_parameter(a) for a in arguments.args)
 
     def _scalar(self, argument: ast.arg) -> Var | None:
-        """A handle or a number; None for a buffer."""
+        """Read a handle or a number; None for a buffer."""
         annotation = argument.annotation
         if annotation is None:
             raise self.source.error(
@@ -119,9 +119,9 @@ class FunctionReader:
         if self._is_buffer(annotation):
             return None
         if isinstance(annotation, ast.Call) and not annotation.args and not annotation.keywords:
-            annotation = annotation.func  # `n: T.int32()`, as older texts have it
+            annotation = annotation.func  # `n: T.int32()`, the form of older texts
         if isinstance(annotation, ast.Call) and self.exprs.called(annotation) == "T.handle":
-            annotation = annotation.func  # `a: T.handle("float32")`: what it points at is said by match_buffer
+            annotation = annotation.func  # `a: T.handle("float32")`: match_buffer gives the pointed-to type
         dtype = self.exprs.dtype(annotation)
         var = Var(argument.arg, dtype)
         self.exprs.define(argument.arg, var, argument)
@@ -169,9 +169,9 @@ class FunctionReader:
         found: list[tuple[str, Annotation]] = [(PRIVATE, build.TRUE)] if private else []
         for name, value in self.reader.func_attrs:
             if name == "global_symbol" and isinstance(value, StringImm) and value.value == node.name:
-                continue  # it is the function's name
+                continue  # equals the function's name
             if not self.reader.current and name.startswith("tir."):
-                found.append((f"tirx.{name.removeprefix('tir.')}", value))  # the name it has now
+                found.append((f"tirx.{name.removeprefix('tir.')}", value))  # the current namespace
             else:
                 found.append((name, value))
         return tuple(found)
@@ -181,7 +181,7 @@ class FunctionReader:
         return tuple((p, b) for p, b in found if b is not None)
 
     def _require_bound(self, node: ast.FunctionDef, func: PrimFunc) -> None:
-        """A size made by `n = T.int32()` gets its value from a buffer whose shape, strides or offset it is."""
+        """Reject unbound sizes: `n = T.int32()` needs a buffer whose shape, strides or offset contains `n`."""
         known: set[Node] = {*func.params}
         for buffer in func.buffers:
             known.update(_sizes_of(buffer))
@@ -204,13 +204,13 @@ class FunctionReader:
 
 
 def is_relax(node: ast.FunctionDef) -> bool:
-    """Whether a function is of TVM's graph language: `@R.function`."""
+    """Whether the function belongs to TVM's graph language: `@R.function`."""
     targets = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
     return any(ast.unparse(t).removeprefix("tvm.script.") in ("R.function", "relax.function") for t in targets)
 
 
 def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
-    """ "T.prim_func" or "I.ir_module", called or not, however imported; "T.script" for the decorator of 2021, which was for both."""
+    """Return "T.prim_func" or "I.ir_module", called or not, for any import; "T.script" for the decorator of 2021, which marked both."""
     target = node.func if isinstance(node, ast.Call) else node
     name = reader.script_name(target)
     written = ast.unparse(target)
@@ -228,12 +228,12 @@ def _sizes_of(buffer: Buffer) -> set[Node]:
 
 
 def _is_root(body: Stmt) -> bool:
-    """A block without iterators that is all of the function is its root, as in TVM."""
+    """Whether the body is a root: a block without iterators that is the whole function, as in TVM."""
     return isinstance(body, BlockRealize) and not body.block.iter_vars
 
 
 def _declared_sizes(reader: ExpressionReader, body: list[ast.stmt]) -> dict[str, str]:
-    """The types of the size variables that a function's first lines declare: `m = T.int64()`."""
+    """Return the types of the size variables that a function's first lines declare: `m = T.int64()`."""
     found: dict[str, str] = {}
     for node in body:
         match node:

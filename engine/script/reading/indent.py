@@ -1,8 +1,8 @@
-"""Indentation given back to a program that lost it: web pages and forum posts often hand code out without.
+"""Recovery of lost indentation: web pages and forum posts often drop it.
 
-What opens a body says where it starts; where it ends is found by names: a nest belongs to the innermost loop, block or function whose names
-it uses. Where it could stand further in as well it is put as far out as its names allow: loops that use nothing of the nest before stand
-beside it. That holds for blocks, which say what they take from outside; of stores without blocks nothing is told.
+An opening line starts a body; names determine its end: a nest belongs to the innermost loop, block or function whose names it uses. If
+several depths are possible, the outermost is chosen: a nest that uses no names of the previous nest becomes its sibling. That is reliable
+for blocks, which declare their outer operands; stores without blocks are ambiguous.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FIRST_IN_BLOCK = re.compile(
     r"(?:[\w, ()]+=\s*)?\w+\.(?:axis\.\w+|reads|writes|where|block_attr|sblock_attr|bind|func_attr|match_buffer"
     r"|alloc_buffer|sblock_alloc_buffer)\("
 )
-"""Lines that stand at the top of a block or function, before what it does."""
+"""Lines at the top of a block or function, before its statements."""
 _OUTSIDE = re.compile(r"(?:@|class\b|def\b|import\b|from\b|print\(|\"\"\"|''')")
 _MAKES_SCHEDULE = re.compile(r"\w+\s*=\s*[\w.]*(?:[sS]chedule)\(")
 
 
 class _Line(msgspec.Struct, frozen=True):
-    """A logical line: where it starts and ends, and its text on one line."""
+    """A logical line: first and last physical line, and its text on one line."""
 
     first: int
     last: int
@@ -40,24 +40,24 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 class _Open(msgspec.Struct):
-    """A body that is open: what opened it and the names that are known in it."""
+    """An open body: its kind and the names defined in it."""
 
     kind: str
     names: set[str]
-    done: bool = False  # it has its first statement
-    init: bool = False  # a block that has an init
-    statements: int = 0  # directly in it
+    done: bool = False  # has its first statement
+    init: bool = False  # a block with an init
+    statements: int = 0  # number of direct statements
 
 
 def is_flat(lines: Sequence[str]) -> bool:
-    """Whether no line is indented though some open a body."""
+    """Whether no line is indented although some open a body."""
     return not any(line[:1].isspace() and line.strip() for line in lines) and any(
         line.rstrip().endswith(":") for line in lines
     )
 
 
 def restored(lines: Sequence[str]) -> list[int] | None:
-    """By how many columns each line of a flat text is to be indented; None when it cannot be told."""
+    """Return the indentation in columns of each line of a flat text; None if it is ambiguous."""
     logical = _logical_lines(lines)
     if logical is None:
         return None
@@ -76,8 +76,8 @@ def restored(lines: Sequence[str]) -> list[int] | None:
 
 
 def _is_unclear(stack: list[_Open], line: _Line) -> bool:
-    """Whether names do not tell where the line belongs: it does something outside of a block, beside a loop or a condition in one, or in a
-    block with an init after the init's and the update's own statement."""
+    """Whether names do not determine the line's depth: it is a statement outside of a block, a sibling of a loop or condition in a block,
+    or it follows the single statements of the init and the update in a block with an init."""
     if not any(level.kind == "def" for level in stack) or _FIRST_IN_BLOCK.match(line.text):
         return False
     if line.opens:
@@ -90,7 +90,7 @@ def _is_unclear(stack: list[_Open], line: _Line) -> bool:
 
 
 def _logical_lines(lines: Sequence[str]) -> list[_Line] | None:
-    """The lines with continuations joined; comments and empty lines are left where they are."""
+    """Return the lines with continuations joined, without comments and empty lines."""
     found: list[_Line] = []
     start: int | None = None
     try:
@@ -115,7 +115,7 @@ def _joined(lines: Sequence[str], start: int, end: tuple[int, int]) -> str:
 
 
 def _close(stack: list[_Open], lines: list[_Line], number: int, previous: _Line | None) -> None:
-    """Close the bodies that line `number` does not stand in."""
+    """Close the bodies that do not contain line `number`."""
     line = lines[number]
     if previous is not None and previous.opens:
         return  # a body has at least one line
@@ -134,7 +134,7 @@ def _close(stack: list[_Open], lines: list[_Line], number: int, previous: _Line 
     if _FIRST_IN_BLOCK.match(line.text) or (line.text.startswith("with ") and ".init(" in line.text):
         return
     if previous is not None and _FIRST_IN_BLOCK.match(previous.text):
-        return  # the first thing that a block or function does
+        return  # the first statement of a block or function
     if stack[-1].kind in ("block", "init") and not stack[-1].done:
         return
     used = _free_names(lines, number)
@@ -146,7 +146,7 @@ def _close(stack: list[_Open], lines: list[_Line], number: int, previous: _Line 
 
 
 def _enter(stack: list[_Open], line: _Line, *, decorated: bool) -> None:
-    """What the line opens, defines and finishes."""
+    """Update the stack with the body that the line opens, its names, and its statement."""
     names = _defined(line)
     if line.opens:
         kind = next(
@@ -155,7 +155,7 @@ def _enter(stack: list[_Open], line: _Line, *, decorated: bool) -> None:
         if kind == "init" and ".init(" not in line.text:
             kind = "block"
         if kind == "def" and not decorated:
-            kind = "python"  # no tensor program: it is told so where it stands
+            kind = "python"  # not a tensor program: the reader reports it
         if kind == "init" and stack:
             stack[-1].init = True
         stack.append(_Open(kind, names))
@@ -176,7 +176,7 @@ def _parsed(line: _Line) -> ast.stmt | None:
 
 
 def _defined(line: _Line) -> set[str]:
-    """Names that the line gives a meaning: loop variables, iterators, bindings."""
+    """Return the names that the line defines: loop variables, iterators, bindings."""
     node = _parsed(line)
     match node:
         case ast.For(target=target):
@@ -198,7 +198,7 @@ def _defined(line: _Line) -> set[str]:
 
 
 def _free_names(lines: list[_Line], number: int) -> set[str]:
-    """Names that the statement at `number` uses and does not define: of a nest, to the end of its first block or store."""
+    """Return the free names of the statement at `number`; for a nest, up to the end of its first block or store."""
     used: set[str] = set()
     made: set[str] = set()
     in_init = False

@@ -1,4 +1,4 @@
-"""T's functions in expressions, one table from name to reader. Names are those TVM prints."""
+"""T's functions in expressions: one table from the names that TVM prints to readers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LARGEST_FLOAT = {
 def parameters(
     reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None
 ) -> list[ast.expr | None]:
-    """The arguments of `node` in the order of `names`, None for those left out. Raises "wrong-arguments"."""
+    """Return the arguments of `node` in the order of `names`, None for omitted ones. Raises "wrong-arguments"."""
     required = len(names) if required is None else required
     given: dict[str, ast.expr] = {}
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
@@ -86,7 +86,7 @@ def parameters(
 
 
 def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -> list[Expr]:
-    """The arguments as expressions, all required, none a handle."""
+    """Return the arguments as expressions; all are required and none is a handle."""
     found: list[Expr] = []
     for argument in parameters(reader, node, names):
         assert argument is not None
@@ -100,7 +100,7 @@ def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -
 
 
 def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool = False) -> Reader:
-    """A function of `build`."""
+    """Return a reader that calls a function of `build`."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         found = operands(reader, node, names)
@@ -115,7 +115,7 @@ def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool 
 
 
 def _raw(kind: type[Expr]) -> Reader:
-    """A node as it is, without folding; how the printer writes what folding would change."""
+    """Return a reader that builds a node without folding; the printer uses this form if folding would change the node."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
@@ -159,7 +159,7 @@ def _bitwise_not(reader: ExpressionReader, node: ast.Call) -> Expr:
 
 
 def absolute(x: Expr) -> Expr:
-    """TVM's abs: fabs of floats, a choice of signed integers."""
+    """Build TVM's abs: fabs for floats, a Select for signed integers."""
     if dt.is_float(x.dtype):
         return FloatImm(abs(x.value), x.dtype) if isinstance(x, FloatImm) else Call("fabs", (x,), x.dtype)
     if not dt.is_int(x.dtype) or x.dtype.startswith("uint"):
@@ -242,7 +242,7 @@ def _number(reader: ExpressionReader, node: ast.Call, value: float | str, dtype:
 
 
 def _typed(dtype: str) -> Reader:
-    """`T.float32(0)`, `T.int64(i)`, `T.int8x4(0)`, and `T.int32()` for a new size variable."""
+    """Return a reader of `T.float32(0)`, `T.int64(i)`, `T.int8x4(0)`, and `T.int32()` for a new size variable."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         (argument,) = parameters(reader, node, ("expr",), 0)
@@ -261,7 +261,7 @@ def _typed(dtype: str) -> Reader:
 
 
 def is_lanes(lanes: Expr) -> bool:
-    """Whether a vector may have so many lanes."""
+    """Whether the expression is a valid number of vector lanes."""
     if isinstance(lanes, IntImm) and lanes.value < 2:
         return False
     try:
@@ -271,7 +271,7 @@ def is_lanes(lanes: Expr) -> bool:
 
 
 def _lanes(reader: ExpressionReader, node: ast.expr) -> Expr:
-    """Lanes: a number above one, or a number times `T.vscale()`."""
+    """Read lanes: a number above one, or a number times `T.vscale()`."""
     lanes = reader.expr(node)
     if not is_lanes(lanes):
         raise reader.error(node, "wrong-type", "these are no lanes", expected="a number above 1, or T.vscale() * 4")
@@ -288,7 +288,7 @@ def _scalar(reader: ExpressionReader, node: ast.expr) -> Expr:
 
 
 def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.Ramp(base, stride, lanes)`: a vector of indices."""
+    """Read `T.Ramp(base, stride, lanes)`: a vector of indices."""
     base, stride, lanes = parameters(reader, node, ("base", "stride", "lanes"))
     assert base is not None and stride is not None and lanes is not None
     first, step = build.match_dtypes(_scalar(reader, base), _scalar(reader, stride))
@@ -300,7 +300,7 @@ def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
 
 
 def _broadcast(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.Broadcast(value, lanes)`: a vector of one value."""
+    """Read `T.Broadcast(value, lanes)`: a vector of one value."""
     value, lanes = parameters(reader, node, ("value", "lanes"))
     assert value is not None and lanes is not None
     return Broadcast(_scalar(reader, value), _lanes(reader, lanes))
@@ -313,7 +313,7 @@ def _var(reader: ExpressionReader, node: ast.Call) -> Expr:
 
 
 def _limit(kind: str) -> Reader:
-    """T.min_value, T.max_value, T.infinity of a dtype."""
+    """Return a reader of T.min_value, T.max_value or T.infinity for a dtype."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         (argument,) = parameters(reader, node, ("dtype",))
@@ -332,7 +332,7 @@ def _limit(kind: str) -> Reader:
 
 
 def _external(op: str) -> Reader:
-    """`T.call_extern("float32", "name", …)`; the older order with the dtype as keyword reads too."""
+    """Return a reader of `T.call_extern("float32", "name", …)`, or of the older order with the dtype as keyword."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
@@ -354,27 +354,27 @@ def _external(op: str) -> Reader:
 
 
 def _vscale(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.vscale()`: how many times 128 bits a scalable vector has, known on the machine only."""
+    """Read `T.vscale()`: the length of a scalable vector in units of 128 bits, known only on the machine."""
     parameters(reader, node, ())
     return Call("vscale", (), "int32")
 
 
 def _type_annotation(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.type_annotation("float32")`: what a pointer points at."""
+    """Read `T.type_annotation("float32")`: a pointer's element type."""
     (dtype,) = parameters(reader, node, ("dtype",))
     assert dtype is not None
     return Call("type_annotation", (), reader.dtype(dtype))
 
 
 def _call_intrin(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
+    """Read `T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
     found = _external("call_intrin")(reader, node)
     assert isinstance(found, Call) and isinstance(found.args[0], StringImm)
     return Call(found.args[0].value.removeprefix("tirx.").removeprefix("tir."), found.args[1:], found.dtype)
 
 
 def _opaque(op: str) -> Reader:
-    """One of TVM's low-level intrinsics, taken as it is."""
+    """Return a reader of one of TVM's low-level intrinsics, which is kept unchanged."""
 
     def read(reader: ExpressionReader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
@@ -402,7 +402,7 @@ def _fma(reader: ExpressionReader, node: ast.Call) -> Expr:
 
 
 def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
-    """`T.Let(body, where={x: value})`."""
+    """Read `T.Let(body, where={x: value})`."""
     body, where = parameters(reader, node, ("expr", "where"))
     if (
         body is None
@@ -420,7 +420,7 @@ def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
 
 
 def _with_dtype(read: Reader) -> Reader:
-    """Until 0.11 TVM's printer wrote the type of the value too: `T.exp(x, dtype="float32")`."""
+    """Accept the value's dtype, which TVM's printer wrote until 0.11: `T.exp(x, dtype="float32")`."""
 
     def read_with_dtype(reader: ExpressionReader, node: ast.Call) -> Expr | str | int | float | None:
         stated = [k for k in node.keywords if k.arg == "dtype"]
@@ -485,8 +485,8 @@ INTRINSICS: dict[str, Reader] = {
 
 
 def other_intrinsic(name: str) -> Reader | None:
-    """The reader of a vector type, `T.int8x4(0)`, or of an intrinsic of one target, `T.ptx_legacy.mma(…)`, which is taken as it is, its
-    whole name kept. None for others."""
+    """Return the reader of a vector type, `T.int8x4(0)`, or of a target's intrinsic, `T.ptx_legacy.mma(…)`, which is kept unchanged under
+    its full name. None for others."""
     parts = name.split(".")
     if len(parts) == 2 and dt.is_vector(parts[1]) and dt.is_valid(parts[1]):
         return _typed(parts[1])
@@ -502,7 +502,7 @@ def other_intrinsic(name: str) -> Reader | None:
 
 
 def similar_intrinsics(name: str) -> tuple[str, ...]:
-    """Names of the table that look like `name`."""
+    """Return names of the table that are similar to `name`."""
     return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))
 
 

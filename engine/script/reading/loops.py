@@ -1,4 +1,4 @@
-"""Reading what a `for` runs over: range, T.grid, T.serial and the other kinds of loops."""
+"""Loop headers: range, T.grid, T.serial and the other kinds of loops after `for … in`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOPS: dict[str, ForKind] = {
 
 
 def loop_headers(reader: ExpressionReader, node: ast.expr) -> list[For]:
-    """The loops that a `for … in` opens, with a placeholder body and variable."""
+    """Return the loops of a `for … in`, with placeholder bodies and variables."""
     if isinstance(node, ast.Call):
         function = reader.called(node)
         if isinstance(node.func, ast.Name) and node.func.id == "range" and "range" not in reader.scope:

@@ -1,4 +1,4 @@
-"""Reading modules and functions: imports, constants, decorated functions, classes of functions. The door is `parse`."""
+"""Module reader: imports, constants, decorated functions, classes of functions. The entry point is `parse`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something of the text that is not in the program, or that had to be found out."""
+    """A remark about text that is not in the program, or about an inferred property."""
 
     text: str
     place: Place
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
-    """A program with the places of its nodes in the text, and what is to be said of the reading."""
+    """A program with the places of its nodes in the text, and notes of the reader."""
 
     program: IRModule | PrimFunc
     positions: Positions
@@ -45,7 +45,7 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
 
 
 def parse(text: str, filename: str = "") -> Parsed:
-    """The program that `text` describes: a module when it holds one, else its function.
+    """Return the program that `text` describes: its module, or else its function.
 
     Raises ParseError with the place when the text is not a program of the subset. Nothing in the text is run.
     """
@@ -95,10 +95,10 @@ class _ModuleReader:
             expected="one function under @T.prim_func, or one class under @I.ir_module with all functions in it",
         )
 
-    # Dialect.
+    # -- dialect
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """`from tvm.script import tirx as T` gives T its meaning; other imports mean nothing here."""
+        """Handle an import: `from tvm.script import tirx as T` defines T; other imports are ignored."""
         for alias in node.names:
             last = alias.name.rpartition(".")[2]
             scripted = isinstance(node, ast.ImportFrom) and (node.module or "").endswith(("script", "tvm.hybrid"))
@@ -106,7 +106,7 @@ class _ModuleReader:
                 self.exprs.namespaces[alias.asname or last] = _NAMESPACES[last]
 
     def _is_current(self, imports: list[ast.Import | ast.ImportFrom]) -> bool:
-        """Whether T.alloc_buffer means TVM >= 0.24's statement; the words for blocks tell, else the import does."""
+        """Whether T.alloc_buffer is the statement of TVM >= 0.24; the names of block functions decide, otherwise the import."""
         words = {self.exprs.script_name(n) for n in ast.walk(self.source.tree) if isinstance(n, ast.Attribute)}
         if not words.isdisjoint(_CURRENT_WORDS):
             return True
@@ -115,7 +115,7 @@ class _ModuleReader:
         imported = {a.name.rpartition(".")[2] for n in imports for a in n.names}
         return "tirx" in imported or "tir" not in imported
 
-    # The top level.
+    # -- top level
 
     def _top(self, node: ast.stmt) -> None:
         match node:
@@ -140,9 +140,9 @@ class _ModuleReader:
                 )
 
     def _constant(self, name: ast.Name, node: ast.expr) -> None:
-        """`N = 128`, `shape = (N, 64)`, `dtype = "float32"`."""
+        """Read `N = 128`, `shape = (N, 64)`, `dtype = "float32"`."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "TypeVar":
-            self.functions.type_vars.append(name.id)  # how TVM 0.27 prints a 64-bit size
+            self.functions.type_vars.append(name.id)  # TVM 0.27's form of a 64-bit size
             return
         value = self.exprs.value(node)
         if not _is_plain(value):
@@ -175,7 +175,7 @@ class _ModuleReader:
                     case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                         pass
                     case ast.Expr(value=ast.Call() as call) if self.exprs.called(call) == "I.module_global_infos":
-                        pass  # what relax functions say of devices
+                        pass  # devices of relax functions
                     case ast.Expr(value=ast.Call() as call) if self.exprs.called(call) == "I.module_attrs":
                         attrs = (*attrs, *self._module_attrs(call))
                     case ast.Assign(targets=[ast.Name() as name]):
@@ -211,7 +211,7 @@ class _ModuleReader:
 
 
 def _commented_imports(lines: list[str]) -> list[ast.Import | ast.ImportFrom]:
-    """TVM prints its imports as comments above the program: `# from tvm.script import tirx as T`."""
+    """Return the imports that TVM prints as comments above the program: `# from tvm.script import tirx as T`."""
     found: list[ast.Import | ast.ImportFrom] = []
     for line in lines:
         match = re.fullmatch(r"# from tvm\.script import (\w+) as (\w+)\s*", line)

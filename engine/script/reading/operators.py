@@ -1,4 +1,4 @@
-"""Python's operators on expressions, with the types TVM gives their results."""
+"""Python's operators on expressions, with TVM's result types."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 
 
 def _operand(reader: ExpressionReader, node: ast.expr) -> Value:
-    """The value of an operand; what another language has for expressions is one here, and a slice is a vector."""
+    """Return the value of an operand; foreign values become expressions, and a slice becomes a vector."""
     value = reader.value(node)
     return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
 
@@ -74,7 +74,7 @@ def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
             return static.fold(node.op, a, b)
         except ValueError as error:
             raise reader.error(node, "out-of-range", str(error)) from None
-    if type(node.op) in _BITWISE:  # there a number takes the other's type, as it does in comparisons
+    if type(node.op) in _BITWISE:  # a number gets the other operand's type, as in comparisons
         x, y = side(reader, a, b, node.left), side(reader, b, a, node.right)
     else:
         x, y = reader.as_expr(a, node.left), reader.as_expr(b, node.right)
@@ -85,7 +85,7 @@ def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
 
 
 def arithmetic(reader: ExpressionReader, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
-    """`x op y` in TVM's types."""
+    """Build `x op y` with TVM's types."""
     floats = dt.is_float(x.dtype) or dt.is_float(y.dtype)
     if isinstance(op, ast.Div):
         if not floats:
@@ -164,7 +164,7 @@ def compare(reader: ExpressionReader, node: ast.Compare) -> Value:
 
 
 def side(reader: ExpressionReader, value: Value, other: Value, node: ast.expr) -> Expr:
-    """One side of a comparison or bit operation; a Python number takes the type of the other side, as in TVM."""
+    """Return one side of a comparison or bit operation; a Python number gets the type of the other side, as in TVM."""
     if isinstance(value, int | float) and isinstance(other, Expr):
         if dt.is_float(other.dtype):
             return build.const(float(value), other.dtype)
@@ -208,7 +208,7 @@ def logical(reader: ExpressionReader, kind: type[And | Or], a: Value, b: Value, 
 
 
 def bitwise(op: str, *args: Expr) -> Expr:
-    """A bit operation, folded when it is on constants."""
+    """Build a bit operation, folded for constants."""
     if op == "bitwise_not":
         return Call(op, args, args[0].dtype)
     a, b = build.match_dtypes(*args)

@@ -1,4 +1,4 @@
-"""What names stand for while a program is read."""
+"""Values of names while a program is read."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ...ir import Buffer, BufferRegion, Expr
 
 
 class Foreign:
-    """A value that only the reader of another language of programs knows, as TE's tensors, axes and schedules."""
+    """A value that only the reader of another frontend language knows, such as TE's tensors, axes and schedules."""
 
     __slots__ = ()
 
 
-# A value at reading time: part of the program, or a Python constant not yet turned into one.
+# A value at read time: part of the program, or a Python constant that is not yet converted.
 Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | tuple[Value, ...] | None"
 
 
 class Scope:
-    """Nested tables of names, the innermost last."""
+    """Nested name tables, the innermost last."""
 
     def __init__(self) -> None:
         self._tables: list[dict[str, Value]] = [{}]
 
     @contextmanager
     def nested(self) -> Generator[None]:
-        """Names defined inside are gone afterwards."""
+        """Open a nested table for the duration of the context."""
         self._tables.append({})
         try:
             yield
@@ -36,7 +36,7 @@ class Scope:
             self._tables.pop()
 
     def opened(self) -> Scope:
-        """A scope of its own inside of this one, as the body of a function has: it sees the names of this one, now and later."""
+        """Return a new scope inside of this one, such as a function body: it sees this scope's names, including later ones."""
         inner = Scope()
         inner._tables = [*self._tables, {}]
         return inner
@@ -58,9 +58,9 @@ class Scope:
         raise KeyError(name)
 
     def get(self, name: str) -> Value:
-        """What `name` stands for; None when nothing."""
+        """Return the value of `name`; None if undefined."""
         return next((table[name] for table in reversed(self._tables) if name in table), None)
 
     def similar(self, name: str) -> list[str]:
-        """Defined names that look like `name`."""
+        """Return defined names that are similar to `name`."""
         return difflib.get_close_matches(name, {n for table in self._tables for n in table}, n=3)

@@ -1,4 +1,4 @@
-"""Text to Python syntax tree, within limits; hostile text ends in a ParseError, never in another exception."""
+"""Source text and its Python syntax tree, within limits; hostile text raises ParseError and no other exception."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Positions = Mapping[Node, tuple[Place, ...]]
 
 
 class Source:
-    """A text with its syntax tree: places of tree nodes, and the text of them."""
+    """A text with its syntax tree: places and source texts of tree nodes."""
 
     def __init__(self, text: str, filename: str = "", first_line: int = 1) -> None:
-        """Raises ParseError when the text is too large, too deeply nested or not Python. `first_line` is the number of the first line."""
+        """Parse the text. Raises ParseError if it is too large, too deeply nested or not Python. `first_line` is the number of the first
+        line."""
         self.filename = filename
         self.first_line = first_line
         if len(text) > MAX_CHARACTERS:
@@ -34,7 +35,7 @@ class Source:
                 expected=f"at most {MAX_CHARACTERS} characters",
             )
         self.lines = _split_lines(text)
-        self.shifts: list[int] | None = None  # by how much each line was indented, when the text had lost it
+        self.shifts: list[int] | None = None  # columns added to each line of a text without indentation
         self._require_short_lines()
         self.tree = self._parse(text)
         self._require_shallow()
@@ -42,7 +43,7 @@ class Source:
             self._require_characters()
 
     def place(self, node: ast.AST, end: ast.AST | None = None) -> Place:
-        """Where `node` stands; with `end`, from the start of `node` to the start of `end`."""
+        """Return the place of `node`; with `end`, from the start of `node` to the start of `end`."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         if end is None:
             end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
@@ -57,18 +58,18 @@ class Source:
         )
 
     def header(self, node: ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
-        """The first line of a compound statement, without its body."""
+        """Return the place of a compound statement's first line, without its body."""
         place = self.place(node)
         line = self.lines[place.line - self.first_line]
         return Place(place.line, place.column, place.line, len(line.rstrip()) + 1, self.filename)
 
     def text(self, node: ast.AST) -> str:
-        """The text of `node`, line breaks and indents folded to single spaces, cut when long."""
+        """Return the text of `node`, with whitespace folded to single spaces, truncated if long."""
         text = " ".join(self.segment(node).split())
         return text if len(text) <= FOUND_CHARACTERS else text[: FOUND_CHARACTERS - 1] + "…"
 
     def segment(self, node: ast.AST) -> str:
-        """The text of `node` as written."""
+        """Return the text of `node` as written."""
         p = self.place(node)
         lines = self.lines[p.line - self.first_line : p.end_line - self.first_line + 1]
         if not lines:
@@ -80,12 +81,12 @@ class Source:
     def error(
         self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
     ) -> ParseError:
-        """The error that points at `node`, to be raised."""
+        """Create the error that points at `node`; the caller raises it."""
         return parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
 
     def refused(self, node: ast.AST, error: Exception) -> ParseError:
-        """The error that points at `node` for what Python raised while it was read: operands without a common dtype, a division by zero,
-        else a missing check, "internal-error"."""
+        """Convert a Python exception to an error that points at `node`: operands without a common dtype, a division by zero, or else a
+        missing check, "internal-error"."""
         if isinstance(error, build.DTypeError):
             return self.error(node, "wrong-type", str(error), expected="operands whose types go together")
         if isinstance(error, ZeroDivisionError):
@@ -93,7 +94,7 @@ class Source:
         return ParseError(internal_error(error, "reading this", place=self.place(node), found=self.text(node)))
 
     def _column(self, line: int, offset: int) -> int:
-        """From ast's UTF-8 byte offset to a column of characters, from 1."""
+        """Convert ast's UTF-8 byte offset to a column in characters, from 1."""
         if self.shifts is not None and 0 < line <= len(self.shifts):
             offset = max(offset - self.shifts[line - 1], 0)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -109,14 +110,14 @@ class Source:
             return indented
         except (RecursionError, MemoryError):
             raise self.too_deep(Place(self.first_line, 1, self.first_line, 1, self.filename)) from None
-        except ValueError as error:  # null bytes, lone surrogates, integers of thousands of digits
+        except ValueError as error:  # null bytes, lone surrogates, integers with thousands of digits
             place = Place(self.first_line, 1, self.first_line, 1, self.filename)
             raise parse_error(
                 "syntax", "the text is not Python", place, found=str(error), expected="Python text in UTF-8"
             ) from None
 
     def _indented(self) -> ast.Module | None:
-        """The tree of a text that lost its indentation, when it can be given back."""
+        """Return the tree of a text that lost its indentation, if the indentation can be restored."""
         shifts = restored(self.lines) if is_flat(self.lines) else None
         if shifts is None:
             return None
@@ -164,7 +165,7 @@ class Source:
             raise self.too_deep(self.place(deepest))
 
     def _require_characters(self) -> None:
-        """Names come out of strings, and half a surrogate pair can be shown nowhere and written to no file."""
+        """Reject strings with lone surrogates or null characters: they become names, and cannot be displayed or written to a file."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and not is_text(node.value):
                 raise parse_error(
@@ -186,7 +187,7 @@ class Source:
 
 
 def is_text(text: str) -> bool:
-    """Whether a file of UTF-8 can hold it, and Python read it there."""
+    """Whether a UTF-8 file can contain the text and Python can read it there."""
     try:
         return b"\0" not in text.encode("utf-8")
     except UnicodeEncodeError:
@@ -194,7 +195,7 @@ def is_text(text: str) -> bool:
 
 
 class PositionTable:
-    """Gathers places of nodes while text is read or written."""
+    """Collects the places of nodes while text is read or written."""
 
     def __init__(self) -> None:
         self._places: dict[Node, dict[Place, None]] = {}
@@ -203,7 +204,7 @@ class PositionTable:
         self._places.setdefault(node, {})[place] = None
 
     def first(self, node: Node) -> Place | None:
-        """Where `node` first stood."""
+        """Return the first place of `node`."""
         return next(iter(self._places.get(node, ())), None)
 
     def places(self, node: Node) -> tuple[Place, ...]:
@@ -214,5 +215,5 @@ class PositionTable:
 
 
 def _split_lines(text: str) -> list[str]:
-    """As Python's own reader counts lines: not at form feeds and Unicode separators."""
+    """Split at the line ends that Python's tokenizer counts: not at form feeds and Unicode separators."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

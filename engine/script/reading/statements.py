@@ -1,4 +1,4 @@
-"""Reading statements: loops, blocks, stores, bindings."""
+"""Statement reader: loops, blocks, stores, bindings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .operators import arithmetic
 from .source import PositionTable, Source
 
 S = TypeVar("S", bound=Stmt)
-Wrapper = Callable[[Stmt], Stmt]  # a statement that holds all that follow it in its body
+Wrapper = Callable[[Stmt], Stmt]  # a statement whose body is the rest of the sequence
 Item = Stmt | Wrapper
 
 _DECLARATIONS = {
@@ -52,7 +52,7 @@ _DECLARATIONS = {
     "T.alloc_shared": "shared",
     "T.alloc_local": "local",
 }
-"""What makes a buffer, with the scope it has when none is said."""
+"""Functions that declare a buffer, with their default scope."""
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr", "T.bind")
 _NOT_READ: dict[type[ast.stmt], str] = {
     ast.While: "while loops are",
@@ -69,7 +69,8 @@ _NOT_READ: dict[type[ast.stmt], str] = {
 
 
 class StatementReader:
-    """Turns Python statements into IR, one function at a time. In the `current` dialect T.alloc_buffer is a statement, not a block's."""
+    """Translates Python statements to IR, one function at a time. In the `current` dialect T.alloc_buffer is a statement, not part of a
+    block."""
 
     def __init__(self, source: Source, *, current: bool) -> None:
         self.source = source
@@ -79,20 +80,20 @@ class StatementReader:
         self.begin_function()
 
     def begin_function(self) -> None:
-        """Forget the previous function."""
+        """Reset the state of the previous function."""
         self.block_names: dict[str, int] = {}
         self.loops: dict[Var, For] = {}
-        self.around: list[For] = []  # the loops since the block that is read
+        self.around: list[For] = []  # the loops between the current block and the statement
         self.lets: set[Var] = set()
         self.frame = BlockFrame(None)
-        self.direct = True  # whether the statement stands right under the frame, not in a loop of it
+        self.direct = True  # whether the statement is directly in the frame, not in one of its loops
         self.func_attrs: Annotations = ()
-        self.handles: dict[Var, Buffer | None] = {}  # the parameters that are handles, and what matched them
+        self.handles: dict[Var, Buffer | None] = {}  # handle parameters and their matched buffers
 
     # --- sequences
 
     def body(self, nodes: list[ast.stmt]) -> Stmt:
-        """The statements in order; bindings take the rest as their body."""
+        """Read the statements in order; the rest of the sequence becomes the body of a binding."""
         items: list[Item] = []
         for node in nodes:
             item = self.statement(node, is_last=node is nodes[-1])
@@ -104,7 +105,7 @@ class StatementReader:
         return build.seq(tail)
 
     def nested_body(self, nodes: list[ast.stmt]) -> Stmt:
-        """A body whose names end with it, under a loop or a branch."""
+        """Read a body with its own scope, under a loop or a branch."""
         direct, self.direct = self.direct, False
         with self.exprs.scope.nested():
             result = self.body(nodes)
@@ -112,7 +113,7 @@ class StatementReader:
         return result
 
     def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
-        """One statement; None when it only said something about its block."""
+        """Read one statement; None if it only describes its block."""
         try:
             return self._statement(node, is_last=is_last)
         except FAULTS as error:
@@ -199,7 +200,7 @@ class StatementReader:
         return names
 
     def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
-        """A buffer that an assignment makes: a block's, one that lives in what follows, or another name for memory."""
+        """Read a buffer declaration: a block's buffer, an allocation over the rest of the sequence, or a view of existing memory."""
         if function == "T.match_buffer":
             self._match(name, call)
             return None
@@ -224,7 +225,7 @@ class StatementReader:
         return lambda body: self._allocated(buffer, body, found, place)
 
     def _allocated(self, buffer: Buffer, body: Stmt, annotations: Annotations, place: Place) -> Stmt:
-        """An Allocate stands on the lines of all its buffers."""
+        """Build an Allocate and record the lines of all its buffers as its places."""
         made = build.allocate((buffer,), body, annotations)
         own = isinstance(made, Allocate) and len(made.buffers) > 1
         for known in (place, *(self.positions.places(body) if own else ())):
@@ -232,7 +233,7 @@ class StatementReader:
         return made
 
     def _match(self, name: ast.Name, call: ast.Call) -> None:
-        """T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
+        """Read T.match_buffer of a handle (the function's parameter) or of a region (another view of it in a block)."""
         declared = declaration(self.exprs, call, skip=1)
         if not call.args:
             raise self.source.error(
@@ -264,7 +265,7 @@ class StatementReader:
         self.frame.match_buffers.append(MatchBufferRegion(buffer, region))
 
     def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Item | None:
-        """`x = value`: a mutable scalar, a LetStmt over what follows in the classic dialect; `n = T.int32()` only makes a variable."""
+        """Read `x = value`: a mutable scalar, or a LetStmt in the classic dialect; `n = T.int32()` only defines a variable."""
         known = self.exprs.scope.get(name.id)
         if isinstance(known, Buffer) and known in self.exprs.scalars:
             return self._set(name, known, self.exprs.expr(value_node))
@@ -285,7 +286,7 @@ class StatementReader:
         return self._let(name, value, dtype)
 
     def _let(self, name: ast.Name, value: Expr, dtype: str | None = None) -> Wrapper:
-        """A LetStmt over what follows."""
+        """Return a LetStmt over the rest of the sequence."""
         if dtype is not None:
             value = build.cast(value, dtype)
         var = Var(name.id, value.dtype)
@@ -295,7 +296,7 @@ class StatementReader:
         return lambda body: self.mark(LetStmt(var, value, body), place)
 
     def _launch(self, name: ast.Name, call: ast.Call) -> Wrapper:
-        """`tx = T.launch_thread("threadIdx.x", 64)`: what follows, on each thread."""
+        """Read `tx = T.launch_thread("threadIdx.x", 64)`: the rest of the sequence runs on each thread."""
         tag, extent = parameters(self.exprs, call, ("thread", "extent"))
         assert tag is not None and extent is not None
         thread, size, place = self.exprs.string(tag), self.exprs.index(extent), self.source.place(call)
@@ -304,7 +305,7 @@ class StatementReader:
         return lambda body: self.mark(LaunchThread(var, thread, size, body), place)
 
     def _scalar(self, name: ast.Name, dtype: str, value: Expr | None) -> Wrapper:
-        """TVM 0.27's mutable local scalar: a local buffer without axes, in what follows."""
+        """Declare TVM 0.27's mutable local scalar: a local buffer without axes, over the rest of the sequence."""
         buffer = Buffer(name.id, (), dtype, "local")
         place = self.source.place(name)
         first = [self._set(name, buffer, value)] if value is not None else []
@@ -313,11 +314,11 @@ class StatementReader:
         return lambda body: self._allocated(buffer, build.seq([*first, body]), (), place)
 
     def _set(self, name: ast.Name, buffer: Buffer, value: Expr) -> Stmt:
-        """`x = value` of a mutable scalar."""
+        """Read `x = value` for a mutable scalar."""
         return self.mark(BufferStore(buffer, self._stored(name, buffer, value), ()), self.source.place(name))
 
     def _annotated(self, node: ast.AnnAssign) -> Item | None:
-        """`x: T.let = v`, `x: T.let[T.int32] = v`; `x: T.int32 = v` and `x: T.int32`; `x: T.int32[4]`, a local vector."""
+        """Read `x: T.let = v`, `x: T.let[T.int32] = v`; `x: T.int32 = v` and `x: T.int32`; `x: T.int32[4]`, a local vector."""
         annotation = node.annotation
         is_let = self.exprs.script_name(annotation) == "T.let"
         if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
@@ -342,7 +343,7 @@ class StatementReader:
     def _store(
         self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None
     ) -> Stmt:
-        """`A[i, j] = value`, cast to the buffer's type as TVM does; with `op`, `A[i, j] += value`."""
+        """Read `A[i, j] = value`, cast to the buffer's type as in TVM; with `op`, `A[i, j] += value`."""
         buffer = self.exprs.value(target.value)
         if not isinstance(buffer, Buffer):
             raise self.source.error(
@@ -357,7 +358,7 @@ class StatementReader:
         return self.mark(BufferStore(buffer, value, indices), self.source.place(node))
 
     def _stored(self, node: ast.expr, buffer: Buffer, value: Expr, indices: tuple[Expr, ...] = ()) -> Expr:
-        """The value in the type of what stands at the indices, whose lanes it must have."""
+        """Cast the value to the type of the accessed elements; the lanes must match."""
         dtype = accessed_dtype(buffer, indices)
         unlike = (value.dtype == "handle") != (dtype == "handle") or value.dtype == "void"
         if unlike or dt.with_lanes_of(dt.element(value.dtype), dtype) != value.dtype:
@@ -377,7 +378,7 @@ class StatementReader:
             )
         return self._store(node, node.target, node.value, node.op)
 
-    # --- what is said about the block
+    # --- block descriptions
 
     def _expression(self, node: ast.Expr) -> Item | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -402,7 +403,8 @@ class StatementReader:
         return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
 
     def _attribute(self, call: ast.Call) -> Wrapper:
-        """`T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around what follows. Attributes of a node are not read."""
+        """Read `T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around the rest. Attributes of a node are not
+        supported."""
         place = self.source.place(call)
         if len(call.args) == 1:
             notes = read_annotations(self.exprs, call.args[0])
@@ -520,7 +522,7 @@ class StatementReader:
 
     def _if(self, node: ast.If) -> Stmt | None:
         test = self.exprs.value(node.test)
-        if not isinstance(test, Expr):  # a constant of the text: decided now, as in TVM
+        if not isinstance(test, Expr):  # a constant of the text: decided at read time, as in TVM
             chosen = node.body if test else node.orelse
             return self.nested_body(chosen) if chosen else None
         condition = self.exprs.condition(node.test)
@@ -572,7 +574,7 @@ class StatementReader:
 
 
 def _compose(items: list[Item]) -> Wrapper | None:
-    """Several statements and bindings as one binding."""
+    """Combine several statements and bindings into one binding."""
     if not items:
         return None
 

@@ -1,4 +1,4 @@
-"""Arithmetic on constants of the text: module-level `N = 128`, `tile * 2`. Bounded, so that no text can make a huge number."""
+"""Arithmetic on constants of the text: module-level `N = 128`, `tile * 2`. Results are bounded, so that no text creates a huge number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
-    """The value of `a op b`. Raises ValueError with a sentence when it has none, or is not one of the operators of the subset."""
+    """Return the value of `a op b`. Raises ValueError with a message for an undefined result or an unsupported operator."""
     if isinstance(op, ast.LShift | ast.RShift | ast.Pow) and isinstance(a, int) and isinstance(b, int):
         if not 0 <= b < 64:
             raise ValueError("the exponent or shift must be between 0 and 63")
@@ -41,7 +41,7 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
 
 
 def compare(op: ast.cmpop, a: object, b: object) -> bool:
-    """The truth of `a op b` for constants. Raises ValueError when it has none."""
+    """Return the truth of `a op b` for constants. Raises ValueError if it is undefined."""
     if isinstance(op, ast.Eq | ast.Is):
         return a == b
     if isinstance(op, ast.NotEq | ast.IsNot):

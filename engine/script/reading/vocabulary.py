@@ -1,4 +1,4 @@
-"""Names of TVMScript's functions, by what they take."""
+"""Names of TVMScript's functions, grouped by signature."""
 
 # fmt: off
 FLOAT_UNARY = (
@@ -15,7 +15,7 @@ DTYPES = (
 # fmt: on
 UNNAMED_LANES = ("bool", "bfloat16")
 NAMED_LANES = ("4", "8", "16", "32", "64")
-"""TVM 0.27 reads `T.int8x4` of these lanes, and of other elements than those; others it prints all the same."""
+"""Lanes of vector types that TVM 0.27 reads (`T.int8x4`), and elements that it does not read as vectors; it prints other types as well."""
 DTYPE_FIRST = (
     "call_extern",
     "call_pure_extern",
@@ -50,4 +50,4 @@ OPAQUE = {
     "q_multiply_shift_per_axis": "int32",
     "tvm_warp_activemask": "uint32",
 }
-"""Low-level intrinsics that are read and written without a meaning here, with the dtype of their result."""
+"""Low-level intrinsics that are parsed and printed without semantics here, with their result dtypes."""
