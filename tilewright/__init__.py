@@ -13,7 +13,7 @@ The public names come from `tilewright.face`, which is imported on first use (PE
 
 import sys
 
-TYPE_CHECKING = False  # stands in for typing.TYPE_CHECKING; type checkers recognize the bare name
+TYPE_CHECKING = False  # replaces typing.TYPE_CHECKING; type checkers recognize the bare name
 
 if TYPE_CHECKING:
     from .face import *  # noqa: F403

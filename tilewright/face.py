@@ -270,8 +270,10 @@ def run(program: Scheduled, arrays: Mapping[str, Any], *, sizes: Mapping[str, in
 
 
 def random_inputs(program: Scheduled, seed: int = 0, *, sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return small random values, by name, for every parameter that the program reads before it writes it; equal seeds give equal
-    values."""
+    """Return small random values, by name, for every parameter that the program reads before it writes it.
+
+    Equal seeds give equal values.
+    """
     func = program if isinstance(program, PrimFunc) else schedule_of(program).func
     return _random_inputs(with_sizes(func, _sizes_of(program, sizes)).func, seed)
 

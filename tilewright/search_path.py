@@ -13,8 +13,8 @@ def exclude_working_directory() -> None:
     """Remove the working directory from the search path of this process and of the Python processes that it starts.
 
     `python -m` puts the directory first, and so does an entry of PYTHONPATH that is empty, "." or the directory itself. Entries from the
-    standard library's on belong to the installation and stay. Nothing is removed if Tilewright is installed in the working directory (`pip
-    install --target .`).
+    standard library's on belong to the installation and stay. Nothing is removed if Tilewright is installed in the working directory
+    (`pip install --target .`).
     """
     here = _working_directory()
     if here == os.path.dirname(PACKAGE) and os.path.isdir(os.path.join(PACKAGE, "app")):

@@ -27,8 +27,8 @@ class Count(msgspec.Struct, frozen=True, eq=False):
 class Division(msgspec.Struct, frozen=True, eq=False):
     """The division of a value: `outer` depends only on the outer iterators, `inner` only on the inner ones.
 
-    `inner` None: the value is `outer`. `width` None: the value is `inner`, and `outer` is 0. Else the value is `outer * width + inner +
-    base`, where `inner` is never negative and less than `width`.
+    `inner` None: the value is `outer`. `width` None: the value is `inner`, and `outer` is 0. Else the value is
+    `outer * width + inner + base`, where `inner` is never negative and less than `width`.
     """
 
     outer: Expr

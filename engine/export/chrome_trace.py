@@ -15,8 +15,7 @@ MOST_EVENTS = 100_000
 
 
 def chrome_trace(report: Report, start: int = 0, end: int | None = None, *, most: int = MOST_EVENTS) -> str:
-    """Return JSON text with the tasks that run from cycle `start` to `end` (exclusive) and the bytes in each memory; at most `most`
-    tasks."""
+    """Return the trace as JSON text: at most `most` tasks between cycles `start` and `end` (exclusive), and the bytes in each memory."""
     threads = {name: number for number, name in enumerate(report.engines)}
     every = sum(engine.tasks for engine in report.engines.values()) <= most
     if every or end is not None:

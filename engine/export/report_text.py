@@ -32,8 +32,11 @@ def headline(report: Report, verdict: Verdict | None = None) -> str:
 
 
 def report_text(report: Report, verdict: Verdict | None = None) -> str:
-    """Return the headline, engines with stalls, waits with their buffers, blocks and originating steps, memories with peaks, traffic
-    between scopes, energy, findings."""
+    """Return a report as text tables for people.
+
+    The tables are: the headline, engines with stalls, waits with their buffers, blocks and originating steps, memories with peaks, traffic
+    between scopes, energy, findings.
+    """
     data = report.to_json()
     blocks = [
         headline(report, verdict),

@@ -170,7 +170,7 @@ class _Writer:
         return ""
 
     def _go_on(self, position: int, why: str) -> None:
-        """Restart from the program after the step with a new schedule, which looks up its handles again."""
+        """Restart from the program after the step with a new schedule and new handle lookups."""
         state = self._states[position + 1]
         self.remark(f"{why}: the schedule goes on from the program that it gives.")
         name = f"Module_{self._modules}"

@@ -127,11 +127,11 @@ R = TypeVar("R")
 
 
 FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
-"""Python exceptions that indicate a missing check of ours."""
+"""Python exceptions that indicate a missing check in Tilewright."""
 
 
 def internal_error(fault: Exception, doing: str, *, place: Place | None = None, found: str = "") -> Refusal:
-    """Return a refusal "internal-error" for a missing check of ours: the operation that failed, Python's message, and the input."""
+    """Return a refusal "internal-error" for a missing check in Tilewright: the operation that failed, Python's message, and the input."""
     said = f"{type(fault).__name__}: {fault}"
     return Refusal(
         "internal-error",

@@ -29,7 +29,7 @@ def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
 
 
 def _matched_vars(root: Node) -> list[Var]:
-    """Return the variables that match_buffers below `root` define: sizes and offsets of views, unused outside of their blocks."""
+    """Return the variables that match_buffers below `root` define: sizes and offsets of views, unused outside the block."""
     matched: dict[Var, None] = {}
     elsewhere: set[Node] = set()
     stack: list[tuple[Node, frozenset[Node]]] = [(root, frozenset())]

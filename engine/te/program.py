@@ -28,7 +28,7 @@ _OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedul
 
 
 class TEProgram(msgspec.Struct, frozen=True, eq=False):
-    """The content of TE text: its program, and the schedule of its lines (`schedule.trace` has the calls).
+    """The content of TE text: its program and schedule (`schedule.trace` has the calls).
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace.
     `positions` are places of the program's nodes in the text.

@@ -294,7 +294,7 @@ class TEReader(ExpressionReader):
     def call(
         self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
     ) -> Value:
-        """Return the result of a function of the text for these arguments, by evaluation of its body."""
+        """Return the result of a function of the text for these arguments: its evaluated body."""
         if self._calls >= MAX_CALLS:
             raise self.error(
                 node, "too-deep", "functions call each other too deeply", expected=f"at most {MAX_CALLS} levels"

@@ -1,4 +1,4 @@
-"""Methods of a TE schedule and of its stages, one table each."""
+"""Methods of TE schedules and stages, one table each."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _tensor(reader: TEReader, node: ast.expr) -> Tensor:
 def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
     """Compute partial results along `axis` in a new tensor; the old stage reduces that tensor over the axis.
 
-    As in TE, the old stage starts over: splits of its reduction apply to the new stage, and requests for other axes are lost.
+    As in TE, the old stage starts over: its reduction splits apply to the new stage, and requests for other axes are lost.
     """
     tensor_node, axis_node, factor_node = parameters(reader, node, ("tensor", "axis", "factor_axis"), 2)
     assert tensor_node is not None and axis_node is not None

@@ -1,6 +1,6 @@
 """State of a TE schedule during reading: its requests in TE's terms. Nothing moves yet; like TE, `translate` decides at the end.
 
-Each operation has a stage with its own loops. Splitting, fusing and reordering change the list of its leaf axes immediately, as in TE, so a
+Each operation has a stage with its own loops. Splitting, fusing and reordering change the stage's leaf axes immediately, as in TE, so a
 line that names a removed axis is refused at its place.
 """
 

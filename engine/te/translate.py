@@ -35,7 +35,7 @@ _KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", 
 
 
 class Translated(msgspec.Struct, frozen=True, eq=False):
-    """The schedule, variables for its loops and blocks, and for each step of its trace the place of its line."""
+    """The schedule, variables for its loops and blocks, and for each step of the trace the place of the text's line."""
 
     schedule: Schedule
     names: Mapping[str, Var | str]
@@ -59,9 +59,7 @@ class _Translator:
         self.sources: list[Place] = []
         self.loops: dict[Axis, Var] = {}
         self.blocks: dict[Stage, str] = {}
-        self.iterators: dict[
-            Stage, list[Axis]
-        ] = {}  # of the stage's block in order, if it differs from the order of its axes
+        self.iterators: dict[Stage, list[Axis]] = {}  # of the stage's block in order, if it differs from the axis order
 
     def run(self, te: TESchedule) -> None:
         for stage in te.order:
@@ -105,7 +103,7 @@ class _Translator:
     # --- 1. blocks
 
     def _find(self, stage: Stage, te: TESchedule) -> None:
-        """Find the block of an operation; look it up in the schedule only if the text refers to it."""
+        """Find the block of an operation; `get_block` is called only if the text refers to it."""
         ops = [op for op, found in te.stages.items() if found is stage and isinstance(op, Compute)]
         names = self.made.blocks.get(ops[0], ()) if ops else ()
         if not names:
@@ -285,7 +283,7 @@ class _Translator:
                     self.call(event.node, event.method, block, 0, **event.options)
 
     def _relayout(self, stage: Stage, node: ast.AST) -> None:
-        """Store a cache in the order of its axes."""
+        """Store a cache in axis order."""
         order = stage.op.order if isinstance(stage.op, Cached) else ()
         if list(order) == sorted(order):
             return

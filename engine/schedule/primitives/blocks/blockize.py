@@ -160,7 +160,7 @@ def _init_nest(
     return inner
 
 
-# The init runs for its own loops only, once for the first iteration of the others: what holds there is its condition.
+# The init runs over its own loops only, at the first iteration of the others; its condition is the predicate at that iteration.
 def _init_predicate(
     realize: BlockRealize, loops: Sequence[For], driven: Sequence[For], ranges: Mapping[Var, Range]
 ) -> Expr:
@@ -178,7 +178,7 @@ def _init_predicate(
     return build.logical_and(*kept)
 
 
-# Several blocks become one where nothing stands between them, and nothing else in their nests.
+# Several blocks can be blockized together if they are adjacent and alone in their nests.
 class Place(msgspec.Struct, frozen=True, eq=False):
     """The statements `items`, neighbours in `seq`, one a block."""
 
@@ -245,7 +245,7 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
     return BlockRealize(first.outer_values, outer, block)
 
 
-# An init of one of the blocks would have to run where the first of them starts.
+# An init of one block would have to run at the start of the first block.
 def require_no_init(realize: BlockRealize) -> None:
     if realize.block.init is not None:
         raise refuse(
@@ -254,7 +254,7 @@ def require_no_init(realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
-# The outer block has one set of iterators, so each block must see the loops outside in the same way.
+# The outer block has one set of iterators, so each block must use the outer loops in the same way.
 def require_same_outer(one: BlockRealize, other: BlockRealize, first: Iterators, mine: Iterators) -> Iterators:
     """`mine` with the iterators of `first`."""
     same = len(first.outer) == len(mine.outer) and all(
@@ -270,7 +270,7 @@ def require_same_outer(one: BlockRealize, other: BlockRealize, first: Iterators,
     return replace_fields(mine, outer=first.outer, values={v: substitute(e, values) for v, e in mine.values.items()})
 
 
-# One condition guards the outer block.
+# A single condition guards the outer block.
 def require_same_condition(one: BlockRealize, other: BlockRealize, first: Expr, mine: Expr) -> None:
     if not structural_equal(first, mine):
         raise refuse(

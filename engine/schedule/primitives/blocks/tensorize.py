@@ -73,14 +73,14 @@ def tensorize(
     return Result(ctx.replaced({old: made}), (block.name,))
 
 
-# A block whose buffers are views already has been tensorized.
+# A block on matched buffers has already been tensorized.
 def require_unmatched(block: Block) -> None:
     if block.match_buffers:
         raise refuse("matched-already", f"block {block.name!r} works on matched buffers", block,
                      expected="a block on buffers of the program")  # fmt: skip
 
 
-# The description says what the block does.
+# The block must match the description.
 def require_match(block: Block, intrin: TensorIntrin) -> Match:
     found = match_block(block, root_of(intrin.desc), intrin.desc.buffers)
     if isinstance(found, Mismatch):
@@ -91,7 +91,7 @@ def require_match(block: Block, intrin: TensorIntrin) -> Match:
     return found
 
 
-# Each parameter stands for a part of a buffer.
+# Each parameter must correspond to a part of a buffer.
 def require_all_found(block: Block, intrin: TensorIntrin, found: Match) -> None:
     missing = [b.name for b in intrin.desc.buffers if b not in found.places]
     if missing:
@@ -99,13 +99,13 @@ def require_all_found(block: Block, intrin: TensorIntrin, found: Match) -> None:
                      expected="parameters that the description reads or writes")  # fmt: skip
 
 
-# The instruction touches what the block says it touches, and no more.
+# The instruction accesses exactly the regions that the block declares.
 def require_touched(block: Block, intrin: TensorIntrin, found: Match, ranges: Mapping[Var, Range]) -> None:
     root = root_of(intrin.desc)
     written, read = {r.buffer for r in root.writes}, {r.buffer for r in root.reads}
     for param in intrin.desc.buffers:
         box = _box(param, found)
-        # What a view stands for can be copied, so it must be there: annotate_buffer_access may have said more.
+        # A view's region can be copied, so it must be inside the buffer: annotate_buffer_access may have declared more.
         if not is_within(box, build.full_region(box.buffer), ranges):
             raise refuse(
                 "outside-buffer", f"what block {block.name!r} uses as {param.name!r} of intrinsic {intrin.name!r} may leave "
@@ -120,7 +120,7 @@ def require_touched(block: Block, intrin: TensorIntrin, found: Match, ranges: Ma
                 )  # fmt: skip
 
 
-# The two functions were shown to do the same on buffers that share no memory.
+# The description and the implementation are equivalent only for buffers without shared memory.
 def require_apart(block: Block, intrin: TensorIntrin, found: Match) -> None:
     written = {r.buffer for r in root_of(intrin.desc).writes}
     for param in intrin.desc.buffers:

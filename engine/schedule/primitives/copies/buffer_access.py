@@ -104,7 +104,7 @@ def _holds(block: Block, new: BufferRegion, old: BufferRegion) -> bool:
     )
 
 
-# A call is text, and is made again on the program it came from: there is no name in it for what memory holds, or for other variables.
+# A call is stored as text and replayed on the original program, so it cannot name memory contents or other variables.
 def require_known_ends(ctx: Context, block: Block, region: BufferRegion) -> None:
     known = {*(iv.var for iv in block.iter_vars), *size_variables(ctx.func).values()}
     for axis in region.region:
@@ -121,7 +121,7 @@ def _described(part: BufferLoad | Var) -> str:
     return f"the variable {part.name!r}" if isinstance(part, Var) else f"what {part.buffer.name!r} holds"
 
 
-# What others go by must be what the block does.
+# The declared region must contain all accesses of the block, because other analyses rely on it.
 def require_all_accesses(block: Block, region: BufferRegion, buf_type: str) -> None:
     require_seen(block, region.buffer)
     iters = {iv.var: iv.dom for iv in block.iter_vars}
@@ -136,7 +136,7 @@ def require_all_accesses(block: Block, region: BufferRegion, buf_type: str) -> N
                 )  # fmt: skip
 
 
-# Of blocks inside, views and addresses only the block's own word is known.
+# For nested blocks, views and addresses, only the block's declaration is known.
 def require_seen(block: Block, buffer: Buffer) -> None:
     viewed = any(m.source.buffer is buffer for m in block.match_buffers)
     if viewed or buffer in addressed_buffers(block) or any(isinstance(n, Block) for n in walk(block.body)):
@@ -146,7 +146,7 @@ def require_seen(block: Block, buffer: Buffer) -> None:
         )  # fmt: skip
 
 
-# What a block says it writes is taken as written where its stores are not seen: more would be a promise.
+# If its stores are not visible, a block's declared writes count as complete: a larger region would claim too much.
 def require_plain_writes(block: Block, old: BufferRegion, new: BufferRegion, buf_type: str) -> None:
     if buf_type == "write" and not _holds(block, old, new):
         require_seen(block, old.buffer)

@@ -174,7 +174,7 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     return Result(func, (taken.name, given.name))
 
 
-# A copy has no condition of the block's: where iterations run at the same time, one for which the block does nothing would still copy.
+# The copy ignores the block's predicate: with concurrent iterations, one whose block does nothing would still copy.
 def require_one_runs(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     for loop in ctx.index.loops_above(realize):
         if loop.kind in CONCURRENT_KINDS and shares_elements(ctx, loop, realize, buffer):
@@ -193,7 +193,7 @@ def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node
     return {around: build.seq([s for part in parts for s in part])}
 
 
-# Only what a block changes is copied there and back.
+# Only a buffer that the block modifies is copied there and back.
 def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
     """What the block reads of the buffer, and what it writes of it, where it runs."""
     block = realize.block
@@ -206,7 +206,7 @@ def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tup
     return realized(found[0], realize), realized(found[1], realize)
 
 
-# What is copied must be there: a region that a block declares may be wider than the buffer, where it reads under conditions.
+# The copied region must exist: a region that a block declares may exceed the buffer if it reads under conditions.
 def require_inside(ctx: Context, realize: BlockRealize, *regions: BufferRegion) -> None:
     ranges = ctx.loop_ranges(realize)
     if not all(is_within(region, build.full_region(region.buffer), ranges) for region in regions):
@@ -216,7 +216,7 @@ def require_inside(ctx: Context, realize: BlockRealize, *regions: BufferRegion) 
         )  # fmt: skip
 
 
-# What the cache gives back, it must have got: from the buffer, or from the block.
+# Every element that the cache writes back must come from the buffer or from the block.
 def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, written: BufferRegion) -> None:
     ranges = ctx.loop_ranges(realize)
     require_inside(ctx, realize, read, written)

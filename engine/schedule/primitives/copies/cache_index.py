@@ -96,7 +96,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
     nest: Stmt
 
 
-# Which expressions are worth a table.
+# -- expressions worth a table
 
 
 def _worth_caching(block: Block, threshold: int) -> list[Expr]:
@@ -194,7 +194,7 @@ def _post_order(expr: Expr) -> Iterator[Expr]:
     yield expr
 
 
-# The tables, and the block that looks them up.
+# -- the tables, and the block that reads them
 
 
 def _table(ctx: Context, realize: BlockRealize, number: int, expr: Expr, storage_scope: str) -> Table:
@@ -222,7 +222,7 @@ def _table(ctx: Context, realize: BlockRealize, number: int, expr: Expr, storage
     return Table(expr, buffer, tuple(used), block.name, nest)
 
 
-# A table is filled outside of the block's loops, by loops of its own.
+# A table is filled outside of the block's loops, by its own loops.
 def require_own_bounds(ctx: Context, realize: BlockRealize, expr: Expr, bindings: Sequence[Expr]) -> dict[Var, Range]:
     """The loops that the bindings use, in order of their use."""
     above = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
@@ -246,7 +246,7 @@ def _reads_memory(exprs: Sequence[Expr]) -> bool:
     return any(isinstance(n, BufferLoad) for e in exprs for n in walk(e))
 
 
-# The table is indexed by the iterator, so it must know where that starts and ends.
+# The table is indexed by the iterator, so the iterator needs a known start and end.
 def require_from_zero(realize: BlockRealize, iter_var: Var, value: Expr, loops: dict[Var, Range]) -> Expr:
     """The extent of the table along an iterator."""
     span = interval(value, loops)

@@ -157,7 +157,7 @@ class Tile:
             expected="indices whose ends are known",
         )  # fmt: skip
 
-    # As TVM writes it: a loop of one iteration around the copy keeps its name in the box.
+    # As in TVM, a loop of one iteration around the copy keeps its name in the box.
     def _box_of(self, user: BlockRealize, region: BufferRegion) -> BufferRegion:
         inner = {f.loop_var: Range(f.min, f.extent) for f in self.ctx.index.loops_above(user)}
         named = {v: r for v, r in self.around.items() if not build.is_const(r.extent, 1)}
@@ -184,7 +184,7 @@ def _regions(realize: BlockRealize, buffer: Buffer, writes: bool) -> list[Buffer
     return [r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer]
 
 
-# The copy is made for the iterations that the block runs in.
+# The copy covers the iterations that the block runs in.
 def require_loop_around(ctx: Context, loop: LoopRV, block: BlockRV) -> For:
     found = ctx.loop(loop)
     if found not in ctx.index.loops_of(block):
@@ -195,7 +195,7 @@ def require_loop_around(ctx: Context, loop: LoopRV, block: BlockRV) -> For:
     return found
 
 
-# What is read below the loop is read from the copy: it must have been written there, not to the buffer.
+# Reads below the loop use the copy, so the value must have been written to the copy, not to the buffer.
 def require_written_before(
     ctx: Context, inside: Sequence[BlockRealize], writers: Sequence[BlockRealize], buffer: Buffer
 ) -> None:

@@ -149,7 +149,7 @@ def reindex_cache_write(
     return _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
 
 
-# A copy of one element a run can only stand for a block that uses one.
+# A copy of one element per run can only replace the accesses of a block that uses one element.
 def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
     """The indices of all accesses of the block to the buffer."""
     block = realize.block
@@ -199,7 +199,7 @@ def _shorter(block: Block, element: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(old if isinstance(new, IntImm) else new for old, new in zip(element, simpler, strict=True))
 
 
-# The copy is as large as the iterators' domains say.
+# The iterators' domains determine the size of the copy.
 def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     if not keeps_domains(realize, loops):
@@ -209,7 +209,7 @@ def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
         )  # fmt: skip
 
 
-# A copy for the block alone stands beside its loops: nobody else may run in them.
+# A private copy is placed next to the block's loops, so no other block may run in them.
 def require_alone(ctx: Context, realize: BlockRealize) -> Site:
     """Where the outermost loop of the block stands."""
     below: Stmt = realize
@@ -269,7 +269,7 @@ def _shape(index_map: IndexMap, extents: Sequence[Expr]) -> tuple[Expr, ...]:
     return found.shape if found is not None else map_shape(own, extents)
 
 
-# An iterator that only one side uses would put several elements in one place, or one element in several.
+# An iterator on only one side would map several elements to one place, or one element to several places.
 def require_same_iterators(block: Block, element: Sequence[Expr], place: Sequence[Expr]) -> None:
     for iv in block.iter_vars:
         in_element, in_place = (any(uses_var(e, iv.var) for e in side) for side in (element, place))
@@ -282,7 +282,7 @@ def require_same_iterators(block: Block, element: Sequence[Expr], place: Sequenc
             )  # fmt: skip
 
 
-# Two elements in one place would lose one of them.
+# Two elements with one place would overwrite each other.
 def require_own_places(block: Block, place: Sequence[Expr], shape: Sequence[Expr]) -> None:
     iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in place)}
     inside = all(
@@ -342,7 +342,7 @@ def point_of(after: Context, nest: Nest) -> Sequence[Expr]:
     return [axis.min for axis in after.block(nest.name).reads[0].region]
 
 
-# Of what is written to one element several times the last one stays; a copy in another order would take another one.
+# Of several writes to one element the last one remains; a copy in another order would keep another value.
 def require_told_apart(block: Block, point: Point) -> None:
     iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in point.place)}
     if not is_injective(point.element, iters):

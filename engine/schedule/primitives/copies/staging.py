@@ -75,7 +75,7 @@ def cache_of(
     """The cache for a region: as large as the region, or as the buffer when `is_whole` or when the region's size differs between the
     iterations of loops around it."""
     require_scope_name(storage_scope)
-    # What is read only under conditions that never hold may lie beside the buffer.
+    # A region that is read only under a condition that never holds may be outside of the buffer.
     if any(prove(build.lt(r.extent, 1)) for r in region.region):
         raise refuse(
             "outside-buffer", f"nothing of {buffer.name!r} would be copied", *users,
@@ -104,7 +104,7 @@ def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
 
 def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
     """All accesses inside of the block in the cache, and the views of the buffer in its memory too."""
-    views: list[Buffer] = []  # of views too, which blocks further in have
+    views: list[Buffer] = []  # including views of views in nested blocks
     for block in (b for b in walk_stmts(realize) if isinstance(b, Block)):
         views += [m.buffer for m in block.match_buffers if any(m.source.buffer is b for b in (cached.buffer, *views))]
     moved = change_buffers(realize.block, {cached.buffer: cached.change})
@@ -145,7 +145,7 @@ def site_after(
             position = outer.seq.index(below)
             uses = [i for i, s in enumerate(outer.seq) if any(ctx.index.is_inside(user, s) for user in users)]
             later = [i for i in uses if i > position]
-            # In a loop, those before the writer read in its next iteration.
+            # In a loop, users before the writer read in its next iteration.
             if later or parent is scope or any(i < position for i in uses):
                 return Site(parent, later[0] if later and not at_once else position + 1)
         if outer is scope:

@@ -45,13 +45,13 @@ from ...rules.checks import require_updates_own_element
 from .staging import Site, does_read
 
 
-# A block that reads what it writes has no fixed content to stage.
+# A block that reads its own output has no fixed content to stage.
 def require_not_written(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
     if any(w.buffer is buffer for w in ctx.block(block).writes):
         raise refuse("reads-own-output", f"block {block!r} also writes {buffer.name!r}", ctx.block(block))
 
 
-# What is written into a new buffer may not build upon what the old one held.
+# Values in a new buffer must not depend on the contents of the old one.
 def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
     if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
@@ -87,7 +87,7 @@ def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
     )
 
 
-# A copy of what nobody in the scope writes is made whether it is needed or not: it must be there, as a parameter is.
+# A copy of a buffer without a writer in the scope always runs, so its source must exist, as a parameter does.
 def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buffer) -> None:
     if ctx.index.is_param(buffer):
         return
@@ -98,7 +98,7 @@ def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buff
         )  # fmt: skip
 
 
-# A copy takes all of a box: every element of it must have been written.
+# A copy reads a whole box, so every element of it must have been written.
 def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: Site) -> None:
     parent = site.parent
     around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
@@ -110,7 +110,7 @@ def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: 
     require_not_loose(ctx, writer)
 
 
-# The copy has what the one writer made, not what the caller or blocks outside of the scope put there.
+# The copy contains the single writer's values, not those of the caller or of blocks outside of the scope.
 def require_content_of(
     ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
 ) -> None:
@@ -127,7 +127,7 @@ def require_content_of(
             )  # fmt: skip
 
 
-# A copy has one place: after the one block that makes the content.
+# A copy has one position: after the single block that writes the content.
 def require_one_writer(ctx: Context, scope: Block, buffer: Buffer) -> BlockRealize | None:
     writers = [r for r in ctx.index.child_blocks(scope) if any(w.buffer is buffer for w in r.block.writes)]
     if len(writers) > 1:
@@ -142,7 +142,7 @@ def require_one_writer(ctx: Context, scope: Block, buffer: Buffer) -> BlockReali
     return writers[0] if writers else None
 
 
-# What is written through a cache must all come from the one block that uses it.
+# A buffer that is written through a cache must have a single writer.
 def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buffer) -> None:
     others = [
         r.block.name
@@ -168,7 +168,7 @@ def is_overwritten_later(
     )
 
 
-# A bare store stands in no block: nobody knows when it changes what is copied.
+# A bare store is in no block, so its order relative to the copy is unknown.
 def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> None:
     stack: list[Node] = [scope.body]
     while stack:
@@ -185,7 +185,7 @@ def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> No
         stack.extend(children(node))
 
 
-# A copy reads all that it goes over: each element must exist and hold a value, also where the block would not have read it.
+# A copy reads its whole region: each element must exist and have a value, even if the block would not have read it.
 def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: str, buffer: Buffer) -> None:
     """`realize` is the reader before the change; `after` the program with the block `stage` that copies for it."""
     copying = after.realize(stage)
@@ -203,7 +203,7 @@ def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
     """Whether a parameter comes with values: the first block that touches it, or a view of it, reads it, before it stores to it."""
     blocks = [node for node in walk(index.func.body) if isinstance(node, Block)]
     names = {buffer}
-    for block in blocks:  # those around come first: a view may be one of a view
+    for block in blocks:  # outer blocks come first, because a view may view another view
         names |= {match.buffer for match in block.match_buffers if match.source.buffer in names}
     leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk(b.body)))
     first = next((b for b in leaves if any(r.buffer in names for r in (*b.reads, *b.writes))), None)
@@ -212,7 +212,7 @@ def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
 
 def _stores_first(body: Stmt, names: Collection[Buffer]) -> bool:
     def accesses(node: Node) -> Iterator[Node]:
-        for child in children(node):  # what is stored stands below the store
+        for child in children(node):  # the stored value is a child of the store
             yield from accesses(child)
         if isinstance(node, BufferLoad | BufferStore) and node.buffer in names:
             yield node

@@ -101,7 +101,7 @@ def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int
     )
 
 
-# The loops give way to new ones: they must run nothing else.
+# The loops are replaced by new ones, so they must contain nothing else.
 def require_own_loops(ctx: Context, realize: BlockRealize, loops: Sequence[For]) -> None:
     if not loops:
         return
@@ -120,7 +120,7 @@ def require_own_loops(ctx: Context, realize: BlockRealize, loops: Sequence[For])
         )  # fmt: skip
 
 
-# Iterators are loops, all of them, over all of their domain: the new loops then run each iteration once.
+# Each iterator is one loop over its whole domain, and vice versa: the new loops then run each iteration once.
 def require_trivial_bindings(realize: BlockRealize, loops: Sequence[For]) -> None:
     mine = {f.loop_var: f for f in loops}
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
@@ -154,7 +154,7 @@ def require_arity(block: Block, index_map: IndexMap) -> IndexMap:
     return index_map
 
 
-# Each iteration once, and none that was not there.
+# The map must reach each iteration once and add none.
 def require_bijection(block: Block, index_map: IndexMap) -> PaddedMap:
     try:
         places = padded_inverse(index_map, [iv.dom.extent for iv in block.iter_vars])
@@ -169,7 +169,7 @@ def require_bijection(block: Block, index_map: IndexMap) -> PaddedMap:
     return places
 
 
-# What a sum runs over and what it is made for cannot be one iterator.
+# A spatial and a reduction iterator cannot become one iterator.
 def _kind_or_refuse(block: Block, index_map: IndexMap, position: int, extent: Expr) -> IterType:
     used = free_vars(index_map.indices[position])
     kinds: set[IterType] = {iv.iter_type for iv, p in zip(block.iter_vars, index_map.params, strict=True) if p in used}

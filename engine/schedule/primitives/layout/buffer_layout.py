@@ -143,7 +143,7 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
     return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)))
 
 
-# A view of the old layout would see other elements: it follows where it is of one element, or the map keeps all indices.
+# A view of the old layout would see other elements: it can follow if it has one element, or if the map keeps all indices.
 def require_views_follow(ctx: Context, buffer: Buffer, index_map: IndexMap) -> None:
     if keeps_indices(index_map):
         return
@@ -163,14 +163,14 @@ def require_views_follow(ctx: Context, buffer: Buffer, index_map: IndexMap) -> N
                 )  # fmt: skip
 
 
-# Who fills the padding is found by who writes the buffer, not its views.
+# The padding is filled after the buffer's writers, and these are not found through views.
 def require_no_views(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
             raise refuse("view-buffer", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
 
 
-# Who has the address finds the elements where they lay.
+# A user of the address finds elements at their old places.
 def require_no_address(ctx: Context, buffer: Buffer) -> None:
     if buffer in ctx.index.addressed:
         raise refuse(
@@ -179,7 +179,7 @@ def require_no_address(ctx: Context, buffer: Buffer) -> None:
         )  # fmt: skip
 
 
-# Strides and offsets speak of the old axes. (A parameter that begins at the start of its memory says so with an offset of 0.)
+# Strides and offsets refer to the old axes. (An offset of 0 marks a parameter that begins at the start of its memory.)
 def require_plain(buffer: Buffer) -> None:
     offset = buffer.elem_offset is not None and not build.is_const(buffer.elem_offset, 0)
     if buffer.strides or offset:
@@ -201,7 +201,7 @@ def require_axes(buffer: Buffer, index_map: IndexMap) -> None:
         raise refuse("bad-index-map", "the index map gives no axis", buffer, expected="at least one axis")
 
 
-# Two elements in one place would lose one of them.
+# Two elements with one place would overwrite each other.
 def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> PaddedMap:
     """The places of the map. A `trusted` one that is not understood has no inverse and, for all that is known, no padding."""
     try:
@@ -246,7 +246,7 @@ def _trusted(buffer: Buffer, index_map: IndexMap) -> PaddedMap:
     return PaddedMap(IndexMap((), ()), lowest, tuple(build.add(k, 1) for k in highest), build.FALSE)
 
 
-# A place without an element would hold anything.
+# A place without an element would have an undefined value.
 def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
     if not build.is_const(places.padding, 0):
         raise refuse(
@@ -256,7 +256,7 @@ def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
         )  # fmt: skip
 
 
-# Which places to fill is known of maps that can be turned round only.
+# The places to fill are known only for invertible maps.
 def require_understood(buffer: Buffer, places: PaddedMap) -> None:
     if not places.inverse.params and _count(places.shape) != _count(buffer.shape):
         raise refuse(
@@ -273,7 +273,7 @@ def _count(shape: Sequence[Expr]) -> str:
     return "an unknown number of" if number is None else str(number)
 
 
-# A value of the buffer's dtype that is known where the place is.
+# The pad value has the buffer's dtype and depends only on the place.
 def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadValue) -> IndexMap | None:
     """The value as a map of the new axes; a plain number is of the buffer's dtype where its kind fits."""
     if pad_value is None:
@@ -319,7 +319,7 @@ def _constant(value: int | float | Expr, buffer: Buffer) -> Expr:
     return build.const(value, buffer.dtype)
 
 
-# A size that only the shape of a parameter tells must be told by it still.
+# A size that is known only from a parameter's shape must remain known from it.
 def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
     if not ctx.index.is_param(old):
         return
@@ -335,7 +335,7 @@ def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
         )  # fmt: skip
 
 
-# Strides from the outermost axis in memory inwards: each spans all that lies inside of it.
+# Strides from the outermost axis in memory inwards: each covers all axes inside of it.
 def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     """The order of the axes in memory and, by position in it, the strides that leave gaps."""
     sizes = [build.int_value(e) for e in buffer.shape]

@@ -112,7 +112,7 @@ def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buf
     return Result(rewrite(ctx.func, leave))
 
 
-# The caller made it, and expects it as it is.
+# The caller allocates parameters and expects their layout.
 def require_not_parameter(ctx: Context, buffer: Buffer, fix: str) -> None:
     if ctx.index.is_param(buffer):
         raise refuse(
@@ -129,7 +129,7 @@ def require_no_view_of_other(ctx: Context, buffer: Buffer) -> None:
         )
 
 
-# Casts are for what computes: numbers.
+# Casts apply to numbers only.
 def require_number_type(buffer: Buffer, dtype: object) -> None:
     numbers = all(
         isinstance(d, str) and (dt.is_int(d) or dt.is_float(d)) and dt.is_valid(d) for d in (dtype, buffer.dtype)
@@ -143,7 +143,7 @@ def require_number_type(buffer: Buffer, dtype: object) -> None:
         )
 
 
-# Who has the address finds elements of the old type.
+# A user of the address finds elements of the old type.
 def require_indices_only(ctx: Context, buffers: object) -> None:
     for buffer in ctx.index.addressed:
         if buffer in cast("dict[Buffer, Buffer]", buffers):
@@ -168,7 +168,7 @@ def with_alignment(ctx: Context, block: BlockRV, position: int, axis: int, facto
     return ctx.replaced({old: replace_fields(old, annotations=annotations)})
 
 
-# What stands there is ours to extend only when it is a list of four numbers each.
+# An existing annotation can be extended only if it is a list of four numbers each.
 def alignments_or_refuse(block: Block) -> list[_Alignment]:
     found = next((value for key, value in block.annotations if key == _ALIGNMENT), ())
     listed = cast("tuple[object, ...]", found) if isinstance(found, tuple) else ((),)

@@ -118,7 +118,7 @@ Grown = Mapping[Var, Expr]
 """The new extent of each iterator that grows."""
 
 
-# One number for each iterator.
+# The padding has one number for each iterator.
 def require_padding_sizes(realize: BlockRealize, padding: Sequence[int]) -> None:
     count = len(realize.block.iter_vars)
     if len(padding) != count or any(n <= 0 for n in padding):
@@ -137,7 +137,7 @@ def _grown_extents(block: Block, padding: Sequence[int]) -> dict[Var, Expr]:
     return grown
 
 
-# A buffer can be swapped for a padded one when each of its axes belongs to one iterator.
+# A padded buffer can replace a buffer if each axis of it belongs to one iterator.
 def require_trivial_accesses(realize: BlockRealize) -> list[_Access]:
     block = realize.block
     found: list[_Access] = []
@@ -175,7 +175,7 @@ def _not_einsum(realize: BlockRealize, found: str):
     )  # fmt: skip
 
 
-# Loops that grow run more iterations: nobody else may stand in them, and the copies go around the nest as a whole.
+# Longer loops run more iterations, so they must contain no other block, and the copies surround the whole nest.
 def require_own_nest(ctx: Context, realize: BlockRealize, grown: Grown) -> None:
     name = realize.block.name
     loops = ctx.index.loops_above(realize)
@@ -215,7 +215,7 @@ def _is_own_loop(realize: BlockRealize, loops: Sequence[For], loop: For, iter_va
     )
 
 
-# What lies behind the iterators' ends must be zeros, not other elements; and an output is copied back whole.
+# Values beyond the iterators' ends must be zeros, not other elements; an output is copied back whole.
 def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
     extents = {iv.var: iv.dom for iv in realize.block.iter_vars}
     for access in accesses:
@@ -228,7 +228,7 @@ def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown
                 raise _not_einsum(realize, f"an axis of {access.buffer.name!r} that is not run over as a whole")
 
 
-# A spatial iterator of one value may index no output: with more values each would store the same elements again.
+# A spatial iterator of one value that indexes no output cannot grow: its new values would store the same elements again.
 def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
     for iv in realize.block.iter_vars:
         if iv.var in grown and iv.iter_type != "reduce":
@@ -239,7 +239,7 @@ def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Acces
                     )
 
 
-# The copy out takes all of a padded output: each element of it must have been written.
+# The copy out reads a whole padded output, so each element of it must have been written.
 def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequence[_Access], grown: Grown) -> None:
     for access in accesses:
         padded = access.is_output and access.grows(grown)
@@ -247,7 +247,7 @@ def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequen
             raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
 
 
-# A padded reduction takes terms too many, which must not count; and what is computed too much must do no harm.
+# A padded reduction has extra terms, which must not change the result; extra computations must not fail.
 def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
     block = realize.block
     for node in walk(block):
@@ -285,7 +285,7 @@ def _is_zero_beyond(expr: Expr, var: Var) -> bool:
             return False
 
 
-# What is built.
+# -- construction
 
 
 def _items(body: Stmt) -> Sequence[Stmt]:

@@ -99,7 +99,7 @@ class _Padding(msgspec.Struct, frozen=True, eq=False):
         return [*(substitute(t, bindings) for t in self.condition), *build.conjuncts(realize.predicate)]
 
 
-# The constant must be known beforehand, and where it is stored follow from the iterators alone.
+# The constant must be known in advance, and the position of the store must depend on the iterators alone.
 def require_padding(realize: BlockRealize) -> _Padding:
     block = realize.block
     store = block.body
@@ -122,7 +122,7 @@ def _without_likely(term: Expr) -> Expr:
     return term.args[0] if isinstance(term, Call) and term.op == "likely" else term
 
 
-# What is stored twice for a while must be stored again before anybody looks.
+# An element that is temporarily stored twice must get its final value before it is read.
 def require_own_elements(ctx: Context, realize: BlockRealize, loops: Sequence[For], target: For) -> None:
     require_iterators_only(ctx, realize, loops, "decompose")
     require_plain_nest(ctx, realize, target, "decompose")

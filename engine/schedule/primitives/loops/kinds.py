@@ -128,7 +128,7 @@ def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None
     return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))
 
 
-# A key stands once.
+# An annotation key is unique.
 def require_no_annotation(node: Block | For, ann_key: str) -> None:
     if any(key == ann_key for key, _ in node.annotations):
         raise refuse(
@@ -156,5 +156,5 @@ def annotation_value(value: AnnotationLike) -> Annotation:
     if isinstance(value, dict):
         return AnnotationMap(tuple((key, annotation_value(v)) for key, v in value.items()))
     if isinstance(value, float):
-        return build.const(value, "float64")  # Python's own number, as the reader of scripts keeps it
+        return build.const(value, "float64")  # a Python float is float64, as in the script reader
     return build.as_expr(value)

@@ -85,7 +85,7 @@ def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result:
     return Result(ctx.replaced({old: build.serial(unit, 1, old)}), (unit,))
 
 
-# Partition.
+# -- partition
 
 
 def loop_partition(
@@ -155,7 +155,7 @@ def _piece_ends(loop: For, factors: Sequence[int | None]) -> list[int]:
     return list(accumulate(lengths, initial=first))
 
 
-# Each piece would start the sum afresh.
+# Each piece would restart the reduction.
 def require_init_apart(loop: For) -> None:
     for node in walk(loop.body):
         if not isinstance(node, BlockRealize) or node.block.init is None:
@@ -213,7 +213,7 @@ def _opaque(name: str, body: Stmt) -> BlockRealize:
     return BlockRealize((), build.const(True, "bool"), block)
 
 
-# Merge.
+# -- merge
 
 
 class _Nest(msgspec.Struct, frozen=True, eq=False):
@@ -270,7 +270,7 @@ def _renamed(nest: _Nest, variables: Sequence[Var]) -> list[For]:
     return [replace_fields(f, extent=substitute(f.extent, new)) for f in nest.loops]
 
 
-# Merged loops stand in one sequence, each in a nest of its own with nothing else in it.
+# Merged loops are in one sequence, each in its own nest without other statements.
 def require_same_sequence(ctx: Context, loops: Sequence[For]) -> tuple[SeqStmt, list[_Nest]]:
     scope = ctx.index.scope_of(loops[0])
     for loop in loops:
@@ -310,7 +310,7 @@ def _nest(path: Sequence[Stmt], sequence: SeqStmt) -> _Nest:
     return _Nest(tuple(reversed(chain)), position)
 
 
-# Iteration by iteration the nests must go along with each other.
+# The nests must agree in depth and extents, iteration by iteration.
 def require_same_extents(ctx: Context, nests: Sequence[_Nest]) -> None:
     first = nests[0]
     ranges = ctx.loop_ranges(first.loops[-1])
@@ -329,7 +329,7 @@ def require_same_extents(ctx: Context, nests: Sequence[_Nest]) -> None:
                 )  # fmt: skip
 
 
-# A nest that moves down to the last one passes the statements between, and nests that come to stand before it.
+# A nest that moves down to the last one crosses the statements between them, and nests that change their order with it.
 def require_free_way(ctx: Context, sequence: SeqStmt, nests: Sequence[_Nest]) -> None:
     mine = {n.position for n in nests}
     loose = ctx.index.touched_loosely(ctx.index.scope_of(sequence))
@@ -363,7 +363,7 @@ def _require_apart(ctx: Context, a: Stmt, b: Stmt) -> None:
                 )  # fmt: skip
 
 
-# In step, an iteration finds of the nests before it what was made for the same iteration, and nothing that comes later.
+# After the merge, an iteration may use values of earlier nests only from the same iteration, and none from later iterations.
 def require_exchange_in_step(new: Context, old: Context, nests: Sequence[_Nest], variables: Sequence[Var]) -> None:
     names = [[r.block.name for r in old.index.child_blocks(n.loops[0])] for n in nests]
     for before, after in combinations(names, 2):

@@ -89,7 +89,7 @@ def pipeline(
     return Result(func)
 
 
-# What gets slots is filled by one block, anew for each tile.
+# A buffer with slots is filled by one block, completely for each tile.
 def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
     body = ctx.block(block)
     if len(body.writes) != 1 or ctx.index.is_param(body.writes[0].buffer):
@@ -102,7 +102,7 @@ def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
     return buffer
 
 
-# One slot, or two that take turns.
+# One slot, or two alternating slots.
 def require_slots(slots: int, block: Block) -> int:
     if slots not in (1, 2):
         raise refuse("bad-slots", f"block {block.name!r} fills one slot, or two in turns", block, found=str(slots),
@@ -110,7 +110,7 @@ def require_slots(slots: int, block: Block) -> int:
     return slots
 
 
-# A loop stands around the block and all its consumers.
+# A common loop must surround the block and all its consumers.
 def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
     loops = set(ctx.index.loops_of(block))
     for consumer in ctx.index.consumers(block):
@@ -122,7 +122,7 @@ def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> Non
         )  # fmt: skip
 
 
-# Slots lie in the memory that their buffer is in.
+# Slots are in the memory of their buffer.
 def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
     """The number of a bank that is given by number or name."""
     named = _BANK.match(bank) if isinstance(bank, str) else None
@@ -141,7 +141,7 @@ def require_two_banks(banks: Sequence[BankLike], block: Block) -> None:
                      expected="a bank for each slot")  # fmt: skip
 
 
-# The stages break no dependence, here and in the pipelines around.
+# The stages must break no dependence, in this pipeline and in the surrounding ones.
 def require_sound_pipeline(ctx: Context, loop: For, noted: Context, stages: Sequence[int]) -> None:
     try:
         _ = noted.plan.piped

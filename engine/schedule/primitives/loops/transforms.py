@@ -143,14 +143,14 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
 
 
-# A loop that is cut or joined counts from zero, and says nothing about itself that would be lost.
+# A loop to split or fuse must start at zero and have no annotations that would be lost.
 def require_plain(loop: For, what: str) -> None:
     if not build.is_const(loop.min, 0):
         raise refuse("loop-not-from-zero", f"cannot {what} loop {loop.loop_var.name!r}: it does not start at 0", loop)
     require_unmarked(loop, what)
 
 
-# What is said about a loop is said of its whole range.
+# Annotations of a loop apply to its whole range.
 def require_unmarked(loop: For, what: str) -> None:
     if loop.annotations or loop.thread_tag is not None:
         found = (
@@ -164,7 +164,7 @@ def require_unmarked(loop: For, what: str) -> None:
         )  # fmt: skip
 
 
-# Loops that are joined stand directly in each other.
+# Fused loops must be perfectly nested.
 def require_perfect_nest(ctx: Context, nest: Sequence[For]) -> None:
     for outer, inner in pairwise(nest):
         if outer.body is not inner:
@@ -174,7 +174,7 @@ def require_perfect_nest(ctx: Context, nest: Sequence[For]) -> None:
             )  # fmt: skip
 
 
-# A joined loop has one extent: none may change while another one runs.
+# A fused loop has one extent, so no extent may depend on another of its loops.
 def require_independent_extents(nest: Sequence[For]) -> None:
     for position, inner in enumerate(nest):
         for outer in nest[:position]:
@@ -187,7 +187,7 @@ def require_independent_extents(nest: Sequence[For]) -> None:
                 )
 
 
-# Loops that are reordered stand in one chain: each contains the next, with nothing but loops between.
+# Reordered loops form one chain: each contains the next, with only loops between them.
 def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
     """The chain from the outermost of `loops` to the innermost, those between included."""
     deepest = max(loops, key=lambda f: sum(1 for _ in ctx.index.path(f)))
@@ -220,7 +220,7 @@ def blocks_beside(ctx: Context, stmt: Stmt) -> list[BlockRealize]:
     return [r for s in others for r in ((s,) if isinstance(s, BlockRealize) else ctx.index.child_blocks(s))]
 
 
-# A loop may not move above a loop that its bounds are made of.
+# A loop may not move above a loop that its bounds depend on.
 def require_extents_above(order: Sequence[For]) -> None:
     for position, outer in enumerate(order):
         for inner in order[position + 1 :]:
@@ -308,7 +308,7 @@ def with_predicate(body: Stmt, condition: Expr) -> Stmt:
 
     def visit(node: Node) -> Node:
         if isinstance(node, BlockRealize):
-            # A predicate that reads memory does so only where the condition holds.
+            # A predicate that reads memory is evaluated only if the condition holds.
             reads = any(isinstance(n, BufferLoad) for n in walk(node.predicate))
             terms = (condition, node.predicate) if reads else (node.predicate, condition)
             return replace_fields(node, predicate=build.logical_and(*terms))

@@ -95,7 +95,7 @@ def reverse_compute_at(
     return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index))
 
 
-# The one way to move a block.
+# -- the shared implementation of block motion
 
 
 def _moved_or_refused(
@@ -137,7 +137,7 @@ def call_line(direction: Direction, block: BlockRV, loop: Var) -> str:
     return f"sch.{direction}({block!r}, {loop.name})"
 
 
-# The loop is of the block's own scope, and not around it already.
+# The loop must be in the block's own scope, and not around the block already.
 def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
     name, loop_name = realize.block.name, loop.loop_var.name
     if realize is ctx.index.root:
@@ -156,7 +156,7 @@ def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
         )  # fmt: skip
 
 
-# Towards the consumers there must be some, and they must all be known.
+# A move towards the consumers requires consumers, all of them known.
 def require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
     if direction == "compute_at" and realize is not ctx.index.root:
         moves.require_intermediate(ctx, realize)
@@ -232,7 +232,7 @@ def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) ->
     return ctx.replaced({scope: replace_nodes(scope, {**removal, loop: new_loop}, within=around)})
 
 
-# A block that no producer brings to the loop would not run at all where the loop does not.
+# A block that no producer brings to the loop would never run if the loop does not.
 def _require_runs(ctx: Context, realize: BlockRealize, loop: For) -> None:
     if not runs_at(ctx.index, loop, set(ctx.index.path(realize))):
         raise refuse(
@@ -245,7 +245,7 @@ def _statements(loop: For) -> tuple[Stmt, ...]:
     return loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
 
 
-# Between the last producer and the first consumer.
+# The position is between the last producer and the first consumer.
 def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, forward: bool) -> int:
     inside = _statements(loop)
     producers = _places(ctx, realize, _producers(ctx, realize), inside, loop, required=not forward, kind="producers")
@@ -297,7 +297,7 @@ def _places(
     return found
 
 
-# The block reads the same values where it comes to stand, and reduces all of them there.
+# At its new position, the block must read the same values and reduce all of them.
 def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
     for producer in _producers(ctx, realize):
         lost = moves.lost_loops(ctx, producer, realize, around)
@@ -311,7 +311,7 @@ def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[F
             )  # fmt: skip
 
 
-# Those who read the block find the same values although it runs earlier.
+# Readers of the block must find the same values although it runs earlier.
 def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
     names = ctx.index.block_names
     for consumer in _consumers(ctx, realize):
@@ -325,10 +325,10 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
             )  # fmt: skip
 
 
-# In each iteration the block reads only what its producers have made in it.
+# In each iteration the block reads only values that its producers have computed in it.
 def _require_made(after: Context, realize: BlockRealize, producers: Sequence[BlockRealize], loop: For) -> None:
     if not producers:
-        return  # and no index of what it comes to is made
+        return  # avoids building an index of the new program
     index = after.index
     new = index.realize(realize.block.name)
     for producer in producers:
@@ -342,7 +342,7 @@ def _require_made(after: Context, realize: BlockRealize, producers: Sequence[Blo
                 )  # fmt: skip
 
 
-# A sum that is spread over the loops around must take each term once, the first one first.
+# A reduction over surrounding loops must include each term once, the first one first.
 def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequence[For], before: Sequence[For]) -> None:
     if not any(iter_var.iter_type == "reduce" for iter_var in realize.block.iter_vars):
         return
@@ -350,7 +350,7 @@ def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequenc
     realize = index.realize(realize.block.name)
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     reduced = [v for iv, v in pairs if iv.iter_type == "reduce"]
-    # Loops around both places ran no reduction before; what they run now counts.
+    # Loops around both positions drove no reduction before; they count only if they drive one now.
     outside = {f.loop_var for f in before if not any(uses_var(v, f.loop_var) for v in reduced)}
     if not any(uses_var(v, f.loop_var) for v in reduced for f in around):
         return

@@ -59,7 +59,7 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result:
     _require_direct_access(ctx, store.buffer)
     moves.removal(ctx, realize)
     consumers = [ctx.index.realize(name) for name in ctx.index.consumers(block)]
-    # A consumer's predicate is evaluated where the consumer runs, and gets the value too.
+    # A consumer's predicate is evaluated where the consumer runs, and uses the value too.
     moves.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
     require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "inline")
     for consumer in consumers:
@@ -123,7 +123,7 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}))
 
 
-# An init makes the block a reduction: its value is not one expression.
+# A block with an init is a reduction: its value is not a single expression.
 def _require_no_init(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if realize is ctx.index.root:
@@ -133,7 +133,7 @@ def _require_no_init(ctx: Context, realize: BlockRealize) -> None:
                      expected="a block without T.init()")  # fmt: skip
 
 
-# What is inlined is one value for one element.
+# An inlined block stores one value for one element.
 def _require_one_store(realize: BlockRealize) -> BufferStore:
     body = realize.block.body
     if not isinstance(body, BufferStore) or len(realize.block.writes) != 1 or realize.block.alloc_buffers:
@@ -144,7 +144,7 @@ def _require_one_store(realize: BlockRealize) -> BufferStore:
     return body
 
 
-# A view of the buffer would be left without what it views.
+# A view of the buffer would lose its source.
 def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
     for name in ctx.index.block_names:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
@@ -153,7 +153,7 @@ def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
         raise refuse("opaque-access", f"the address of {buffer.name!r} is taken", buffer)
 
 
-# Only one input is replaced; the others must be there from the start.
+# Only one input is replaced; the others must be available from the start.
 def _require_one_input(ctx: Context, realize: BlockRealize) -> Buffer:
     scope = ctx.index.scope_of(realize)
     written = {w.buffer for r in ctx.index.child_blocks(scope) for w in r.block.writes}
@@ -166,7 +166,7 @@ def _require_one_input(ctx: Context, realize: BlockRealize) -> Buffer:
     return inputs[0]
 
 
-# The one who stores instead must be alone, and nobody else may want the value that is stored no more.
+# The new writer must be the only one, and no other reader may need the value that is no longer stored.
 def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> BlockRealize:
     name = realize.block.name
     siblings = ctx.index.siblings(name)
@@ -191,7 +191,7 @@ def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -
     return producer
 
 
-# The producer would have to know which of its elements the predicate takes.
+# The producer would have to know the elements that satisfy the predicate.
 def _require_no_predicate(realize: BlockRealize) -> None:
     if not build.is_true(realize.predicate):
         raise refuse("has-predicate", f"block {realize.block.name!r} has a predicate", realize,
@@ -214,7 +214,7 @@ def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...
     iterators = dict(zip(params, back.indices, strict=True))
     for axis, index in zip(back.params, indices, strict=True):
         if isinstance(index, Var) and index in iterators:
-            iterators[index] = axis  # an iterator of one trip stays named too, as in TVM
+            iterators[index] = axis  # an iterator of one trip keeps its name, as in TVM
     return back.params, iterators
 
 
@@ -270,7 +270,7 @@ def _without_buffer(scope: Block, buffer: Buffer) -> Block:
     return replace_fields(scope, alloc_buffers=tuple(b for b in scope.alloc_buffers if b is not buffer))
 
 
-# All loads of the buffer must mean one element: the one that the producer is about to store.
+# All loads of the buffer must access one element: the one that the producer is about to store.
 def _require_one_element(realize: BlockRealize, store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
     loads = [n for n in walk(store) if isinstance(n, BufferLoad) and n.buffer is buffer]
     first = loads[0].indices
@@ -282,7 +282,7 @@ def _require_one_element(realize: BlockRealize, store: BufferStore, buffer: Buff
     return first
 
 
-# Each iteration of the consumer must be met by an iteration of the producer, or what it stores would be left out.
+# Each iteration of the consumer needs a matching iteration of the producer; otherwise its store would be lost.
 def _require_made(
     ctx: Context, producer: BlockRealize, realize: BlockRealize, buffer: Buffer, element: Sequence[Expr]
 ) -> None:
@@ -294,7 +294,7 @@ def _require_made(
         )  # fmt: skip
 
 
-# What the producer reads of its own output must be the element at hand: the others are stored elsewhere, as other values.
+# The producer may read only the current element of its output: other elements are stored elsewhere, with other values.
 def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
     parts = [part for part in (producer.block.init, made) if part is not None]
     loads = [n for part in parts for n in walk(part) if isinstance(n, BufferLoad) and n.buffer is made.buffer]
@@ -305,7 +305,7 @@ def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
         )  # fmt: skip
 
 
-# Between its init and its update the producer keeps its own value in the buffer: only a copy of it can be stored instead.
+# Between its init and its update the producer keeps a partial value in the buffer, so the consumer must be a plain copy.
 def _require_copy(realize: BlockRealize, store: BufferStore) -> None:
     if not isinstance(store.value, BufferLoad):
         raise refuse(

@@ -72,7 +72,7 @@ def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str |
         )  # fmt: skip
     if any(r.block == block for r in before):
         raise refuse("no-overlap", f"{buffer.name!r} rolls already", ctx.realize(block))
-    # Buffers that roll already are laid out flat, to be judged by what they mean; all of them roll in the end.
+    # Rolling buffers are first rewritten to flat indices, which the checks need; at the end all of them roll again.
     return Result(_all_rolled(flat, [block, *(r.block for r in before)], {block: buffer.name}))
 
 
@@ -147,10 +147,10 @@ def _like(loop: For, value: int) -> Expr:
     return build.const(value, loop.loop_var.dtype)
 
 
-# The rules.
+# -- legality
 
 
-# What others write, view or address by other means cannot be laid out anew.
+# A buffer that others write, view or address cannot get a new layout.
 def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     moves.require_intermediate(ctx, realize)
     moves.require_complete_or_reduction(ctx, realize)
@@ -163,7 +163,7 @@ def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> N
         raise refuse("opaque-access", f"{buffer.name!r} is used by address, by views, or has strides", realize, buffer)
 
 
-# The buffer is used inside of loops only, and each iteration works on a box of it.
+# The buffer is used only inside of loops, and each iteration works on a box of it.
 def require_tile(ctx: Context, realize: BlockRealize, region: BufferRegion, consumers: Sequence[BlockRealize]) -> _Tile:
     loops = ctx.index.loops_above(realize)
     around = [f for f in loops if all(f in ctx.index.loops_above(c) for c in consumers)]
@@ -210,7 +210,7 @@ def _step_of(start: Expr, around: Sequence[For], box: BufferRegion) -> tuple[For
     return used[0], -(-form.terms[0][1] // divisor)
 
 
-# Something must be there to be kept.
+# Consecutive tiles must overlap.
 def require_overlap(realize: BlockRealize, tile: _Tile) -> _Step:
     """The step of the outermost loop."""
     moved = [s for loop in tile.outer for s in tile.steps if s.loop is loop]
@@ -226,7 +226,7 @@ def _no_overlap(realize: BlockRealize, found: str):
     )  # fmt: skip
 
 
-# An element is kept where the loop before made it: in order, at the same places along the other axes, and not overwritten since.
+# An element is kept from the previous iteration: in order, at the same position along the other axes, and not overwritten since.
 def require_steps_in_order(ctx: Context, realize: BlockRealize, tile: _Tile, rolling: _Step) -> None:
     loops = ctx.index.loops_above(realize)
     names = {f.loop_var for f in loops}
@@ -252,7 +252,7 @@ def require_steps_in_order(ctx: Context, realize: BlockRealize, tile: _Tile, rol
             )  # fmt: skip
 
 
-# Only the tile of the iteration at hand is there.
+# Only the tile of the current iteration is available.
 def require_same_tile(ctx: Context, realize: BlockRealize, consumer: BlockRealize, buffer: Buffer) -> None:
     if any(w.buffer is buffer for w in consumer.block.writes) or not is_covered(ctx.index, realize, consumer, buffer):
         raise refuse(
@@ -263,7 +263,7 @@ def require_same_tile(ctx: Context, realize: BlockRealize, consumer: BlockRealiz
         )  # fmt: skip
 
 
-# What was made an iteration ago must be what would be made now.
+# A value from the previous iteration must equal the value that the current one would compute.
 def require_settled(
     ctx: Context, realize: BlockRealize, tile: _Tile, rolling: _Step, consumers: Sequence[BlockRealize]
 ) -> None:
@@ -287,7 +287,7 @@ def require_settled(
             moves.require_final(ctx, maker, realize, inside)
 
 
-# What is built.
+# -- construction
 
 
 def _with_indices(func: PrimFunc, old: Buffer, new: Buffer, axis: int, change: _Change) -> PrimFunc:
@@ -338,7 +338,7 @@ def _marked(func: PrimFunc, top: Var, roll: _Roll) -> PrimFunc:
     return replace_nodes(func, new)
 
 
-# What rolls already.
+# -- buffers that roll already
 
 
 def _rolled(ctx: Context) -> list[_Roll]:

@@ -67,7 +67,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     return Result(ctx.replaced(placed_before(ctx, target, init_nest, new_loop)), (init_name,))
 
 
-# Only a reduction block has an init to take out.
+# Only a reduction block has an init to separate.
 def require_reduction(ctx: Context, realize: BlockRealize) -> None:
     name = realize.block.name
     if realize.block.init is None:
@@ -79,7 +79,7 @@ def require_reduction(ctx: Context, realize: BlockRealize) -> None:
                      expected="the only writer of its buffers, which are indexed by spatial iterators only")  # fmt: skip
 
 
-# A buffer or view that the block makes for itself does not exist where the init goes.
+# A buffer or view that the block allocates does not exist at the position of the init.
 def require_init_without_own(realize: BlockRealize) -> None:
     block = realize.block
     assert block.init is not None
@@ -92,14 +92,14 @@ def require_init_without_own(realize: BlockRealize) -> None:
             )  # fmt: skip
 
 
-# The init is put in front of a loop of the block itself.
+# The init is placed before a loop around the block.
 def require_around(block: BlockRV, loops: Sequence[For], loop: For) -> None:
     if loop not in loops:
         raise refuse("loop-not-around", f"loop {loop.loop_var.name!r} does not stand around block {block!r}", loop,
                      expected="one of " + ", ".join(f.loop_var.name for f in loops))  # fmt: skip
 
 
-# Were a reduction loop outside, the init would run again in each of its iterations and wipe what was summed up.
+# If a reduction loop were outside, the init would run again in each of its iterations and erase the partial sum.
 def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> None:
     for outer in outside:
         for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
@@ -112,7 +112,7 @@ def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> N
                 )  # fmt: skip
 
 
-# Copies of the loops alone run the same iterations only when nothing else stands between them and the block.
+# Copies of the loops run the same iterations only if there is nothing else between them and the block.
 def require_plain_nest(ctx: Context, realize: BlockRealize, outermost: For, what: str) -> None:
     for outer in ctx.index.path(realize):
         if not isinstance(outer, For | SeqStmt):
@@ -124,7 +124,7 @@ def require_plain_nest(ctx: Context, realize: BlockRealize, outermost: For, what
             return
 
 
-# The init runs once for each element, before all its terms: so it must have been.
+# The separated init runs once for each element, before all its terms; the original must do the same.
 def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> None:
     require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "decompose")
     loops = {f.loop_var: Range(f.min, f.extent) for f in inside}
@@ -134,7 +134,7 @@ def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) 
         raise out_of_order(realize, "decompose")
 
 
-# The init comes before all that stands in the loop: nobody there may need the old value, or make what the init reads.
+# The init moves before all other statements in the loop: none of them may need the old value, or compute an input of the init.
 def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> None:
     block = realize.block
     written = {w.buffer for w in block.writes}

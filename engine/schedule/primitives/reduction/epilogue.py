@@ -82,7 +82,7 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
     return Result(ctx.replaced({scope: replace_fields(scope, body=body)}))
 
 
-# One element, one operator: what the epilogue does can be done by one more term.
+# One element, one operator: the epilogue can become one more term.
 def require_single_update(producer: BlockRealize) -> Update:
     block = producer.block
     update = find_update(block)
@@ -105,7 +105,7 @@ def _identity(producer: BlockRealize, update: Update) -> Expr:
     return found[0]
 
 
-# Whoever else reads the result would find nothing.
+# Any other reader would lose the intermediate result.
 def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRealize, buffer: Buffer) -> None:
     readers = [n for n in ctx.index.readers(buffer) if n != producer.block.name]
     if readers != [realize.block.name]:
@@ -123,7 +123,7 @@ def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRe
     moves.require_not_loose(ctx, producer)
 
 
-# Only what the reduction does itself commutes with it: max(sum, 0) is not the sum of maxima.
+# Only the reduction's own operator commutes with it: max(sum, 0) is not the sum of maxima.
 def require_same_operator(realize: BlockRealize, update: Update) -> tuple[BufferStore, BufferLoad, Expr]:
     """The epilogue's store, its load of the result, and what it combines that with."""
     block, buffer = realize.block, update.targets[0].buffer
@@ -178,7 +178,7 @@ def require_same_elements(
     )  # fmt: skip
 
 
-# What would be started again, or seen before it is whole, is no result.
+# A sum that restarts, or that is read before it is complete, is not a result.
 def require_sum_at_once(ctx: Context, producer: BlockRealize, realize: BlockRealize) -> None:
     loops = ctx.index.loops_above(producer)
     ranges = {f.loop_var: Range(f.min, f.extent) for f in loops}
@@ -199,7 +199,7 @@ def _common(ctx: Context, first: BlockRealize, second: BlockRealize) -> list[For
     return [f for f in ctx.index.loops_above(first) if f in around]
 
 
-# The output is written earlier than before, and what it is combined with read earlier.
+# After the fusion, the output is written earlier and the other operand is read earlier.
 def require_free_place(ctx: Context, producer: BlockRealize, realize: BlockRealize, inputs: set[Buffer]) -> None:
     moves.require_read_before_write(ctx, realize)
     siblings = ctx.index.siblings(realize.block.name)

@@ -119,10 +119,10 @@ class _Parts(msgspec.Struct, frozen=True, eq=False):
         return IterVar(Var(f"v{loop.loop_var.name}", loop.loop_var.dtype), Range(loop.min, loop.extent), kind)
 
 
-# The rules.
+# -- legality
 
 
-# Terms of two blocks have no partial result in common.
+# Terms of two blocks have no common partial result.
 def require_one_block(ctx: Context, loop: For) -> BlockRealize:
     below = ctx.index.child_blocks(loop)
     if len(below) != 1:
@@ -133,7 +133,7 @@ def require_one_block(ctx: Context, loop: For) -> BlockRealize:
     return below[0]
 
 
-# Each iteration of the loop is a group of terms of every element; the loops that stay must not need the ones that go.
+# Each iteration of the loop is a group of terms of every element; the remaining loops must not depend on the removed ones.
 def require_apart(realize: BlockRealize, loops: Sequence[For], loop: For) -> _Split:
     if loop.kind != "serial":
         raise refuse("not-serial", f"loop {loop.loop_var.name!r} is {loop.kind}", loop, expected="a serial loop")
@@ -169,7 +169,7 @@ def _drives(realize: BlockRealize, loop: For, kind: IterType) -> bool:
     return any(iv.iter_type == kind and uses_var(value, loop.loop_var) for iv, value in pairs)
 
 
-# The terms are all read before the first nest: nobody in the loops may make them there, or wait for a partial sum.
+# All terms are read before the first nest: no other block in the loops may compute them there, or read a partial sum.
 def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], split: _Split) -> None:
     require_in_blocks(ctx, loops[0], "factor")
     require_iterators_only(ctx, realize, loops, "factor")
@@ -193,7 +193,7 @@ def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], spl
             )  # fmt: skip
 
 
-# Only of an operator that is known can it be said that groups of its terms may be combined.
+# Grouping of terms is legal only for a known operator.
 def require_reducer(realize: BlockRealize) -> tuple[Update, tuple[Expr, ...]]:
     block = realize.block
     update = find_update(block)
@@ -221,7 +221,7 @@ def require_axis(update: Update, factor_axis: int) -> int:
     return factor_axis + last + 1 if factor_axis < 0 else factor_axis
 
 
-# Each term counts once, and the sum of an element starts where its init is: so it must have been.
+# Each term counts once, and the sum of an element starts at its init; the original must do the same.
 def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]) -> None:
     ranges = _ranges(loops)
     plain = replace_fields(realize, predicate=build.TRUE)
@@ -232,7 +232,7 @@ def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]
         raise out_of_order(realize, "factor")
 
 
-# Where the first of equal terms wins, groups must be made of terms that follow one another.
+# If the first of equal terms wins, groups must consist of consecutive terms.
 def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loop: For) -> None:
     outer = next((f for f in split.reduced if f is not loop and not build.is_const(f.extent, 1)), None)
     if (
@@ -249,7 +249,7 @@ def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loo
         )  # fmt: skip
 
 
-# Every partial result that is read must have been started.
+# Every partial result that is read must be initialized.
 def require_all_partials(realize: BlockRealize, split: _Split) -> Expr:
     """The part of the predicate that says which partial results there are; the rest must hold where each of them starts."""
     gone = {f.loop_var: f.min for f in split.reduced if f not in split.kept}
@@ -275,12 +275,12 @@ def _ranges(loops: Sequence[For]) -> dict[Var, Range]:
     return {f.loop_var: Range(f.min, f.extent) for f in loops}
 
 
-# What is built.
+# -- construction
 
 
 def _partial_buffers(ctx: Context, update: Update, loop: For, axis: int) -> tuple[Buffer, ...]:
     found: list[Buffer] = []
-    no_offset = None if update.targets[0].indices else IntImm(0, "int64")  # what TVM makes of buffers without axes
+    no_offset = None if update.targets[0].indices else IntImm(0, "int64")  # TVM's form for buffers without axes
     for target in update.targets:
         old = target.buffer
         shape = (*old.shape[:axis], loop.extent, *old.shape[axis:])
