@@ -105,7 +105,9 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     session = Session(event_loop, load_examples(), moment=lambda: 0.0)
     session.updater.screen = PaperScreen()
     session.receive({"kind": "open", "name": "place_the_copies"})
-    event_loop.run_until(lambda: session.state.moment is not None)
+    event_loop.run_until(
+        lambda: session.state.moment is not None and session.store.report_now(session.state) is not None
+    )
     trying = Slow(drop_preview.report_of)
     monkeypatch.setattr(drop_preview, "report_of", trying)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
