@@ -119,7 +119,7 @@ class Context:
             if not self.index.has_loop(loop):
                 raise refuse(
                     "unknown-loop",
-                    f"loop {loop.name!r} is not in the program any more",
+                    f"loop {loop.name!r} is no longer in the program",
                     found="a loop that was split, fused, moved or inlined away",
                     expected="one of " + self._loop_names(),
                 )
@@ -133,9 +133,9 @@ class Context:
             raise refuse("unknown-loop", f"there is no loop {loop!r}{where}", expected="one of " + self._loop_names())
         raise refuse(
             "ambiguous-loop",
-            f"{len(named)} loops are called {loop!r}",
+            f"{len(named)} loops are named {loop!r}",
             *named,
-            expected="a handle from get_loops or get_loop(name, block), or a name that only one loop has",
+            expected="a handle from get_loops or get_loop(name, block), or the name of a single loop",
         )
 
     def _loop_names(self) -> str:
@@ -157,7 +157,7 @@ class Context:
                     "bad-buffer-index",
                     f"block {block!r} has no {side} buffer {buffer}",
                     body,
-                    expected=names or f"nothing: the block has no {side}s",
+                    expected=names or f"none: the block has no {side}s",
                 )
             return regions[buffer]
         found = [r for r in (*regions, *body.reads, *body.writes) if r.buffer is buffer or r.buffer.name == buffer]
@@ -166,7 +166,7 @@ class Context:
             touched = ", ".join(dict.fromkeys(r.buffer.name for r in (*body.reads, *body.writes)))
             raise refuse(
                 "unknown-buffer",
-                f"block {block!r} does not touch a buffer {name!r}",
+                f"block {block!r} does not access buffer {name!r}",
                 body,
                 expected=f"one of {touched}",
             )

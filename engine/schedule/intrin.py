@@ -83,7 +83,7 @@ class Intrinsics:
                 if structural_equal(old.desc, new.desc) and structural_equal(old.impl, new.impl):
                     return old
                 raise refuse(
-                    "intrin-exists", f"an intrinsic {name!r} is registered already, with other functions", old.desc,
+                    "intrin-exists", f"intrinsic {name!r} is already registered with other functions", old.desc,
                     expected="another name", fix=(f"TensorIntrin.register({name!r}, …, override=True)",),
                 )  # fmt: skip
             self._table = {**self._table, name: new}
@@ -120,8 +120,8 @@ def make_intrin(name: str, desc: Function, impl: Function) -> TensorIntrin:
     verdict = verify(_with_names_of(meaning, body), meaning)
     if verdict.status == "failed":
         raise refuse(
-            "intrin-differs", f"the two functions of intrinsic {name!r} do not do the same: {verdict.detail}", meaning, body,
-            expected="an implementation of what the description computes",
+            "intrin-differs", f"the description and the implementation of intrinsic {name!r} differ: {verdict.detail}", meaning, body,
+            expected="an implementation that computes what the description computes",
         )  # fmt: skip
     return TensorIntrin(name, meaning, body, verdict)
 
@@ -130,7 +130,11 @@ def _function(given: Function) -> PrimFunc:
     program = parse(given).program if isinstance(given, str) else given
     if isinstance(program, IRModule):
         if len(program.functions) != 1:
-            raise refuse("bad-intrin", "an intrinsic's part is one function", expected="a module with one function")
+            raise refuse(
+                "bad-intrin",
+                "the description or implementation of an intrinsic is not a single function",
+                expected="a module with one function",
+            )
         return program.functions[0]
     return program
 
@@ -145,8 +149,8 @@ def root_of(func: PrimFunc) -> Block:
 def require_root(func: PrimFunc) -> None:
     whole = isinstance(func.body, BlockRealize) and not func.body.block.iter_vars and func.body.block.init is None
     if not whole or len(func.params) != len(func.buffers):
-        raise refuse("bad-intrin", f"function {func.name!r} is not one block on buffers", func,
-                     expected="parameters that are buffers, and a root block")  # fmt: skip
+        raise refuse("bad-intrin", f"function {func.name!r} is not a block program over buffers", func,
+                     expected="buffer parameters only, and a root block")  # fmt: skip
 
 
 def _with_regions(func: PrimFunc) -> PrimFunc:
@@ -162,13 +166,13 @@ def _with_regions(func: PrimFunc) -> PrimFunc:
 # Both functions have the same buffer parameters.
 def require_same_parameters(desc: PrimFunc, impl: PrimFunc) -> None:
     if len(desc.buffers) != len(impl.buffers):
-        raise refuse("bad-intrin", "the two functions take different numbers of buffers", desc, impl,
+        raise refuse("bad-intrin", "the description and the implementation have different numbers of buffers", desc, impl,
                      found=str(len(impl.buffers)), expected=str(len(desc.buffers)))  # fmt: skip
     for a, b in zip(desc.buffers, impl.buffers, strict=True):
         same = a.dtype == b.dtype and a.scope == b.scope and len(a.shape) == len(b.shape)
         if not same or not all(prove_equal(x, y) for x, y in zip(a.shape, b.shape, strict=True)):
-            raise refuse("bad-intrin", f"parameter {b.name!r} of the implementation is another buffer than {a.name!r}", desc, impl,
-                         expected="the same shape, dtype and scope")  # fmt: skip
+            raise refuse("bad-intrin", f"parameter {b.name!r} of the implementation does not match {a.name!r} of the description", desc,
+                         impl, expected="the same shape, dtype and scope")  # fmt: skip
 
 
 # The implementation accesses only buffers that the description declares.
@@ -177,8 +181,8 @@ def require_same_effects(desc: PrimFunc, impl: PrimFunc) -> None:
     more = (_touched(impl, reads=False) - written) | (_touched(impl, reads=True) - touched)
     if more:
         names = ", ".join(impl.buffers[i].name for i in sorted(more))
-        raise refuse("bad-intrin", f"the implementation touches {names}, of which the description does not speak", desc, impl,
-                     expected="T.reads and T.writes as in the description")  # fmt: skip
+        raise refuse("bad-intrin", f"the implementation accesses {names}, which the description does not declare", desc, impl,
+                     expected="the T.reads and T.writes of the description")  # fmt: skip
 
 
 def _touched(func: PrimFunc, *, reads: bool) -> set[int]:

@@ -335,7 +335,5 @@ def _split_pattern(pattern: str, names: Sequence[str] | None) -> tuple[str, Sequ
     loop, _, new = pattern.partition("=>")
     found = new.replace(",", " ").split()
     if names is not None or not found or not loop.strip().isidentifier():
-        raise refuse(
-            "bad-names", f"{pattern!r} does not name a loop and what it is split into", expected='"i => io, ii"'
-        )
+        raise refuse("bad-names", f"{pattern!r} does not name a loop and its parts", expected='"i => io, ii"')
     return loop.strip(), found

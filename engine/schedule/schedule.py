@@ -171,7 +171,7 @@ class Schedule(Calls):
         """
         if other._states[0] is not self._states[0]:
             raise refuse(
-                "other-program", "the two schedules are of different programs", expected="a copy of this schedule"
+                "other-program", "the two schedules belong to different programs", expected="a copy of this schedule"
             )
         self._states = other._states
         self._context = other._context
@@ -401,7 +401,7 @@ def _handles(state: State) -> list[Var | Buffer]:
 def _module(program: object) -> IRModule:
     if not isinstance(program, IRModule | PrimFunc):
         raise TypeError(
-            f"a schedule is of an IRModule or a PrimFunc, not of {program!r:.40}; `parse` makes them of text"
+            f"a schedule needs an IRModule or a PrimFunc, not {program!r:.40}; `parse` reads them from text"
         )
     module = program if isinstance(program, IRModule) else IRModule((program,))
     if not module.functions:

@@ -40,8 +40,8 @@ def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[F
         if not _is_affine(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}):
             name = realize.block.name
             raise refuse(
-                "not-affine", f"cannot {what}: the iterators of block {name!r} are not its loops split and fused", realize,
-                found="a binding that uses a loop twice, leaves gaps, or is tied to another one by a condition",
+                "not-affine", f"cannot {what}: the bindings of block {name!r} are not affine", realize,
+                found="a binding that uses a loop twice, has gaps, or depends on another one through a condition",
                 expected="bindings such as i, i_0 * 16 + i_1, f // 8 and f % 8",
             )  # fmt: skip
 

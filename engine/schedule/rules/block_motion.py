@@ -83,8 +83,8 @@ def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
             w.buffer for w in realize.block.writes if w.buffer not in ctx.index.scope_of(realize).alloc_buffers
         )
         raise refuse(
-            "output-block", f"block {name!r} writes {outside.name!r}, which is used outside of its scope", realize,
-            expected="a block that writes intermediate buffers only", fix=(f'sch.cache_write({name!r}, 0, "local")',),
+            "output-block", f"block {name!r} writes {outside.name!r}, which is used outside its scope", realize,
+            expected="a block that writes only intermediate buffers", fix=(f'sch.cache_write({name!r}, 0, "local")',),
         )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def require_covered(ctx: Context, first: BlockRealize, second: BlockRealize) -> 
                 "region-not-covered",
                 f"block {second.block.name!r} may read elements of {buffer.name!r} that {first.block.name!r} did not write "
                 "in the same iteration",
-                first, second, expected=f"each iteration reads only what {first.block.name!r} wrote in it",
+                first, second, expected=f"iterations that read only elements that {first.block.name!r} wrote in the same iteration",
             )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def require_read_before_write(ctx: Context, realize: BlockRealize, apart: Contai
 
 def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
     return refuse(
-        "write-after-read", f"block {writer.block.name!r} overwrites {buffer.name!r} after block {reader.block.name!r} read it",
+        "write-after-read", f"block {writer.block.name!r} overwrites {buffer.name!r} after block {reader.block.name!r} reads it",
         reader, writer,
         expected="buffers that are written before they are read", fix=(f'sch.cache_write({writer.block.name!r}, 0, "local")',),
     )  # fmt: skip
@@ -157,7 +157,7 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
     if not ctx.index.fact(writes_distinct, writer.block) or not _is_settled(ctx, writer, loops, set()):
         raise refuse(
             "not-final",
-            f"block {writer.block.name!r} writes one element in several iterations of {loops[0].loop_var.name!r}: "
+            f"block {writer.block.name!r} writes the same element in several iterations of {loops[0].loop_var.name!r}: "
             f"{reader.block.name!r} would see the last one instead of its own",
             writer, reader, loops[0],
         )  # fmt: skip
@@ -196,11 +196,11 @@ def require_whole_sum(writer: BlockRealize, reader: BlockRealize, loops: Iterabl
         if not build.is_const(loop.extent, 1) and drives_reduction(writer, loop):
             raise refuse(
                 "partial-sum",
-                f"loop {loop.loop_var.name!r} runs a reduction of block {writer.block.name!r}: inside of it "
+                f"loop {loop.loop_var.name!r} runs a reduction of block {writer.block.name!r}: inside it, "
                 f"{reader.block.name!r} would read a partial result",
                 loop, writer,
                 found=f"{loop.loop_var.name!r} drives {_driven_name(writer, loop)!r}",
-                expected=f"a loop outside of the reduction of {writer.block.name!r}",
+                expected=f"a loop outside the reduction of {writer.block.name!r}",
             )  # fmt: skip
 
 
@@ -218,8 +218,8 @@ def _driven_name(realize: BlockRealize, loop: For) -> str | None:
 def require_full_domain(ctx: Context, realize: BlockRealize) -> None:
     if not _fills_domain(ctx, realize):
         raise refuse(
-            "partial-domain", f"it is not known that the loops of block {realize.block.name!r} run over all of its domain", realize,
-            expected="loops that cover each iterator, guarded by its bounds only",
+            "partial-domain", f"cannot prove that the loops of block {realize.block.name!r} cover its whole domain", realize,
+            expected="loops that cover each iterator, with bounds checks as the only conditions",
         )  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def removal(ctx: Context, realize: BlockRealize) -> dict[Node, Node]:
         "only-block",
         f"block {realize.block.name!r} is the only one in its scope",
         realize,
-        expected="another block beside it",
+        expected="another block in the same scope",
     )
 
 

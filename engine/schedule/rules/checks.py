@@ -57,8 +57,8 @@ def require_scope_name(storage_scope: object) -> None:
     if not isinstance(storage_scope, str) or not _SCOPE.fullmatch(storage_scope):
         raise refuse(
             "bad-scope",
-            f"{storage_scope!r} is no name of a memory",
-            expected='"global", "shared", "local", "warp", … or one of them with a name after a dot, as "local.vtcm"',
+            f"{storage_scope!r} is not a storage scope",
+            expected='"global", "shared", "local", "warp", … or one of them with a suffix after a dot, such as "local.vtcm"',
         )
 
 
@@ -89,8 +89,8 @@ def require_order_free(
             "order-dependent",
             f"cannot {what}: {', '.join(pairs)} from one iteration to another",
             *dict.fromkeys(block for c in conflicts for block in (c.first, c.second)),
-            found="an access that other iterations overwrite or need",
-            expected="each iteration reads only what it wrote itself",
+            found="an access to elements that other iterations overwrite or need",
+            expected="iterations that read only their own results",
         )  # fmt: skip
     for realize in ctx.index.child_blocks(top):
         written = next((w.buffer for w in realize.block.writes if w.buffer in loose), None)
@@ -101,12 +101,12 @@ def require_order_free(
 # Statements added to a scope go into its body, which runs after its init.
 def require_in_body(ctx: Context, realize: BlockRealize) -> None:
     if realize is ctx.index.root:
-        raise refuse("root-block", "the root block has nothing around it that copies could stand in", realize)
+        raise refuse("root-block", "the root block has no enclosing statement for copies", realize)
     scope = ctx.index.scope_of(realize)
     if is_in_init(scope, realize):
         raise refuse(
-            "in-init", f"block {realize.block.name!r} stands in the init of block {scope.name!r}: a copy would come too late", realize,
-            expected="a block of its own", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+            "in-init", f"block {realize.block.name!r} is in the init of block {scope.name!r}, where a copy would come too late", realize,
+            expected="a block outside of an init", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
         )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def is_in_init(scope: Block, stmt: Stmt) -> bool:
 def require_in_blocks(ctx: Context, loop: For, what: str) -> None:
     if ctx.index.is_bare(loop):
         raise refuse(
-            "not-in-blocks", f"cannot {what} loop {loop.loop_var.name!r}: it runs statements that stand in no block of their own", loop,
+            "not-in-blocks", f"cannot {what} loop {loop.loop_var.name!r}: it contains statements outside of blocks", loop,
             expected="a loop around blocks",
         )  # fmt: skip
 
@@ -133,8 +133,8 @@ def require_no_reads_before_blocks(loop: For, what: str) -> None:
             continue
         if isinstance(node, BufferLoad) and uses_var(node, loop.loop_var):
             raise refuse(
-                "opaque-access", f"cannot {what} loop {loop.loop_var.name!r}: a condition in it reads {node.buffer.name!r}", loop,
-                expected="factors that divide the loop", found="an access outside of blocks",
+                "opaque-access", f"cannot {what} loop {loop.loop_var.name!r}: a condition in it loads from {node.buffer.name!r}", loop,
+                expected="factors that divide the extent of the loop", found="an access outside of blocks",
             )  # fmt: skip
         stack.extend(children(node))
 
@@ -142,8 +142,8 @@ def require_no_reads_before_blocks(loop: For, what: str) -> None:
 def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
     """The refusal for a block whose buffer is read by conditions, loop bounds or bindings, which do not move with it."""
     return refuse(
-        "opaque-access", f"{buffer.name!r}, which block {realize.block.name!r} writes, is also used outside of blocks", realize,
-        expected="a buffer that only blocks touch",
+        "opaque-access", f"{buffer.name!r}, an output of block {realize.block.name!r}, is also accessed outside of blocks", realize,
+        expected="a buffer that is only accessed in blocks",
     )  # fmt: skip
 
 
@@ -159,19 +159,19 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
     if driven - {"spatial", "reduce"}:
         raise refuse(
             "opaque-iterator",
-            f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduced",
+            f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduction iterators",
             realize,
         )
     require_updates_own_element(ctx, realize, what)
     used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
     if not (writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)):
         raise refuse(
-            "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write one element, the last one wins", realize,
-            expected="spatial iterators that each write elements of their own",
+            "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write the same element, and the last one wins",
+            realize, expected="spatial iterations that write distinct elements",
         )  # fmt: skip
     if "reduce" in driven and not ctx.index.fact(is_associative_update, block):
         raise refuse(
-            "order-dependent", f"cannot {what}: block {block.name!r} combines values in a way whose order may matter", realize,
+            "order-dependent", f"cannot {what}: block {block.name!r} has a reduction whose result may depend on the order", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
         )  # fmt: skip
 
@@ -183,7 +183,7 @@ def require_iterators_only(ctx: Context, realize: BlockRealize, loops: Iterable[
     if direct is not None:
         raise refuse(
             "opaque-iterator", f"cannot {what}: block {realize.block.name!r} uses loop {direct.name!r} directly", realize,
-            expected="a block that takes its loops as iterators",
+            expected="a block that uses its loops only through iterators",
         )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def require_updates_own_element(ctx: Context, realize: BlockRealize, what: str) 
         raise refuse(
             "order-dependent",
             f"cannot {what}: block {realize.block.name!r} reads elements of its own output that other iterations write", realize,
-            expected="a block whose iterations do not feed each other",
+            expected="independent iterations",
         )  # fmt: skip
 
 
@@ -238,8 +238,8 @@ def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> 
 def out_of_order(realize: BlockRealize, what: str):
     """The refusal for a sum that may add a term twice or not start with its init."""
     return refuse(
-        "order-dependent", f"cannot {what}: block {realize.block.name!r} may take terms of its sum twice, or not from its init on", realize,
-        expected="loops that each run an iterator, each sum starting where the init is",
+        "order-dependent", f"cannot {what}: block {realize.block.name!r} may repeat terms of its reduction, or not start at its init",
+        realize, expected="one loop for each iterator, and reductions that start at the init",
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def require_still_concurrent(ctx: Context, method: str, func: PrimFunc) -> None:
             continue
         if old is None or _fault(ctx, old) is None:
             raise refuse(
-                fault.code, f"after {method} loop {loop.loop_var.name!r} could not be {loop.kind} any more: {fault.refusal.message}",
+                fault.code, f"after {method} loop {loop.loop_var.name!r} could no longer be {loop.kind}: {fault.refusal.message}",
                 loop, *fault.refusal.nodes, found=fault.refusal.found, expected=fault.refusal.expected,
             )  # fmt: skip
 
@@ -63,9 +63,9 @@ def require_nothing_reduced(ctx: Context, loop: For, kind: str, thread_tag: str 
         iterators = [f"the {iv.iter_type} iterator {iv.var.name!r} of block {r.block.name!r}" for iv, r in driven]
         raise refuse(
             "reduction-in-parallel",
-            f"loop {loop.loop_var.name!r} drives {' and '.join(iterators)}: its iterations cannot run at the same time ({kind})",
+            f"loop {loop.loop_var.name!r} drives {' and '.join(iterators)}: its iterations cannot run concurrently ({kind})",
             loop, *dict.fromkeys(r for _, r in driven),
-            expected="a loop over spatial iterators only",
+            expected="a loop that drives only spatial iterators",
         )  # fmt: skip
 
 
@@ -80,8 +80,9 @@ def require_updates_apart(ctx: Context, loop: For, what: str, thread_tag: str | 
         shared = next((w.buffer for w in realize.block.writes if shares_elements(ctx, loop, realize, w.buffer)), None)
         if shared is not None:
             raise refuse(
-                "order-dependent", f"cannot {what}: several iterations of {loop.loop_var.name!r} update one element of {shared.name!r}",
-                loop, realize, expected="iterations that each update elements of their own",
+                "order-dependent",
+                f"cannot {what}: several iterations of {loop.loop_var.name!r} update the same element of {shared.name!r}",
+                loop, realize, expected="iterations that update distinct elements",
             )  # fmt: skip
 
 

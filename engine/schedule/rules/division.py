@@ -62,7 +62,7 @@ def require_nest(stmt: Node) -> BlockRealize:
         found = found.body
     if not isinstance(found, BlockRealize):
         raise refuse(
-            "not-one-block", "the loop does not stand around one block in a plain nest of loops", stmt,
+            "not-one-block", "the loop does not enclose a single block in a perfect nest", stmt,
             found=f"a {type(found).__name__} in it", expected="one block, with only loops around it",
         )  # fmt: skip
     return found
@@ -77,8 +77,9 @@ def divided(realize: BlockRealize, outside: Sequence[For], inside: Sequence[For]
         found = subspace_divide(value, outer, inner, keep_units=keep_units)
         if found is None:
             raise refuse(
-                "not-divisible", f"iterator {old.var.name!r} of block {realize.block.name!r} is no tile of the outer loops and place in "
-                "it of the inner ones", realize, expected="a binding like `i_0 * 16 + i_1`, or one of one side only",
+                "not-divisible", f"iterator {old.var.name!r} of block {realize.block.name!r} does not divide into a tile of the "
+                "outer loops and an offset of the inner ones", realize,
+                expected="a binding like `i_0 * 16 + i_1`, or one that uses only outer or only inner loops",
             )  # fmt: skip
         made = _with(made, old, found, outer, keep_units=keep_units)
     return made
@@ -134,8 +135,8 @@ def split_predicate(realize: BlockRealize, outside: Sequence[For], inside: Seque
             continue
         if any(uses_var(term, f.loop_var) for f in outside):
             raise refuse(
-                "not-divisible", f"a condition of block {realize.block.name!r} ties loops inside and outside together", realize,
-                expected="loops that divide evenly", found="a tile that the bounds cut",
+                "not-divisible", f"a condition of block {realize.block.name!r} depends on both outer and inner loops", realize,
+                expected="factors that divide the loops", found="a partial tile at the end",
             )  # fmt: skip
         inner.append(term)
     return Conditions(build.logical_and(*outer), build.logical_and(*inner))
@@ -152,13 +153,13 @@ def require_bounds_inside(
     if any(isinstance(node, BufferLoad) for part in parts for node in walk(part)):
         raise refuse(
             "opaque-access", f"cannot blockize: a loop or condition around block {realize.block.name!r} reads a buffer", realize,
-            expected="bounds, bindings and conditions that are numbers",
+            expected="bounds, bindings and conditions without loads",
         )  # fmt: skip
     lost = next((f for f in outside if f.loop_var not in bound and any(uses_var(p, f.loop_var) for p in parts)), None)
     if lost is not None:
         raise refuse(
-            "not-divisible", f"loops around block {realize.block.name!r} depend on {lost.loop_var.name!r}, which is not seen inside", lost,
-            realize, expected=f"an iterator bound to {lost.loop_var.name!r}",
+            "not-divisible", f"loops around block {realize.block.name!r} depend on {lost.loop_var.name!r}, which is not visible inside",
+            lost, realize, expected=f"an iterator bound to {lost.loop_var.name!r}",
         )  # fmt: skip
     return bound
 
@@ -177,8 +178,8 @@ def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For],
     opaque = next((iv.var for iv in iterators.inner if iv.iter_type not in ("spatial", "reduce")), None)
     if opaque is not None:
         raise refuse(
-            "opaque-iterator", f"cannot blockize: the init of block {block.name!r} would run for all of {opaque.name!r} first", realize,
-            found="an iterator that is neither spatial nor reduced", expected="a loop further in",
+            "opaque-iterator", f"cannot blockize: the init of block {block.name!r} would run over all of {opaque.name!r} first", realize,
+            found="an iterator that is neither spatial nor a reduction iterator", expected="an inner loop",
         )  # fmt: skip
     require_updates_own_element(ctx, realize, "blockize")
     loops = loop_ranges(inside)

@@ -95,8 +95,8 @@ def require_within(block: Block, region: BufferRegion) -> None:
         if not (known.proves(build.ge(axis.min, 0)) and known.proves(build.le(end, size))):
             raise refuse(
                 "region-not-solvable",
-                f"some iterations of block {block.name!r} read nothing of {region.buffer.name!r}: they would be left out",
-                block, region.buffer, found="an index that leaves the buffer", expected="compute_at or compute_inline of the producer",
+                f"some iterations of block {block.name!r} read no element of {region.buffer.name!r} and would be lost",
+                block, region.buffer, found="an index out of bounds", expected="compute_at or compute_inline of the producer",
             )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def _require_covering(block: Block, bounded: Sequence[set[Var]], found: set[Var]
     fits = [found <= mine for mine in bounded]
     if fits and not (all(fits) if every else any(fits)):
         raise refuse(
-            "region-not-solvable", f"what block {block.name!r} needs of one buffer and of another are different iterations", block,
-            found="iterators bounded by one buffer only", expected="a buffer whose indices use all iterators that other ones bound",
+            "region-not-solvable", f"the regions required of block {block.name!r} in its buffers belong to different iterations", block,
+            found="iterators that only one buffer bounds", expected="a buffer whose indices use all iterators that the other buffers bound",
         )  # fmt: skip
 
 
@@ -256,8 +256,8 @@ def _reflected(solution: _Solution, offset: Expr) -> _Solution:
 
 def not_solvable(axis: Range):
     return refuse(
-        "region-not-solvable", "the iterators that cover the needed region cannot be told from the block's indices", axis,
-        expected="indices that are iterators, multiples of them, or a one-to-one affine map",
+        "region-not-solvable", "the indices of the block do not determine the iterators that cover the required region", axis,
+        expected="indices that are iterators, their multiples, or a one-to-one affine map",
     )  # fmt: skip
 
 

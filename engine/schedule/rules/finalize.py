@@ -107,6 +107,6 @@ def _stale(method: str, loop: For, fault: LowerError) -> Exception:
     name = loop.loop_var.name
     return refuse(
         "stale-pipeline", f"after {method} the pipeline over loop {name!r} could not be lowered: {fault.refusal.message}", loop,
-        found=fault.refusal.found, expected="a body that the stages of the pipeline still fit: give them when it is as it shall be",
+        found=fault.refusal.found, expected="a loop body that matches the stages of the pipeline; annotate the pipeline last",
         fix=tuple(f"sch.unannotate({name}, {key!r})" for key, _ in loop.annotations if key in PIPELINE_KEYS),
     )  # fmt: skip

@@ -140,15 +140,15 @@ class _Matcher:
     def _children(self, ours: Node, other: Node, so_far: Match) -> Iterator[Match]:
         mine, theirs = children(ours), children(other)
         if len(mine) != len(theirs) or _plain_fields(ours) != _plain_fields(other):
-            self.miss(ours, other, f"another {type(ours).__name__}")
+            self.miss(ours, other, f"a different {type(ours).__name__}")
             return
         yield from self._all(list(zip(mine, theirs, strict=True)), so_far)
 
     def _loop(self, ours: For, other: For, so_far: Match) -> Iterator[Match]:
         if (ours.kind, ours.thread_tag) != (other.kind, other.thread_tag) or not _same_notes(ours, other):
-            self.miss(ours, other, f"a loop that is {ours.kind}, not {other.kind}, or has other annotations")
+            self.miss(ours, other, f"a loop that is {ours.kind}, not {other.kind}, or has different annotations")
         elif not self._equal(ours.extent, other.extent, so_far) or not self._equal(ours.min, other.min, so_far):
-            self.miss(ours, other, "a loop with another range")
+            self.miss(ours, other, "a loop with a different range")
         else:
             bound = replace_fields(
                 so_far,
@@ -159,13 +159,13 @@ class _Matcher:
 
     def _block(self, ours: Block, other: Block, so_far: Match) -> Iterator[Match]:
         if not self._same_iterators(ours.iter_vars, other.iter_vars, so_far):
-            self.miss(ours, other, "other iterators")
+            self.miss(ours, other, "different iterators")
             return
         if ours.match_buffers or other.match_buffers or (ours.init is None) != (other.init is None):
-            self.miss(ours, other, "an init or matched buffers on one side only")
+            self.miss(ours, other, "an init or match_buffer views on one side only")
             return
         if not _same_notes(ours, other):
-            self.miss(ours, other, "other annotations")
+            self.miss(ours, other, "different annotations")
             return
         pairs = list(zip(ours.iter_vars, other.iter_vars, strict=True))
         bound = replace_fields(
@@ -200,7 +200,7 @@ class _Matcher:
         if same:
             yield replace_fields(so_far, own={**so_far.own, **dict(zip(theirs, mine, strict=True))})
         else:
-            self.miss(ours, other, "other buffers of its own")
+            self.miss(ours, other, "different local buffers")
 
     # Expressions.
 
@@ -211,7 +211,7 @@ class _Matcher:
             if self._equal(ours, other, so_far):
                 yield so_far
             else:
-                self.miss(ours, other, "another value")
+                self.miss(ours, other, "a different value")
         elif type(ours) is not type(other):
             self.miss(ours, other, f"a {type(ours).__name__} for a {type(other).__name__}")
         elif isinstance(ours, BufferLoad) and isinstance(other, BufferLoad):
@@ -220,7 +220,7 @@ class _Matcher:
             if isinstance(other, Var) and so_far.variables.get(other) is ours:
                 yield so_far
             else:
-                self.miss(ours, other, "another variable, or an address")
+                self.miss(ours, other, "a different variable, or an address")
         elif isinstance(ours, BinaryOp | Comparison) and isinstance(other, BinaryOp | Comparison):
             yield from self._all([(ours.a, other.a), (ours.b, other.b)], so_far)
             if isinstance(ours, _COMMUTE) or (isinstance(ours, _COMMUTE_INTS) and dt.is_int(ours.dtype)):
@@ -240,7 +240,7 @@ class _Matcher:
             if same and all(self._equal(a, b, so_far) for a, b in zip(ours.indices, other.indices, strict=True)):
                 yield so_far
             else:
-                self.miss(ours, other, "another element of a buffer of its own")
+                self.miss(ours, other, "a different element of a local buffer")
             return
         place = self._place(ours, other, so_far)
         known = so_far.places.get(other.buffer)
@@ -253,13 +253,13 @@ class _Matcher:
         ):
             yield so_far
         else:
-            self.miss(ours, other, f"another part of {ours.buffer.name!r} than before")
+            self.miss(ours, other, f"another region of {ours.buffer.name!r} than before")
 
     def _place(self, ours: BufferLoad | BufferStore, other: BufferLoad | BufferStore, so_far: Match) -> Place | None:
         """The start of the description's buffer, given that this access is its element."""
         lead = len(ours.indices) - len(other.indices)
         if other.buffer not in self.params or lead < 0 or ours.buffer.dtype != other.buffer.dtype:
-            self.miss(ours, other, "another kind of buffer")
+            self.miss(ours, other, "a buffer of a different rank or dtype")
             return None
         if ours.buffer.scope != other.buffer.scope:
             self.miss(ours, other, f"{ours.buffer.name!r} is in {ours.buffer.scope!r}, not in {other.buffer.scope!r}")
@@ -271,7 +271,7 @@ class _Matcher:
         base = tuple(simplify(e, ranges) for e in (*ours.indices[:lead], *steps))
         inside = so_far.ranges.keys() - self.outside
         if any(_touches(e) or free_vars(e) & inside for e in base):
-            self.miss(ours, other, f"an index of {ours.buffer.name!r} that runs in another way")
+            self.miss(ours, other, f"a different index of {ours.buffer.name!r}")
             return None
         return Place(ours.buffer, base)
 

@@ -140,7 +140,7 @@ def _cut(
 
 def _like(old: For, extent: Expr) -> For:
     if old.thread_tag is not None and not prove_equal(extent, old.extent):
-        raise _not_kept(old, f"{old.thread_tag} would run another number of times")
+        raise _not_kept(old, f"{old.thread_tag} would have a different extent")
     return replace_fields(old, min=build.const(0, old.loop_var.dtype), extent=extent)
 
 
@@ -149,7 +149,7 @@ def _require_threads_once(ctx: Context, loop: For, made: Sequence[For]) -> None:
     taken = {f.thread_tag for f in (loop, *ctx.index.path(loop)) if isinstance(f, For)} - {None}
     for new in made:
         if new.thread_tag in taken:
-            raise _not_kept(new, f"{new.thread_tag} runs a loop around the new place already")
+            raise _not_kept(new, f"{new.thread_tag} already binds a loop around the new position")
 
 
 def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Digit]]:
@@ -164,7 +164,7 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
         steps = _steps(iter_var, value, own)
         again = next((f for f, _ in steps if f in used), None)
         if again is not None:
-            raise _not_kept(again, "it runs several iterators")
+            raise _not_kept(again, "it drives several iterators")
         used |= {f for f, _ in steps}
         tiles[iter_var.var] = [_Digit(new[f], step, own.index(f)) for f, step in steps]
     return tiles
@@ -185,9 +185,11 @@ def _steps(iter_var: IterVar, value: Expr, own: Sequence[For]) -> list[tuple[For
         if isinstance(atom, Var) and atom in by_var:
             found.append((by_var[atom], factor))
         elif free_vars(atom) & by_var.keys():
-            raise _not_kept(next(by_var[v] for v in by_var if v in free_vars(atom)), "it is fused of several")
+            raise _not_kept(next(by_var[v] for v in by_var if v in free_vars(atom)), "several loops are fused into it")
     if form is None and free_vars(value) & by_var.keys():
-        raise _not_kept(next(by_var[v] for v in by_var if v in free_vars(value)), "no sum of loops is bound")
+        raise _not_kept(
+            next(by_var[v] for v in by_var if v in free_vars(value)), "its iterator is not bound to a sum of loops"
+        )
     found = sorted((f for f in found if not build.is_const(f[0].extent, 1)), key=lambda entry: entry[1])
     step = 1
     for position, (loop, factor) in enumerate(found):
@@ -210,6 +212,6 @@ def _loops_of_its_own(ctx: Context, realize: BlockRealize) -> set[For]:
 
 def _not_kept(loop: For, why: str):
     return refuse(
-        "tiling-not-kept", f"loop {loop.loop_var.name!r} cannot be kept at the new place: {why}", loop,
-        expected="loops that each are a digit of one iterator, as split makes them",
+        "tiling-not-kept", f"loop {loop.loop_var.name!r} cannot be kept at the new position: {why}", loop,
+        expected="loops that split created, each a digit of one iterator",
     )  # fmt: skip

@@ -53,12 +53,12 @@ def with_thread_loops(func: PrimFunc) -> PrimFunc:
 def require_vectors(func: PrimFunc, method: str) -> None:
     launched = {node.var for node in walk(func) if isinstance(node, LaunchThread)}
     if launched & free_vars(func):
-        raise refuse("opaque-iterator", f"{method} would take the number of a thread out of the block that launches it", func,
-                     expected="blocks that use their iterators")  # fmt: skip
+        raise refuse("opaque-iterator", f"{method} would move a thread index out of the block that launches the thread", func,
+                     expected="blocks that use thread indices only through iterators")  # fmt: skip
     broken = next((node for node in walk(func) if not _is_whole(node)), None)
     if broken is not None:
-        raise refuse("vector-access", f"{method} would tear a vector apart: its elements would no longer lie at equal steps", broken,
-                     expected="blocks that access elements one by one")  # fmt: skip
+        raise refuse("vector-access", f"{method} would break a vector: its elements would no longer have a constant stride", broken,
+                     expected="blocks that access single elements")  # fmt: skip
 
 
 def _is_whole(node: Node) -> bool:

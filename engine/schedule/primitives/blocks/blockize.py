@@ -172,7 +172,7 @@ def _init_predicate(
         if not used & dropped:
             kept.append(term)
         elif used & {f.loop_var for f in driven}:
-            raise refuse("predicate-on-reduction", "a predicate ties spatial and reduction loops together", realize)
+            raise refuse("predicate-on-reduction", "a predicate depends on both spatial and reduction loops", realize)
         elif not prove(starts := substitute(term, first), ranges):
             kept.append(simplify(starts, ranges))
     return build.logical_and(*kept)
@@ -189,13 +189,13 @@ class Place(msgspec.Struct, frozen=True, eq=False):
 def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[BlockRealize, ...], Place]:
     """The blocks in the order they run in, and where they stand."""
     if not blocks:
-        raise refuse("no-blocks", "there is no block to blockize", expected="a loop, or the names of blocks")
+        raise refuse("no-blocks", "no block to blockize is given", expected="a loop, or the names of blocks")
     names = [n for n in ctx.index.block_names if n in {*(ctx.realize(b).block.name for b in blocks)}]
     realizes = [ctx.realize(name) for name in names]
     paths = [[r, *ctx.index.path(r)] for r in realizes]
     shared = next((s for s in paths[0] if all(s in p for p in paths[1:])), None)
     if len(names) < 2 or not isinstance(shared, SeqStmt):
-        raise _not_neighbours(realizes, "two or more blocks that stand one after another in one loop or block")
+        raise _not_neighbours(realizes, "two or more consecutive blocks in one loop or block")
     items = tuple(path[path.index(shared) - 1] for path in paths)
     first = next(i for i, s in enumerate(shared.seq) if s is items[0])
     if len({*items}) < len(items) or shared.seq[first : first + len(items)] != items:
@@ -208,7 +208,7 @@ def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[B
 
 def _not_neighbours(realizes: Sequence[BlockRealize], expected: str):
     names = ", ".join(r.block.name for r in realizes)
-    return refuse("not-neighbours", f"blocks {names} do not stand side by side", *realizes, expected=expected)
+    return refuse("not-neighbours", f"blocks {names} are not adjacent", *realizes, expected=expected)
 
 
 def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place, *, keep_units: bool) -> BlockRealize:
@@ -249,7 +249,7 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
 def require_no_init(realize: BlockRealize) -> None:
     if realize.block.init is not None:
         raise refuse(
-            "has-init", f"block {realize.block.name!r} has an init, which the outer block cannot take over", realize,
+            "has-init", f"block {realize.block.name!r} has an init, which cannot move to the outer block", realize,
             expected="blocks without T.init()", fix=(f"sch.decompose_reduction({realize.block.name!r}, …)",),
         )  # fmt: skip
 
@@ -263,8 +263,8 @@ def require_same_outer(one: BlockRealize, other: BlockRealize, first: Iterators,
     )
     if not same:
         raise refuse(
-            "not-divisible", f"blocks {one.block.name!r} and {other.block.name!r} see the loops outside in different ways", one, other,
-            expected="iterators of the same tiles",
+            "not-divisible", f"blocks {one.block.name!r} and {other.block.name!r} bind the outer loops differently", one, other,
+            expected="the same tiles of the outer loops",
         )  # fmt: skip
     values: dict[Var, Expr] = {old.var: new.var for old, new in zip(mine.outer, first.outer, strict=True)}
     return replace_fields(mine, outer=first.outer, values={v: substitute(e, values) for v, e in mine.values.items()})
@@ -275,7 +275,7 @@ def require_same_condition(one: BlockRealize, other: BlockRealize, first: Expr, 
     if not structural_equal(first, mine):
         raise refuse(
             "not-divisible", f"blocks {one.block.name!r} and {other.block.name!r} run under different conditions", one, other,
-            expected="the same condition on the loops outside",
+            expected="the same condition on the outer loops",
         )  # fmt: skip
 
 

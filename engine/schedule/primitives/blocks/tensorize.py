@@ -76,8 +76,8 @@ def tensorize(
 # A block on matched buffers has already been tensorized.
 def require_unmatched(block: Block) -> None:
     if block.match_buffers:
-        raise refuse("matched-already", f"block {block.name!r} works on matched buffers", block,
-                     expected="a block on buffers of the program")  # fmt: skip
+        raise refuse("matched-already", f"block {block.name!r} uses match_buffer views", block,
+                     expected="a block that accesses the buffers of the program directly")  # fmt: skip
 
 
 # The block must match the description.
@@ -85,8 +85,8 @@ def require_match(block: Block, intrin: TensorIntrin) -> Match:
     found = match_block(block, root_of(intrin.desc), intrin.desc.buffers)
     if isinstance(found, Mismatch):
         raise refuse(
-            "intrin-mismatch", f"block {block.name!r} does not do what intrinsic {intrin.name!r} describes", found.ours, block,
-            found=found.why, expected="the loops and statements of the description, in its order",
+            "intrin-mismatch", f"block {block.name!r} does not match the description of intrinsic {intrin.name!r}", found.ours, block,
+            found=found.why, expected="the loops and statements of the description, in the same order",
         )  # fmt: skip
     return found
 
@@ -108,15 +108,15 @@ def require_touched(block: Block, intrin: TensorIntrin, found: Match, ranges: Ma
         # A view's region can be copied, so it must be inside the buffer: annotate_buffer_access may have declared more.
         if not is_within(box, build.full_region(box.buffer), ranges):
             raise refuse(
-                "outside-buffer", f"what block {block.name!r} uses as {param.name!r} of intrinsic {intrin.name!r} may leave "
-                f"{box.buffer.name!r}", block, expected="a region inside of the buffer",
+                "outside-buffer", f"block {block.name!r} may access parameter {param.name!r} of intrinsic {intrin.name!r} outside "
+                f"{box.buffer.name!r}", block, expected="a region within the buffer",
             )  # fmt: skip
         sides = [(param in written, block.writes), (param in read - written, (*block.reads, *block.writes))]
         for is_touched, regions in sides:
             if is_touched and not any(is_within(box, r, ranges) for r in regions if r.buffer is box.buffer):
                 raise refuse(
-                    "intrin-region", f"block {block.name!r} does not touch all of {param.name!r} of intrinsic {intrin.name!r}", block,
-                    expected=f"a region of {box.buffer.name!r} that holds it",
+                    "intrin-region", f"block {block.name!r} does not access all of parameter {param.name!r} of intrinsic {intrin.name!r}",
+                    block, expected=f"a region of {box.buffer.name!r} that contains it",
                 )  # fmt: skip
 
 
@@ -132,8 +132,8 @@ def require_apart(block: Block, intrin: TensorIntrin, found: Match) -> None:
         )
         if other is not None:
             raise refuse(
-                "intrin-overlap", f"{param.name!r} and {other.name!r} of intrinsic {intrin.name!r} would both be parts of "
-                f"{place.buffer.name!r}, which it writes", block, expected="buffers of their own",
+                "intrin-overlap", f"parameters {param.name!r} and {other.name!r} of intrinsic {intrin.name!r} would alias in "
+                f"{place.buffer.name!r}, which it writes", block, expected="separate buffers",
                 fix=(f"sch.cache_read({block.name!r}, 0, …)",),
             )  # fmt: skip
 

@@ -113,12 +113,12 @@ def require_known_ends(ctx: Context, block: Block, region: BufferRegion) -> None
         if stray:
             raise refuse(
                 "bad-region", f"the region of {region.buffer.name!r} depends on {_described(stray[0])}", block,
-                expected="ends that are made of the block's iterators and of sizes",
+                expected="bounds over the iterators of the block and the sizes of the program",
             )  # fmt: skip
 
 
 def _described(part: BufferLoad | Var) -> str:
-    return f"the variable {part.name!r}" if isinstance(part, Var) else f"what {part.buffer.name!r} holds"
+    return f"the variable {part.name!r}" if isinstance(part, Var) else f"the data of {part.buffer.name!r}"
 
 
 # The declared region must contain all accesses of the block, because other analyses rely on it.
@@ -131,8 +131,8 @@ def require_all_accesses(block: Block, region: BufferRegion, buf_type: str) -> N
         for index, axis in zip(access.indices, region.region, strict=True):
             if not _is_between(index, axis, ranges):
                 raise refuse(
-                    "region-too-small", f"block {block.name!r} may {buf_type} elements of {region.buffer.name!r} outside of the region",
-                    access, expected="a region that holds all accesses for all values of the iterators",
+                    "region-too-small", f"block {block.name!r} may {buf_type} elements of {region.buffer.name!r} outside the region",
+                    access, expected="a region that contains all accesses for all values of the iterators",
                 )  # fmt: skip
 
 
@@ -141,8 +141,8 @@ def require_seen(block: Block, buffer: Buffer) -> None:
     viewed = any(m.source.buffer is buffer for m in block.match_buffers)
     if viewed or buffer in addressed_buffers(block) or any(isinstance(n, Block) for n in walk(block.body)):
         raise refuse(
-            "opaque-access", f"it is not known what block {block.name!r} does with {buffer.name!r}", block,
-            expected="a region that holds the one before it",
+            "opaque-access", f"the accesses of block {block.name!r} to {buffer.name!r} are unknown", block,
+            expected="a region that contains the declared one",
         )  # fmt: skip
 
 

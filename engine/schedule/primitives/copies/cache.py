@@ -168,8 +168,8 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
     after = Context(func)
     if not holds_values(after.index, after.realize(taken.name), buffer, given=is_given(ctx.index, buffer)):
         raise refuse(
-            "region-not-covered", f"{buffer.name!r} may hold nothing yet that could be copied for block {block!r}", realize,
-            expected="a buffer that is written in whole before",
+            "region-not-covered", f"{buffer.name!r} may be uninitialized where block {block!r} would copy it", realize,
+            expected="a buffer that is fully written before",
         )  # fmt: skip
     return Result(func, (taken.name, given.name))
 
@@ -179,8 +179,8 @@ def require_one_runs(ctx: Context, realize: BlockRealize, buffer: Buffer) -> Non
     for loop in ctx.index.loops_above(realize):
         if loop.kind in CONCURRENT_KINDS and shares_elements(ctx, loop, realize, buffer):
             raise refuse(
-                "order-dependent", f"iterations of {loop.loop_var.name!r}, which run at the same time ({loop.kind}), would copy one "
-                f"element of {buffer.name!r} back and forth", loop, realize, expected="iterations that each change elements of their own",
+                "order-dependent", f"concurrent iterations of loop {loop.loop_var.name!r} ({loop.kind}) would copy the same "
+                f"element of {buffer.name!r}", loop, realize, expected="iterations that update distinct elements",
             )  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tup
     if found[0] is None or found[1] is None or fills_before_reading(ctx, block, buffer):
         raise refuse(
             "not-in-place", f"block {block.name!r} does not both read and write {buffer.name!r}", block,
-            expected="a buffer that the block changes in place", fix=(f"sch.cache_write({block.name!r}, …)",),
+            expected="a buffer that the block updates in place", fix=(f"sch.cache_write({block.name!r}, …)",),
         )  # fmt: skip
     return realized(found[0], realize), realized(found[1], realize)
 
@@ -211,8 +211,8 @@ def require_inside(ctx: Context, realize: BlockRealize, *regions: BufferRegion) 
     ranges = ctx.loop_ranges(realize)
     if not all(is_within(region, build.full_region(region.buffer), ranges) for region in regions):
         raise refuse(
-            "outside-buffer", f"what block {realize.block.name!r} uses of {regions[0].buffer.name!r} may leave the buffer", realize,
-            expected="regions inside of the buffer in every iteration of its loops",
+            "outside-buffer", f"block {realize.block.name!r} may access {regions[0].buffer.name!r} out of bounds", realize,
+            expected="regions within the buffer in every iteration",
         )  # fmt: skip
 
 
@@ -226,8 +226,8 @@ def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, wr
         ctx.index, realize, written, ctx.index.loops_above(realize)
     ):
         raise refuse(
-            "region-not-covered", f"block {realize.block.name!r} may leave out elements of {read.buffer.name!r} that would be copied back",
-            realize, expected="a block that reads all that it writes",
+            "region-not-covered", f"block {realize.block.name!r} may not read all elements of {read.buffer.name!r} to be copied back",
+            realize, expected="a block that reads all elements that it writes",
         )  # fmt: skip
 
 

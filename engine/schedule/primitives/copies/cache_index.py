@@ -230,14 +230,14 @@ def require_own_bounds(ctx: Context, realize: BlockRealize, expr: Expr, bindings
     inside |= {n.var for n in walk(realize.block) if isinstance(n, LaunchThread)}
     if any(v in above or v in inside for v in free_vars(expr)) or _reads_memory(bindings):
         raise refuse(
-            "opaque-iterator", f"block {realize.block.name!r} computes with more than its iterators", realize,
-            expected="expressions of iterators that are bound to loops",
+            "opaque-iterator", f"block {realize.block.name!r} computes with variables other than its iterators", realize,
+            expected="expressions over iterators that are bound to loops",
         )  # fmt: skip
     loops = {n: above[n] for value in bindings for n in _post_order(value) if isinstance(n, Var) and n in above}
     if any(free_vars(end) & above.keys() for r in loops.values() for end in (r.min, r.extent)):
         raise refuse(
             "dependent-bounds", f"the bounds of a loop around block {realize.block.name!r} depend on another loop", realize,
-            expected="loops that run alike in every iteration of the others",
+            expected="loops whose bounds do not depend on other loops",
         )  # fmt: skip
     return loops
 
@@ -252,8 +252,8 @@ def require_from_zero(realize: BlockRealize, iter_var: Var, value: Expr, loops: 
     span = interval(value, loops)
     if span is None or not prove(build.ge(span.min, 0)):
         raise refuse(
-            "outside-domain", f"iterator {iter_var.name!r} of block {realize.block.name!r} may be negative, or has no known end", realize,
-            expected="iterators from 0 on",
+            "outside-domain", f"iterator {iter_var.name!r} of block {realize.block.name!r} may be negative, or has no known upper bound",
+            realize, expected="iterators with a domain that starts at 0",
         )  # fmt: skip
     return simplify(build.add(span.max, 1))
 

@@ -60,8 +60,8 @@ def read_at(
     first = min(tile.readers)
     if max(tile.writers, default=-1) >= first:
         raise refuse(
-            "write-after-read", f"{source.name!r} is written below loop {tile.name!r} after it was read there", tile.loop,
-            expected="a loop below which the buffer is only read, or written before",
+            "write-after-read", f"inside loop {tile.name!r}, {source.name!r} is written after it is read", tile.loop,
+            expected="a loop that only reads the buffer, or writes it first",
         )  # fmt: skip
     require_not_stored_loosely(ctx, tile.scope, source)
     users = [r for r in tile.blocks(first, len(tile.parts)) if does_read(r.block, source)]
@@ -69,8 +69,8 @@ def read_at(
     after = Context(func)
     if not holds_values(after.index, after.realize(name), source, given=is_given(ctx.index, source)):
         raise refuse(
-            "region-not-covered", f"not all of {source.name!r} that would be copied is known to be written before", tile.loop,
-            expected="a buffer that is written in whole before the loop reads it",
+            "region-not-covered", f"{source.name!r} may be partly uninitialized where it would be copied", tile.loop,
+            expected="a buffer that is fully written before the loop reads it",
         )  # fmt: skip
     return Result(func, (name,))
 
@@ -99,8 +99,8 @@ def write_at(
     end = max(tile.writers) + 1
     if max(tile.readers, default=-1) >= end:
         raise refuse(
-            "read-after-write", f"{target.name!r} is read below loop {tile.name!r} after its last writer there", tile.loop,
-            expected="readers outside of the loop, or before the last writer",
+            "read-after-write", f"inside loop {tile.name!r}, {target.name!r} is read after its last writer", tile.loop,
+            expected="reads outside the loop, or before the last writer",
         )  # fmt: skip
     inside = tile.blocks(0, end)
     writers = [r for r in inside if does_write(r.block, target)]
@@ -110,8 +110,8 @@ def write_at(
     copy, stage = after.block(name).reads[0].buffer, after.realize(name)
     if not any(is_covered(after.index, after.realize(w.block.name), stage, copy) for w in writers):
         raise refuse(
-            "region-not-covered", f"an iteration of loop {tile.name!r} may leave out elements of {target.name!r} that would be copied",
-            tile.loop, *writers, expected="a block that writes all of the box in each iteration",
+            "region-not-covered", f"an iteration of loop {tile.name!r} may not write all elements of {target.name!r} that would be copied",
+            tile.loop, *writers, expected="a block that writes the whole box in each iteration",
         )  # fmt: skip
     return Result(func, (name,))
 
@@ -153,8 +153,8 @@ class Tile:
         if is_within(cut, whole, ranges):
             return cut
         raise refuse(
-            "outside-buffer", f"what an iteration of loop {self.name!r} uses of {self.buffer.name!r} may leave the buffer", self.loop,
-            expected="indices whose ends are known",
+            "outside-buffer", f"an iteration of loop {self.name!r} may access {self.buffer.name!r} out of bounds", self.loop,
+            expected="indices with known bounds",
         )  # fmt: skip
 
     # As in TVM, a loop of one iteration around the copy keeps its name in the box.
@@ -189,7 +189,7 @@ def require_loop_around(ctx: Context, loop: LoopRV, block: BlockRV) -> For:
     found = ctx.loop(loop)
     if found not in ctx.index.loops_of(block):
         raise refuse(
-            "loop-not-around", f"loop {found.loop_var.name!r} does not stand around block {block!r}", found, ctx.realize(block),
+            "loop-not-around", f"loop {found.loop_var.name!r} does not enclose block {block!r}", found, ctx.realize(block),
             expected="one of " + ", ".join(f.loop_var.name for f in ctx.index.loops_of(block)),
         )  # fmt: skip
     return found
@@ -210,7 +210,7 @@ def require_written_before(
         if user not in writers:
             raise refuse(
                 "region-not-covered", f"block {user.block.name!r} may read elements of {buffer.name!r} that were written before the loop",
-                user, expected="readers of what an iteration wrote before",
+                user, expected="reads of elements that the same iteration wrote before",
             )  # fmt: skip
         require_fresh(ctx, user, buffer)
 

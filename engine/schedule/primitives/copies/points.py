@@ -74,8 +74,8 @@ def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) ->
     lost = {f.loop_var for f in below if f not in kept}
     if lost & (free_vars(realize.predicate) | {v for f in kept for end in (f.min, f.extent) for v in free_vars(end)}):
         raise refuse(
-            "partial-domain", f"what block {realize.block.name!r} runs over depends on loops that the copy does not have", realize,
-            expected="bounds and a predicate over the loops that tell the element",
+            "partial-domain", f"the domain of block {realize.block.name!r} depends on loops that the copy does not have", realize,
+            expected="bounds and a predicate over the loops that select the element",
         )  # fmt: skip
     renamed: dict[Var, Expr] = {}
     loops: list[tuple[Var, Range]] = []

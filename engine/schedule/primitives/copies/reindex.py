@@ -157,26 +157,26 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
     parts = [p for p in (block.init, block.body) if p is not None]
     if any(isinstance(n, Block) for p in parts for n in walk(p)):
         raise refuse(
-            "not-a-leaf", f"block {block.name!r} holds other blocks", block, expected="a block without blocks inside"
+            "not-a-leaf", f"block {block.name!r} contains other blocks", block, expected="a block without nested blocks"
         )
     if block.match_buffers or any(buffer in addressed_buffers(p) for p in parts):
         raise refuse(
-            "opaque-access", f"block {block.name!r} has the address or a view of {buffer.name!r}", block,
-            expected="a buffer that is only accessed by its indices",
+            "opaque-access", f"block {block.name!r} accesses {buffer.name!r} by address or through a view", block,
+            expected="a buffer that is only accessed by index",
         )  # fmt: skip
     found = [n for p in parts for n in walk(p) if isinstance(n, BufferLoad | BufferStore) and n.buffer is buffer]
     first = found[0].indices if found else None
     same = first is not None and all(all(map(structural_equal, first, other.indices)) for other in found[1:])
     if first is None or not same:
         raise refuse(
-            "several-elements", f"block {block.name!r} uses {'several elements' if found else 'no element'} of {buffer.name!r} in a run",
-            block, found=f"{len(found)} accesses", expected="one element, with the same indices wherever it is used",
+            "several-elements", f"an iteration of block {block.name!r} accesses {'several elements' if found else 'no element'} of "
+            f"{buffer.name!r}", block, found=f"{len(found)} accesses", expected="one element, with the same indices in every access",
         )  # fmt: skip
     told = next((n for i in first for n in walk(i) if isinstance(n, BufferLoad)), None)
     if told is not None:
         raise refuse(
-            "opaque-access", f"which element of {buffer.name!r} block {block.name!r} uses is read from {told.buffer.name!r}", block,
-            expected="indices over the block's iterators", fix=(f"sch.cache_read({block.name!r}, {buffer.name!r}, scope)",),
+            "opaque-access", f"the indices of {buffer.name!r} in block {block.name!r} are loaded from {told.buffer.name!r}", block,
+            expected="indices over the iterators of the block", fix=(f"sch.cache_read({block.name!r}, {buffer.name!r}, scope)",),
         )  # fmt: skip
     inside = {
         n.loop_var if isinstance(n, For) else n.var
@@ -186,8 +186,8 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
     }
     if any(free_vars(i) & (inside | loops) for i in first):
         raise refuse(
-            "opaque-iterator", f"the element of {buffer.name!r} is not told from the iterators of block {block.name!r} alone", block,
-            expected="indices over the block's iterators",
+            "opaque-iterator", f"the indices of {buffer.name!r} use more than the iterators of block {block.name!r}", block,
+            expected="indices over the iterators of the block",
         )  # fmt: skip
     return first
 
@@ -204,8 +204,8 @@ def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     if not keeps_domains(realize, loops):
         raise refuse(
-            "outside-domain", f"it is not known that the iterators of block {realize.block.name!r} stay in their domains", realize,
-            expected="loops, or a predicate, that keep each iterator in its domain",
+            "outside-domain", f"cannot prove that the iterators of block {realize.block.name!r} stay in their domains", realize,
+            expected="loops or a predicate that keep each iterator in its domain",
         )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def require_alone(ctx: Context, realize: BlockRealize) -> Site:
         below = outer
     raise refuse(
         "not-alone", f"other statements share the loops of block {realize.block.name!r}", realize,
-        expected="a block that stands alone in its loops", fix=("reindex_cache_read or reindex_cache_write",),
+        expected="loops that contain only the block", fix=("reindex_cache_read or reindex_cache_write",),
     )  # fmt: skip
 
 
@@ -276,9 +276,9 @@ def require_same_iterators(block: Block, element: Sequence[Expr], place: Sequenc
         if in_element != in_place:
             raise refuse(
                 "other-iterators",
-                f"iterator {iv.var.name!r} tells the {'element' if in_element else 'place in the copy'}, "
-                f"but not the {'place in the copy' if in_element else 'element'}",
-                block, expected="a map of the iterators that the element is told from, and of no others",
+                f"iterator {iv.var.name!r} selects the {'element' if in_element else 'position in the copy'}, "
+                f"but not the {'position in the copy' if in_element else 'element'}",
+                block, expected="a map over exactly the iterators that select the element",
             )  # fmt: skip
 
 
@@ -290,8 +290,8 @@ def require_own_places(block: Block, place: Sequence[Expr], shape: Sequence[Expr
     )
     if not inside or not is_injective(place, iters):
         raise refuse(
-            "not-bijective", f"the index map does not give each iteration of block {block.name!r} a place of its own", block,
-            expected="sums of multiples, quotients and remainders of the iterators that can be turned round",
+            "not-bijective", f"the index map is not injective on the iterations of block {block.name!r}", block,
+            expected="an invertible map of sums of multiples, quotients and remainders of the iterators",
         )  # fmt: skip
 
 
@@ -303,8 +303,8 @@ def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buff
     order = ctx.index.block_names
     if order.index(writer.block.name) > order.index(realize.block.name):
         raise refuse(
-            "write-after-read", f"block {writer.block.name!r} overwrites what block {realize.block.name!r} reads in the next iteration",
-            writer, realize, expected="a writer that stands before the block",
+            "write-after-read", f"block {writer.block.name!r} overwrites elements that block {realize.block.name!r} reads in the "
+            "next iteration", writer, realize, expected="a writer before the block",
         )  # fmt: skip
     return site_after(ctx, scope, writer, [realize])
 
@@ -331,8 +331,8 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
         after.index, after.realize(realize.block.name), after.realize(nest.name), point.copy, point_of(after, nest)
     ):
         raise refuse(
-            "region-not-covered", f"block {realize.block.name!r} may leave out elements of {point.buffer.name!r}", realize,
-            expected="a block that runs over all of its domain",
+            "region-not-covered", f"block {realize.block.name!r} may not cover all elements of {point.buffer.name!r}", realize,
+            expected="a block whose loops cover its whole domain",
         )  # fmt: skip
     return Result(func, (nest.name,))
 
@@ -347,6 +347,6 @@ def require_told_apart(block: Block, point: Point) -> None:
     iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in point.place)}
     if not is_injective(point.element, iters):
         raise refuse(
-            "order-dependent", f"several iterations of block {block.name!r} write one element of {point.buffer.name!r}", block,
-            expected="iterations that each write elements of their own",
+            "order-dependent", f"several iterations of block {block.name!r} write the same element of {point.buffer.name!r}", block,
+            expected="iterations that write distinct elements",
         )  # fmt: skip

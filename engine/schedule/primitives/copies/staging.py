@@ -78,8 +78,8 @@ def cache_of(
     # A region that is read only under a condition that never holds may be outside of the buffer.
     if any(prove(build.lt(r.extent, 1)) for r in region.region):
         raise refuse(
-            "outside-buffer", f"nothing of {buffer.name!r} would be copied", *users,
-            expected="a block that uses elements inside of the buffer",
+            "outside-buffer", f"no element of {buffer.name!r} would be copied", *users,
+            expected="a block that accesses elements within the buffer",
         )  # fmt: skip
     if not is_whole:
         around = ctx.loop_ranges(users[0])
@@ -91,8 +91,8 @@ def cache_of(
     same_places = not buffer.strides and all(map(structural_equal, copy.shape, buffer.shape))
     if not same_places and any(buffer in addressed_buffers(user) for user in users):
         raise refuse(
-            "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for would not fit the cache", buffer,
-            expected="a buffer that is only accessed by its indices, or one that is cached as a whole",
+            "opaque-access", f"the address of {buffer.name!r} is used, and accesses by address cannot be redirected to a cache", buffer,
+            expected="a buffer that is only accessed by index, or that is cached as a whole",
         )  # fmt: skip
     return Cached(region, copy, is_whole)
 
@@ -151,7 +151,7 @@ def site_after(
         if outer is scope:
             return Site(scope, 1)
         below = outer
-    raise AssertionError("the writer stands in its scope")
+    raise AssertionError("the writer is in its scope")
 
 
 def length_of(body: Stmt) -> int:

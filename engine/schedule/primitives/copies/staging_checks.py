@@ -58,7 +58,7 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
         return
     if not begins_anew(ctx, realize):
         raise refuse(
-            "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before it writes it", realize,
+            "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before writing it", realize,
             expected="a block that only writes it, or a reduction that begins with its init",
         )  # fmt: skip
     require_updates_own_element(ctx, realize, "cache")
@@ -93,8 +93,8 @@ def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buff
         return
     if not any(surely_runs(ctx.index, c, ()) and only_guards_domain(c) for c in consumers):
         raise refuse(
-            "region-not-covered", f"{buffer.name!r} may be read nowhere, and hold nothing that could be copied", *consumers,
-            expected="a reader that surely runs",
+            "region-not-covered", f"{buffer.name!r} may have no reader, and may be uninitialized where it would be copied", *consumers,
+            expected="a reader that always runs",
         )  # fmt: skip
 
 
@@ -104,8 +104,8 @@ def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: 
     around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
     if not writes_all(ctx.index, writer, box, around):
         raise refuse(
-            "region-not-covered", f"block {writer.block.name!r} may leave out elements of {box.buffer.name!r} that would be copied", writer,
-            expected="a block that writes each element of a box",
+            "region-not-covered", f"block {writer.block.name!r} may not write all elements of {box.buffer.name!r} that would be copied",
+            writer, expected="a block that writes every element of a box",
         )  # fmt: skip
     require_not_loose(ctx, writer)
 
@@ -122,8 +122,8 @@ def require_content_of(
         if not later or not is_covered(ctx.index, writer, consumer, buffer):
             raise refuse(
                 "region-not-covered",
-                f"block {consumer.block.name!r} may read what {buffer.name!r} held before block {writer.block.name!r} wrote it",
-                consumer, writer, expected="a reader of what the block wrote",
+                f"block {consumer.block.name!r} may read elements of {buffer.name!r} before block {writer.block.name!r} wrote it",
+                consumer, writer, expected="a reader after the writer, of elements that it writes",
             )  # fmt: skip
 
 
@@ -178,9 +178,9 @@ def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> No
         if isinstance(node, BufferStore | BufferData) and node.buffer is buffer:
             raise refuse(
                 "opaque-access",
-                f"{buffer.name!r} is changed outside of blocks",
+                f"{buffer.name!r} is written outside of blocks",
                 node,
-                expected="a buffer that only blocks touch",
+                expected="a buffer that is only accessed in blocks",
             )
         stack.extend(children(node))
 
@@ -194,7 +194,7 @@ def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: st
     if not surely_loads(realize.block.body, buffer):
         raise refuse(
             "region-not-covered", f"block {realize.block.name!r} may not read all of {buffer.name!r} that would be copied", realize,
-            expected="a buffer that is written in whole, and indices that stay inside",
+            expected="a fully written buffer, and indices within its bounds",
         )  # fmt: skip
     require_full_domain(ctx, realize)
 

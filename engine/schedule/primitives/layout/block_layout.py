@@ -92,7 +92,7 @@ def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int
     count = len(realize.block.iter_vars)
     if sorted(order) != list(range(count)):
         raise refuse(
-            "bad-order", f"{list(order)} is no order of the {count} iterators of block {block!r}", realize,
+            "bad-order", f"{list(order)} is not a permutation of the {count} iterators of block {block!r}", realize,
             expected=f"each of 0 to {count - 1} once",
         )  # fmt: skip
     new = with_block(realize, iter_vars=tuple(realize.block.iter_vars[k] for k in order))
@@ -115,8 +115,8 @@ def require_own_loops(ctx: Context, realize: BlockRealize, loops: Sequence[For])
         inside = inside.body
     if inside is not realize:
         raise refuse(
-            "not-only-child", f"the loops around block {realize.block.name!r} run more than it", loops[0],
-            expected="loops directly in one another around the block",
+            "not-only-child", f"the loops around block {realize.block.name!r} contain other statements", loops[0],
+            expected="perfectly nested loops around the block",
         )  # fmt: skip
 
 
@@ -139,9 +139,9 @@ def require_trivial_bindings(realize: BlockRealize, loops: Sequence[For]) -> Non
 
 def _not_trivial(realize: BlockRealize, name: str | None):
     return refuse(
-        "not-trivial-binding", f"block {realize.block.name!r} does not take each of its loops as one iterator", realize,
-        found="a predicate or a loop without an iterator" if name is None else f"iterator {name!r}",
-        expected="iterators that are the loops, each over all of its domain",
+        "not-trivial-binding", f"block {realize.block.name!r} does not bind each of its loops to one iterator", realize,
+        found="a predicate, or a loop without an iterator" if name is None else f"iterator {name!r}",
+        expected="iterators bound to single loops that cover their domains",
     )  # fmt: skip
 
 
@@ -163,8 +163,8 @@ def require_bijection(block: Block, index_map: IndexMap) -> PaddedMap:
     exact = places is not None and build.is_const(places.padding, 0)
     if places is None or not exact or not all(build.is_const(low, 0) for low in places.lowest):
         raise refuse(
-            "not-bijective", f"the index map is no bijection of the iterations of block {block.name!r}", block,
-            expected="sums of multiples, quotients and remainders of the iterators that can be turned round, nothing padded",
+            "not-bijective", f"the index map is not a bijection on the iterations of block {block.name!r}", block,
+            expected="an invertible map of sums of multiples, quotients and remainders of the iterators, without padding",
         )  # fmt: skip
     return places
 
@@ -177,8 +177,8 @@ def _kind_or_refuse(block: Block, index_map: IndexMap, position: int, extent: Ex
         return "spatial"
     if len(kinds) != 1 or kinds == {"opaque"}:
         raise refuse(
-            "mixed-iterators", f"iterator {position} of the map is made of {' and '.join(sorted(kinds)) or 'no'} iterators", block,
-            expected="iterators of one kind in each",
+            "mixed-iterators", f"iterator {position} of the map combines {' and '.join(sorted(kinds)) or 'no'} iterators", block,
+            expected="iterators of a single kind in each",
         )  # fmt: skip
     return kinds.pop()
 

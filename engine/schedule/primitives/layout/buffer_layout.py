@@ -115,7 +115,7 @@ def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_stride
     require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
     writer = next(iter(ctx.index.writers(old)), None)
     if writer is None:
-        raise refuse("bad-layout", f"nobody writes {old.name!r}: no block can ask for gaps in it", old)
+        raise refuse("bad-layout", f"no block writes {old.name!r}, so none can request padding of its strides", old)
     inside = Context(result.func)
     position = next(k for k, w in enumerate(ctx.block(writer).writes) if w.buffer is old)
     for axis, stride in gaps:
@@ -174,8 +174,8 @@ def require_no_views(ctx: Context, buffer: Buffer) -> None:
 def require_no_address(ctx: Context, buffer: Buffer) -> None:
     if buffer in ctx.index.addressed:
         raise refuse(
-            "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for cannot follow a new layout", buffer,
-            expected="a buffer that is only accessed by its indices",
+            "opaque-access", f"the address of {buffer.name!r} is used, and accesses by address cannot follow a new layout", buffer,
+            expected="a buffer that is only accessed by index",
         )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def require_plain(buffer: Buffer) -> None:
     if buffer.strides or offset:
         raise refuse(
             "strided-buffer",
-            f"{buffer.name!r} has strides or an offset of its own",
+            f"{buffer.name!r} has explicit strides or an offset",
             buffer,
             expected="a compact buffer",
         )
@@ -212,13 +212,13 @@ def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> P
         raise refuse("bad-index-map", str(error), buffer, expected="bounded axes") from error
     if places is None:
         raise refuse(
-            "not-bijective", f"the index map does not give each element of {buffer.name!r} a place of its own", buffer,
-            expected="sums of multiples, quotients and remainders of the axes that can be turned round",
-            fix=("assume_injective_transform=True, for a map that is one to one in another way",),
+            "not-bijective", f"the index map is not injective on the elements of {buffer.name!r}", buffer,
+            expected="an invertible map of sums of multiples, quotients and remainders of the axes",
+            fix=("assume_injective_transform=True, if the map is injective for another reason",),
         )  # fmt: skip
     if not all(prove_equal(low, build.const(0, low.dtype)) for low in places.lowest):
         raise refuse(
-            "layout-needs-padding", f"the new layout of {buffer.name!r} does not begin at place 0", buffer,
+            "layout-needs-padding", f"the new layout of {buffer.name!r} does not start at index 0", buffer,
             expected="no offset",
         )  # fmt: skip
     return places
@@ -234,8 +234,8 @@ def _trusted(buffer: Buffer, index_map: IndexMap) -> PaddedMap:
         found = image(IndexMap(index_map.params, indices), shape)
         if found is not None and not found.is_one_to_one:
             raise refuse(
-                "not-bijective", f"the index map puts several elements of {buffer.name!r} in one place", buffer,
-                expected="a place of its own for each element",
+                "not-bijective", f"the index map sends several elements of {buffer.name!r} to one place", buffer,
+                expected="a distinct place for each element",
             )  # fmt: skip
     if found is None or symbols:
         shape = map_shape(index_map, buffer.shape)
@@ -260,8 +260,8 @@ def require_no_padding(buffer: Buffer, places: PaddedMap) -> None:
 def require_understood(buffer: Buffer, places: PaddedMap) -> None:
     if not places.inverse.params and _count(places.shape) != _count(buffer.shape):
         raise refuse(
-            "bad-pad-value", f"which places of {buffer.name!r} have no element is not known: they cannot be filled", buffer,
-            expected="a map that can be turned round, or no pad_value",
+            "bad-pad-value", f"the places of {buffer.name!r} without an element are unknown and cannot be filled", buffer,
+            expected="an invertible map, or no pad_value",
         )  # fmt: skip
 
 
@@ -289,13 +289,13 @@ def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadVal
     (value,) = pad_value.indices
     if value.dtype != buffer.dtype:
         raise refuse(
-            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value.dtype}", buffer,
+            "bad-pad-value", f"{buffer.name!r} has dtype {buffer.dtype}, its padding cannot be {value.dtype}", buffer,
             expected=f"a value of dtype {buffer.dtype}",
         )  # fmt: skip
     if any(isinstance(node, BufferLoad) for node in walk(value)):
         raise refuse(
             "bad-pad-value", f"the padding of {buffer.name!r} cannot be read from a buffer", buffer,
-            expected="a value of the new axes and of sizes",
+            expected="an expression over the new axes and sizes",
         )  # fmt: skip
     axes = tuple(Var(p.name, e.dtype) for p, e in zip(pad_value.params, shape, strict=True))
     return IndexMap(
@@ -313,7 +313,7 @@ def _constant(value: int | float | Expr, buffer: Buffer) -> Expr:
     if not isinstance(value, float) and not build.fits(value, buffer.dtype):
         low, high = dt.int_range(buffer.dtype)
         raise refuse(
-            "bad-pad-value", f"{buffer.name!r} holds {buffer.dtype}, its padding cannot be {value}", buffer,
+            "bad-pad-value", f"{buffer.name!r} has dtype {buffer.dtype}, its padding cannot be {value}", buffer,
             expected=f"a number from {low} to {high}",
         )  # fmt: skip
     return build.const(value, buffer.dtype)
@@ -330,8 +330,8 @@ def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
     lost = [e.name for e in old.shape if isinstance(e, Var) and e not in known]
     if lost:
         raise refuse(
-            "symbol-lost", f"only the shape of {old.name!r} says what {', '.join(lost)} is: a new one would not", old,
-            expected="a size that another parameter has too", fix=(f"a scalar parameter {lost[0]}",),
+            "symbol-lost", f"the value of {', '.join(lost)} is only known from the shape of {old.name!r}, which would change", old,
+            expected="a size that also occurs in another parameter", fix=(f"a scalar parameter {lost[0]}",),
         )  # fmt: skip
 
 
@@ -353,7 +353,7 @@ def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, .
         assert extent is not None
         if stride < span or (position == len(order) - 1 and stride != 1):
             raise refuse(
-                "bad-layout", f"strides {list(strides)} do not lay {buffer.name!r} out in rows",
+                "bad-layout", f"strides {list(strides)} are too small for the axes of {buffer.name!r}",
                 buffer, found=f"stride {stride} of axis {axis}", expected=f"{span}" if span == 1 else f"{span} or more",
             )  # fmt: skip
         if stride > span:

@@ -148,8 +148,8 @@ def require_indices_only(ctx: Context, buffers: object) -> None:
     for buffer in ctx.index.addressed:
         if buffer in cast("dict[Buffer, Buffer]", buffers):
             raise refuse(
-                "opaque-access", f"the address of {buffer.name!r} is taken: what it is used for knows the old type", buffer,
-                expected="a buffer that is only accessed by its indices",
+                "opaque-access", f"the address of {buffer.name!r} is used, and accesses by address keep the old dtype", buffer,
+                expected="a buffer that is only accessed by index",
             )  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def alignments_or_refuse(block: Block) -> list[_Alignment]:
     items = [_numbers(item) for item in listed]
     if any(len(item) != 4 or None in item for item in items):
         raise refuse(
-            "bad-annotation", f"block {block.name!r} has a {_ALIGNMENT!r} that is no list of alignments", block,
+            "bad-annotation", f"block {block.name!r} has a {_ALIGNMENT!r} that is not a list of alignments", block,
             expected="a list of [buffer index, axis, factor, offset]", fix=(f'sch.unannotate({block.name!r}, "{_ALIGNMENT}")',),
         )  # fmt: skip
     return cast("list[_Alignment]", items)

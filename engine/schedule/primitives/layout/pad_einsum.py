@@ -123,8 +123,8 @@ def require_padding_sizes(realize: BlockRealize, padding: Sequence[int]) -> None
     count = len(realize.block.iter_vars)
     if len(padding) != count or any(n <= 0 for n in padding):
         raise refuse(
-            "bad-padding", f"{list(padding)} does not give a size to each iterator of block {realize.block.name!r}", realize,
-            expected=f"{count} positive numbers, 1 for iterators that stay",
+            "bad-padding", f"{list(padding)} does not give one positive size for each iterator of block {realize.block.name!r}", realize,
+            expected=f"{count} positive numbers, 1 for iterators that keep their extent",
         )  # fmt: skip
 
 
@@ -146,18 +146,20 @@ def require_trivial_accesses(realize: BlockRealize) -> list[_Access]:
             indices = tuple(r.min for r in region.region)
             single = all(build.is_const(r.extent, 1) for r in region.region)
             if not single or not all(isinstance(i, Var) or build.is_const(i, 0) for i in indices):
-                raise _not_einsum(realize, f"an access of {region.buffer.name!r} that is not at single iterators")
+                raise _not_einsum(
+                    realize, f"an access to {region.buffer.name!r} whose indices are not single iterators"
+                )
             if any(a.buffer is region.buffer for a in found):
-                raise _not_einsum(realize, f"{region.buffer.name!r} twice")
+                raise _not_einsum(realize, f"two accesses to {region.buffer.name!r}")
             found.append(_Access(region.buffer, indices, is_output))
     at = {a.buffer: a.indices for a in found}
     if block.alloc_buffers or block.match_buffers:
-        raise _not_einsum(realize, "buffers of its own")
+        raise _not_einsum(realize, "local buffers")
     for node in walk(block):
         if isinstance(node, BufferLoad | BufferStore) and _differ(node.indices, at.get(node.buffer)):
-            raise _not_einsum(realize, f"an access of {node.buffer.name!r} that the block does not declare")
+            raise _not_einsum(realize, f"an undeclared access to {node.buffer.name!r}")
         if isinstance(node, Block | For | IfThenElse) and node is not block:
-            raise _not_einsum(realize, "more than stores")
+            raise _not_einsum(realize, "statements other than stores")
     return found
 
 
@@ -170,8 +172,8 @@ def _differ(indices: Sequence[Expr], declared: Sequence[Expr] | None) -> bool:
 
 def _not_einsum(realize: BlockRealize, found: str):
     return refuse(
-        "not-an-einsum", f"block {realize.block.name!r} does not compute a product of tensors", realize, found=found,
-        expected="C[i, j] = C[i, j] + A[i, k] * B[k, j]: each buffer once, at single iterators",
+        "not-an-einsum", f"block {realize.block.name!r} does not compute an einsum", realize, found=found,
+        expected="C[i, j] = C[i, j] + A[i, k] * B[k, j]: each buffer once, indexed by single iterators",
     )  # fmt: skip
 
 
@@ -194,7 +196,7 @@ def require_own_nest(ctx: Context, realize: BlockRealize, grown: Grown) -> None:
         loop = next((f for f in loops if f.loop_var is value), None)
         if loop is None or not _is_own_loop(realize, loops, loop, iv):
             raise refuse(
-                "not-an-einsum", f"iterator {iv.var.name!r} of block {name!r} has no loop of its own over all of its values", realize,
+                "not-an-einsum", f"iterator {iv.var.name!r} of block {name!r} is not bound to a single loop over its whole domain", realize,
                 expected="padding before loops are split or fused",
             )  # fmt: skip
     if grown and not build.is_true(realize.predicate):
@@ -225,7 +227,7 @@ def require_whole_axes(realize: BlockRealize, accesses: Sequence[_Access], grown
             point = Range(index, build.const(1, index.dtype))
             dom = extents.get(index, point) if isinstance(index, Var) else point
             if matters and not (build.is_const(dom.min, 0) and prove_equal(dom.extent, size)):
-                raise _not_einsum(realize, f"an axis of {access.buffer.name!r} that is not run over as a whole")
+                raise _not_einsum(realize, f"an axis of {access.buffer.name!r} that is not fully covered")
 
 
 # A spatial iterator of one value that indexes no output cannot grow: its new values would store the same elements again.
@@ -235,7 +237,7 @@ def require_elements_of_its_own(realize: BlockRealize, accesses: Sequence[_Acces
             for access in accesses:
                 if access.is_output and iv.var not in access.indices:
                     raise _not_einsum(
-                        realize, f"spatial iterator {iv.var.name!r}, at which {access.buffer.name!r} is not stored"
+                        realize, f"spatial iterator {iv.var.name!r}, which does not index {access.buffer.name!r}"
                     )
 
 
@@ -244,7 +246,7 @@ def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequen
     for access in accesses:
         padded = access.is_output and access.grows(grown)
         if padded and not writes_all(ctx.index, realize, build.full_region(access.buffer), ()):
-            raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may not write")
+            raise _not_einsum(realize, f"elements of {access.buffer.name!r} that it may leave unwritten")
 
 
 # A padded reduction has extra terms, which must not change the result; extra computations must not fail.
@@ -253,15 +255,15 @@ def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
     for node in walk(block):
         divides = isinstance(node, Div | Mod | FloorDiv | FloorMod) and not node.dtype.startswith(("float", "bfloat"))
         if grown and (divides and any(isinstance(n, BufferLoad | Var) for n in walk(node.b))):  # pyright: ignore
-            raise refuse("not-padded-with-zeros", f"block {block.name!r} divides by what may be zero", realize)
+            raise refuse("not-padded-with-zeros", f"block {block.name!r} may divide by zero in the padding", realize)
     reduced = [iv.var for iv in block.iter_vars if iv.iter_type == "reduce" and iv.var in grown]
     update = find_update(block)
     for var in reduced:
         sums = isinstance(update, Update) and all(n == 0 for n in update.identity)
         if not sums or not isinstance(update, Update) or not all(_is_zero_beyond(t, var) for t in update.terms):
             raise refuse(
-                "not-padded-with-zeros", f"terms of block {block.name!r} beyond the end of {var.name!r} would count", realize,
-                expected=f"a sum of products with an input that is indexed by {var.name!r}",
+                "not-padded-with-zeros", f"terms of block {block.name!r} beyond the end of {var.name!r} would change the result", realize,
+                expected=f"a sum of products with an input indexed by {var.name!r}",
             )  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def require_padding(realize: BlockRealize) -> _Padding:
         case _:
             pass
     raise refuse(
-        "not-a-padding", f"block {block.name!r} is no padding", realize,
+        "not-a-padding", f"block {block.name!r} is not a padding block", realize,
         expected="P[i] = T.if_then_else(condition of the iterators, value, constant)",
     )  # fmt: skip
 
@@ -134,8 +134,8 @@ def require_own_elements(ctx: Context, realize: BlockRealize, loops: Sequence[Fo
     for outer in loops[: loops.index(target)]:
         if outer.kind not in ("serial", "unrolled") and shares_elements(ctx, outer, realize, buffer):
             raise refuse(
-                "order-dependent", f"iterations of {outer.loop_var.name!r} run at once and store elements of {buffer.name!r} in common",
-                outer, realize, expected="iterations that each store elements of their own",
+                "order-dependent", f"concurrent iterations of loop {outer.loop_var.name!r} store the same elements of {buffer.name!r}",
+                outer, realize, expected="iterations that store distinct elements",
             )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def require_border(realize: BlockRealize, terms: Sequence[Expr], ranges: Mapping
     if all(prove(t, ranges) for t in terms):
         raise refuse(
             "trivial-padding", f"the condition of block {realize.block.name!r} always holds: there is nothing to fill", realize,
-            expected="a condition that leaves out a border",
+            expected="a condition that excludes a border",
         )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result:
     """
     if not _THREAD_TAG.match(thread_axis):
         raise refuse(
-            "bad-thread-axis", f"there is no thread axis {thread_axis!r}",
+            "bad-thread-axis", f"unknown thread axis {thread_axis!r}",
             expected="blockIdx.x|y|z, threadIdx.x|y|z, vthread, vthread.x|y|z or cthread",
         )  # fmt: skip
     return _with_kind(ctx, loop, "thread_binding", thread_axis)
@@ -116,7 +116,7 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
     old = _annotations(ctx, block_or_loop)
     if all(key != ann_key for key, _ in old):
         raise refuse(
-            "no-annotation", f"there is no annotation {ann_key!r}", expected=", ".join(k for k, _ in old) or "none"
+            "no-annotation", f"no such annotation: {ann_key!r}", expected=", ".join(k for k, _ in old) or "none"
         )
     return _with_annotations(ctx, block_or_loop, tuple(a for a in old if a[0] != ann_key))
 
@@ -132,7 +132,10 @@ def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None
 def require_no_annotation(node: Block | For, ann_key: str) -> None:
     if any(key == ann_key for key, _ in node.annotations):
         raise refuse(
-            "annotation-exists", f"{ann_key!r} is annotated already", node, expected="another key, or unannotate first"
+            "annotation-exists",
+            f"{ann_key!r} already has a value",
+            node,
+            expected="another key, or a call of unannotate before",
         )
 
 

@@ -50,7 +50,7 @@ def tile(ctx: Context, *loops: LoopRV, factors: Sequence[int], names: Sequence[s
     nest = [ctx.loop(v) for v in loops]
     if not nest or len(factors) != len(nest):
         raise refuse(
-            "bad-factors", "tile takes loops, and the size of a tile along each", *nest,
+            "bad-factors", "the numbers of loops and factors of tile differ", *nest,
             found=f"{len(nest)} loops, {len(factors)} factors", expected="one factor a loop",
         )  # fmt: skip
     require_one_chain(ctx, nest)
@@ -80,7 +80,7 @@ def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result:
     """
     old = ctx.realize(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop)
     if old is ctx.index.root:
-        raise refuse("root-block", "no loop can stand around the root block", old)
+        raise refuse("root-block", "a loop cannot enclose the root block", old)
     unit = Var("u", "int32")
     return Result(ctx.replaced({old: build.serial(unit, 1, old)}), (unit,))
 
@@ -142,11 +142,13 @@ def _piece_ends(loop: For, factors: Sequence[int | None]) -> list[int]:
         )
     known = [f for f in factors if f is not None]
     if any(isinstance(f, bool) or not isinstance(f, int) or f <= 0 for f in known) or len(factors) - len(known) > 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refuse("bad-factors", "lengths are positive integers, one of them None", loop, found=str(list(factors)))
+        raise refuse(
+            "bad-factors", "lengths must be positive integers, at most one of them None", loop, found=str(list(factors))
+        )
     rest = extent - sum(known)
     if rest <= 0:
         raise refuse(
-            "bad-factors", f"the lengths leave nothing of loop {loop.loop_var.name!r} over", loop,
+            "bad-factors", f"the lengths cover all of loop {loop.loop_var.name!r}, which leaves no last part", loop,
             found=f"a sum of {sum(known)}", expected=f"less than {extent}",
         )  # fmt: skip
     lengths = [rest if f is None else f for f in factors]
@@ -164,8 +166,8 @@ def require_init_apart(loop: For) -> None:
         if any(iv.iter_type != "spatial" and uses_var(value, loop.loop_var) for iv, value in pairs):
             raise refuse(
                 "reduction-partitioned",
-                f"loop {loop.loop_var.name!r} runs the sum of block {node.block.name!r}: each piece would start it afresh",
-                loop, node, expected="the init in a block of its own",
+                f"loop {loop.loop_var.name!r} runs the reduction of block {node.block.name!r}, which each part would initialize again",
+                loop, node, expected="the init in a separate block",
                 fix=(f"sch.decompose_reduction({node.block.name!r}, {loop.loop_var.name})",),
             )  # fmt: skip
 
@@ -241,7 +243,7 @@ def merge(ctx: Context, *loops: LoopRV) -> Result:
     """
     named = [ctx.loop(v) for v in loops]
     if len(named) < 2 or len(set(named)) != len(named):
-        raise refuse("too-few-loops", "merge takes at least two loops, each once", *named)
+        raise refuse("too-few-loops", "merge needs at least two distinct loops", *named)
     sequence, nests = require_same_sequence(ctx, named)
     require_same_extents(ctx, nests)
     for nest in nests:
@@ -277,7 +279,7 @@ def require_same_sequence(ctx: Context, loops: Sequence[For]) -> tuple[SeqStmt, 
         if ctx.index.scope_of(loop) is not scope:
             raise refuse(
                 "other-scope",
-                f"loops {loops[0].loop_var.name!r} and {loop.loop_var.name!r} stand in different blocks",
+                f"loops {loops[0].loop_var.name!r} and {loop.loop_var.name!r} are in different blocks",
                 loops[0],
                 loop,
             )
@@ -287,9 +289,9 @@ def require_same_sequence(ctx: Context, loops: Sequence[For]) -> tuple[SeqStmt, 
     if not isinstance(common, SeqStmt):
         raise refuse(
             "not-nested",
-            "the loops do not stand one after the other",
+            "the loops are not in one sequence of statements",
             *loops,
-            expected="nests of one sequence of statements",
+            expected="loop nests that follow one another in one sequence",
         )
     return common, [_nest(path, common) for path in above]
 
@@ -299,8 +301,8 @@ def _nest(path: Sequence[Stmt], sequence: SeqStmt) -> _Nest:
     for stmt, outer in pairwise(path):
         if not isinstance(stmt, For) or (outer is not sequence and not (isinstance(outer, For) and outer.body is stmt)):
             raise refuse(
-                "not-nested", "a merged loop is not the only thing in what stands around it", *chain[-1:],
-                expected="a nest of loops with nothing between",
+                "not-nested", "a loop to be merged is not the only statement in its parent", *chain[-1:],
+                expected="perfectly nested loops",
             )  # fmt: skip
         require_plain(stmt, "merge")
         chain.append(stmt)
@@ -317,15 +319,15 @@ def require_same_extents(ctx: Context, nests: Sequence[_Nest]) -> None:
     for nest in nests[1:]:
         if len(nest.loops) != len(first.loops):
             raise refuse(
-                "different-depth", "the loops stand at different depths", first.loops[-1], nest.loops[-1],
+                "different-depth", "the loops are at different depths", first.loops[-1], nest.loops[-1],
                 found=f"{len(first.loops)} and {len(nest.loops)} loops below the common sequence",
             )  # fmt: skip
         same = {g.loop_var: f.loop_var for f, g in zip(first.loops, nest.loops, strict=True)}
         for f, g in zip(first.loops, nest.loops, strict=True):
             if not prove_equal(f.extent, substitute(g.extent, same), ranges):
                 raise refuse(
-                    "different-extent", f"loops {f.loop_var.name!r} and {g.loop_var.name!r} do not run equally often", f, g,
-                    expected="loops of one extent",
+                    "different-extent", f"loops {f.loop_var.name!r} and {g.loop_var.name!r} have different extents", f, g,
+                    expected="equal extents",
                 )  # fmt: skip
 
 
@@ -340,7 +342,7 @@ def require_free_way(ctx: Context, sequence: SeqStmt, nests: Sequence[_Nest]) ->
         for position in (*crossed, *turned):
             if ctx.index.is_bare(sequence.seq[position]):
                 raise refuse(
-                    "not-in-blocks", "a statement that stands in no block is between the loops", sequence.seq[position]
+                    "not-in-blocks", "a statement outside of blocks is between the loops", sequence.seq[position]
                 )
             _require_apart(ctx, sequence.seq[nest.position], sequence.seq[position])
         for realize in ctx.index.child_blocks(nest.loops[0]):
@@ -358,8 +360,8 @@ def _require_apart(ctx: Context, a: Stmt, b: Stmt) -> None:
             for buffer in shared_buffers(first.block, second.block):
                 raise refuse(
                     "order-dependent",
-                    f"cannot merge: {first.block.name!r} and {second.block.name!r} would change places, and both use {buffer.name!r}",
-                    first, second, expected="loops with nothing between that uses the same buffers",
+                    f"cannot merge: {first.block.name!r} and {second.block.name!r} would be reordered, and both access {buffer.name!r}",
+                    first, second, expected="loops without accesses to the same buffers between them",
                 )  # fmt: skip
 
 
@@ -373,8 +375,8 @@ def require_exchange_in_step(new: Context, old: Context, nests: Sequence[_Nest],
                 if buffer is not None:
                     raise refuse(
                         "order-dependent",
-                        f"cannot merge: blocks {first.block.name!r} and {second.block.name!r} use elements of {buffer.name!r} "
+                        f"cannot merge: blocks {first.block.name!r} and {second.block.name!r} access elements of {buffer.name!r} "
                         "in different iterations",
                         *(old.index.realize(r.block.name) for r in (first, second)),
-                        expected="iterations that exchange values with the same iteration only",
+                        expected="accesses to the same element in equal iterations only",
                     )  # fmt: skip

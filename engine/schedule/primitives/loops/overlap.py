@@ -105,7 +105,7 @@ def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
 # One slot, or two alternating slots.
 def require_slots(slots: int, block: Block) -> int:
     if slots not in (1, 2):
-        raise refuse("bad-slots", f"block {block.name!r} fills one slot, or two in turns", block, found=str(slots),
+        raise refuse("bad-slots", f"block {block.name!r} can only have one or two slots", block, found=str(slots),
                      expected="1 or 2")  # fmt: skip
     return slots
 
@@ -117,7 +117,7 @@ def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> Non
         loops &= set(ctx.index.loops_of(consumer))
     if all(build.is_const(f.extent, 1) for f in loops):
         raise refuse(
-            "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once: there is no loop whose iterations could overlap",
+            "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once, so no loop iterations could overlap",
             ctx.block(block), expected="the block under a loop of its consumer", fix=(f"sch.compute_at({block!r}, loop)",),
         )  # fmt: skip
 
@@ -129,7 +129,7 @@ def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
     if isinstance(bank, int) and not isinstance(bank, bool) and bank >= 0:
         return bank
     if named is None or named["scope"] != buffer.scope:
-        raise refuse("bad-bank", f"{bank!r} is not a bank of the memory that {buffer.name!r} is in", block, found=repr(bank),
+        raise refuse("bad-bank", f"{bank!r} is not a bank of the memory of {buffer.name!r}", block, found=repr(bank),
                      expected=f'"{buffer.scope}[0]", "{buffer.scope}[1]", …, or their numbers',
                      fix=(f'sch.set_scope("{block.name}", 0, "{named["scope"]}")',) if named else ())  # fmt: skip
     return int(named["number"])
@@ -137,7 +137,7 @@ def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
 
 def require_two_banks(banks: Sequence[BankLike], block: Block) -> None:
     if len(banks) < 2:
-        raise refuse("bad-bank", f"block {block.name!r} fills two slots", block, found=f"{len(banks)} banks",
+        raise refuse("bad-bank", f"block {block.name!r} has two slots", block, found=f"{len(banks)} banks",
                      expected="a bank for each slot")  # fmt: skip
 
 
@@ -168,8 +168,8 @@ def _expanded(
     if len(stages) != len(groups) or sorted(places) != list(range(len(groups))):
         statements = ", ".join(group[0] for group in groups)
         raise refuse("pipeline-size" if len(stages) != len(groups) else "pipeline-order",
-                     f"the pipeline over {loop.loop_var.name!r} needs a stage, and a place in the order, for each statement", loop,
-                     found=f"stages {list(stages)}, order {places}", expected=f"{len(groups)} of each: {statements}")  # fmt: skip
+                     f"the pipeline over {loop.loop_var.name!r} needs a stage and a position for each statement", loop,
+                     found=f"stages {list(stages)}, order {places}", expected=f"{len(groups)} of each, for {statements}")  # fmt: skip
     whole = tuple(stage for stage, group in zip(stages, groups, strict=True) for _ in group)
     starts: dict[int, int] = {}
     for number in sorted(range(len(groups)), key=lambda n: places[n]):

@@ -73,7 +73,7 @@ def split(
         if disable_predication:
             raise refuse(
                 "needs-predicate", f"the factors do not divide loop {old.loop_var.name!r}", old,
-                found=f"extent {_number(old.extent)}", expected="a divisor, or predication allowed",
+                found=f"extent {_number(old.extent)}", expected="a divisor of the extent, or disable_predication=False",
             )  # fmt: skip
         require_in_blocks(ctx, old, "split unevenly")
         require_no_reads_before_blocks(old, "split unevenly")
@@ -97,7 +97,7 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
     """
     nest = [ctx.loop(v) for v in loops]
     if not nest:
-        raise refuse("too-few-loops", "fuse takes at least one loop")
+        raise refuse("too-few-loops", "fuse needs at least one loop")
     for old in nest:
         require_plain(old, "fuse")
     require_perfect_nest(ctx, nest)
@@ -129,7 +129,7 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     """
     named = [ctx.loop(v) for v in ordered_loops]
     if len(set(named)) != len(named):
-        raise refuse("duplicate-loop", "a loop stands twice in the new order", *named)
+        raise refuse("duplicate-loop", "a loop occurs twice in the new order", *named)
     if len(named) < 2:
         return Result(ctx.func)
     chain = require_one_chain(ctx, named)
@@ -169,8 +169,8 @@ def require_perfect_nest(ctx: Context, nest: Sequence[For]) -> None:
     for outer, inner in pairwise(nest):
         if outer.body is not inner:
             raise refuse(
-                "not-nested", f"loop {inner.loop_var.name!r} is not the only thing in loop {outer.loop_var.name!r}", outer, inner,
-                *blocks_beside(ctx, inner), expected="loops nested directly, outermost first",
+                "not-nested", f"loop {inner.loop_var.name!r} is not the only statement in loop {outer.loop_var.name!r}", outer, inner,
+                *blocks_beside(ctx, inner), expected="perfectly nested loops, outermost first",
             )  # fmt: skip
 
 
@@ -206,9 +206,9 @@ def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
         beside = blocks_beside(ctx, chain[-1])
         raise refuse(
             "not-one-chain",
-            f"loops {names} and {deepest.loop_var.name!r} do not stand in one chain of loops", *stray, deepest, *beside,
+            f"loops {names} and {deepest.loop_var.name!r} are not in one perfect nest", *stray, deepest, *beside,
             found=f"beside: {', '.join(r.block.name for r in beside)}" if beside else "a block or a branch between them",
-            expected="loops with only loops between",
+            expected="loops with only loops between them",
         )  # fmt: skip
     return chain[::-1]
 
@@ -238,7 +238,7 @@ def _complete_factors(loop: For, factors: Sequence[int | Expr | None], ranges: M
     known = [_factor(loop, f, ranges) for f in factors if f is not None]
     if not factors or len(factors) - len(known) > 1:
         raise refuse(
-            "bad-factors", "split takes at least one factor, and infers at most one", loop, found=str(list(factors))
+            "bad-factors", "split needs at least one factor, and infers at most one", loop, found=str(list(factors))
         )
     product: Expr = build.const(1, loop.loop_var.dtype)
     for factor in known:
@@ -260,14 +260,14 @@ def _factor(loop: For, factor: int | Expr, ranges: Mapping[Var, Range]) -> Expr:
     if isinstance(factor, int) and not isinstance(factor, bool) and factor > 0:
         return build.const(factor, dtype)
     if not isinstance(factor, Expr):
-        raise refuse("bad-factors", "factors are positive integers or None", loop, found=str(factor))
+        raise refuse("bad-factors", "factors must be positive integers or None", loop, found=str(factor))
     if not prove(build.ge(factor, 1), ranges):
         raise refuse(
             "bad-factors",
             "a factor may be zero or negative",
             loop,
             found=expr_text(factor),
-            expected="a factor that is surely positive",
+            expected="a factor that is provably positive",
         )
     return build.cast(factor, dtype)
 
@@ -283,7 +283,7 @@ def new_names(loop: For, default: Sequence[str], names: Sequence[str] | None) ->
     chosen = [d if name == "_" else name for name, d in zip(names, default, strict=False)]
     if len(names) != len(default) or len(set(chosen)) != len(chosen) or not all(map(_is_name, chosen)):
         raise refuse(
-            "bad-names", "names are distinct identifiers, one a loop", loop,
+            "bad-names", "names must be distinct identifiers, one for each loop", loop,
             found=str(list(names)), expected=f"{len(default)} names",
         )  # fmt: skip
     return chosen

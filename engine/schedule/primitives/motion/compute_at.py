@@ -143,16 +143,14 @@ def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block cannot be moved", realize)
     if ctx.index.is_inside(realize, loop):
-        raise refuse("loop-around-block", f"loop {loop_name!r} stands around block {name!r} already", loop, realize)
+        raise refuse("loop-around-block", f"loop {loop_name!r} already encloses block {name!r}", loop, realize)
     if ctx.index.scope_of(loop) is not ctx.index.scope_of(realize):
-        raise refuse(
-            "other-scope", f"loop {loop_name!r} is in another block's scope than block {name!r}", loop, realize
-        )
+        raise refuse("other-scope", f"loop {loop_name!r} is not in the scope of block {name!r}", loop, realize)
     scope = ctx.index.scope_of(loop)
     if is_in_init(scope, loop) or is_in_init(scope, realize):
         raise refuse(
-            "in-init", f"the init of block {scope.name!r} runs with its first iterations only: nothing moves into it or out of it", loop,
-            realize, expected="loop and block in the body", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
+            "in-init", f"the init of block {scope.name!r} runs only in its first iterations: blocks cannot move into or out of it", loop,
+            realize, expected="a loop and a block in the body", fix=(f"sch.decompose_reduction({scope.name!r}, loop)",),
         )  # fmt: skip
 
 
@@ -161,7 +159,7 @@ def require_direction(ctx: Context, realize: BlockRealize, direction: Direction)
     if direction == "compute_at" and realize is not ctx.index.root:
         moves.require_intermediate(ctx, realize)
         if not ctx.index.consumers(realize.block.name):
-            raise refuse("no-consumer", f"nobody reads what block {realize.block.name!r} writes", realize)
+            raise refuse("no-consumer", f"the output of block {realize.block.name!r} has no reader", realize)
 
 
 def require_movable(ctx: Context, realize: BlockRealize) -> None:
@@ -236,7 +234,7 @@ def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) ->
 def _require_runs(ctx: Context, realize: BlockRealize, loop: For) -> None:
     if not runs_at(ctx.index, loop, set(ctx.index.path(realize))):
         raise refuse(
-            "loop-may-not-run", f"loop {loop.loop_var.name!r} may have no iteration, or stands under a condition", loop,
+            "loop-may-not-run", f"loop {loop.loop_var.name!r} may have no iterations, or is under a condition", loop,
             expected="a loop that always runs",
         )  # fmt: skip
 
@@ -254,7 +252,7 @@ def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, for
     if first > last:
         raise refuse(
             "consumer-before",
-            f"under loop {loop.loop_var.name!r} a consumer of {realize.block.name!r} stands before a producer",
+            f"under loop {loop.loop_var.name!r} a consumer of {realize.block.name!r} comes before a producer",
             loop,
         )
     if index == -1:
@@ -263,7 +261,7 @@ def _position(ctx: Context, realize: BlockRealize, loop: For, index: int, *, for
         return first
     if not first <= index <= last:
         raise refuse(
-            "bad-index", f"block {realize.block.name!r} cannot stand at position {index} of loop {loop.loop_var.name!r}", loop,
+            "bad-index", f"block {realize.block.name!r} cannot be at position {index} of loop {loop.loop_var.name!r}", loop,
             found=str(index), expected=f"-1, -2, or {first} to {last}",
         )  # fmt: skip
     return index
@@ -306,7 +304,8 @@ def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[F
     for loop in around:
         if loop in before and moves.drives_reduction(realize, loop):
             raise refuse(
-                "reduction-outside", f"loop {loop.loop_var.name!r}, around both places, runs the reduction of block {realize.block.name!r}",
+                "reduction-outside",
+                f"loop {loop.loop_var.name!r}, which encloses both positions, runs the reduction of block {realize.block.name!r}",
                 loop, realize, expected="a block whose whole reduction moves with it",
             )  # fmt: skip
 
@@ -321,7 +320,7 @@ def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[
             raise refuse(
                 "consumer-before",
                 f"block {consumer.block.name!r} reads {realize.block.name!r} before loop {around[-1].loop_var.name!r} runs",
-                consumer, around[-1], expected="a loop that stands before all consumers",
+                consumer, around[-1], expected="a loop before all consumers",
             )  # fmt: skip
 
 
@@ -336,9 +335,9 @@ def _require_made(after: Context, realize: BlockRealize, producers: Sequence[Blo
             if not is_covered(index, index.realize(producer.block.name), new, buffer):
                 raise refuse(
                     "not-ready",
-                    f"in one iteration of loop {loop.loop_var.name!r} block {producer.block.name!r} does not make all of "
+                    f"in one iteration of loop {loop.loop_var.name!r} block {producer.block.name!r} does not compute all elements of "
                     f"{buffer.name!r} that block {realize.block.name!r} reads",
-                    loop, producer, expected="a loop in whose iterations producer and consumer use the same tile",
+                    loop, producer, expected="a loop whose iterations produce and consume the same tile",
                 )  # fmt: skip
 
 
@@ -357,8 +356,8 @@ def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequenc
     loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize) if f.loop_var not in outside}
     if not (is_injective([v for _, v in pairs], loops) and all(map(_grows, reduced))):
         raise refuse(
-            "reduction-repeated", f"block {realize.block.name!r} would take terms of its reduction more than once", around[-1], realize,
-            expected="loops that each run an iterator of the block",
+            "reduction-repeated", f"block {realize.block.name!r} would repeat terms of its reduction", around[-1], realize,
+            expected="one loop for each iterator of the block",
         )  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _require_no_init(ctx: Context, realize: BlockRealize) -> None:
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block cannot be inlined", realize)
     if realize.block.init is not None:
-        raise refuse("has-init", f"block {name!r} is a reduction: its value is not one expression", realize,
+        raise refuse("has-init", f"block {name!r} is a reduction, whose value is not a single expression", realize,
                      expected="a block without T.init()")  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def _require_one_store(realize: BlockRealize) -> BufferStore:
     body = realize.block.body
     if not isinstance(body, BufferStore) or len(realize.block.writes) != 1 or realize.block.alloc_buffers:
         raise refuse(
-            "not-one-store", f"block {realize.block.name!r} does more than store one element", realize,
+            "not-one-store", f"block {realize.block.name!r} is not a single store", realize,
             expected="a body of the form B[i, j] = f(i, j)",
         )  # fmt: skip
     return body
@@ -150,7 +150,7 @@ def _require_direct_access(ctx: Context, buffer: Buffer) -> None:
         if any(m.source.buffer is buffer for m in ctx.index.block(name).match_buffers):
             raise refuse("opaque-access", f"block {name!r} has a view of {buffer.name!r}", ctx.index.block(name))
     if buffer in ctx.index.addressed:
-        raise refuse("opaque-access", f"the address of {buffer.name!r} is taken", buffer)
+        raise refuse("opaque-access", f"the address of {buffer.name!r} is used", buffer)
 
 
 # Only one input is replaced; the others must be available from the start.
@@ -173,14 +173,12 @@ def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -
     writers = [r for r in siblings if any(w.buffer is buffer for w in r.block.writes)]
     if len(writers) != 1 or not ctx.index.is_complete(writers[0].block.name):
         raise refuse(
-            "not-one-producer", f"{buffer.name!r} is not made by one complete block", realize, *writers,
+            "not-one-producer", f"{buffer.name!r} is not written by one complete block", realize, *writers,
             found=", ".join(w.block.name for w in writers), expected="one complete block",
         )  # fmt: skip
     producer = writers[0]
     if siblings.index(producer) > siblings.index(realize):
-        raise refuse(
-            "not-one-producer", f"block {producer.block.name!r} stands after block {name!r}", realize, producer
-        )
+        raise refuse("not-one-producer", f"block {producer.block.name!r} comes after block {name!r}", realize, producer)
     moves.require_intermediate(ctx, producer)
     others = [r for r in siblings if r is not realize and any(x.buffer is buffer for x in r.block.reads)]
     if others:
@@ -195,7 +193,7 @@ def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -
 def _require_no_predicate(realize: BlockRealize) -> None:
     if not build.is_true(realize.predicate):
         raise refuse("has-predicate", f"block {realize.block.name!r} has a predicate", realize,
-                     expected="loops that divide evenly, or inlining before the split")  # fmt: skip
+                     expected="factors that divide the loops, or inlining before the split")  # fmt: skip
 
 
 def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], Expr]:
@@ -231,8 +229,8 @@ def _whole_digits(block: Block, indices: Sequence[Expr]) -> list[Range]:
 
 def _not_invertible(block: Block):
     return refuse(
-        "indices-not-invertible", f"the indices of block {block.name!r} do not map one to one onto its iterators", block,
-        expected="each iterator in one place of the indices",
+        "indices-not-invertible", f"the indices of block {block.name!r} are not a one-to-one map of its iterators", block,
+        expected="each iterator in exactly one index",
     )  # fmt: skip
 
 
@@ -277,7 +275,7 @@ def _require_one_element(realize: BlockRealize, store: BufferStore, buffer: Buff
     if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, first, strict=True)):
         raise refuse(
             "indices-differ", f"block {realize.block.name!r} reads several elements of {buffer.name!r}", realize,
-            expected="one element an iteration",
+            expected="one element per iteration",
         )  # fmt: skip
     return first
 
@@ -289,8 +287,8 @@ def _require_made(
     if not is_covered(ctx.index, producer, realize, buffer, element):
         name, maker = realize.block.name, producer.block.name
         raise refuse(
-            "region-not-covered", f"block {maker!r} may not make an element of {buffer.name!r} for each iteration of block {name!r}",
-            producer, realize, expected=f"a block {maker!r} that runs for all that {name!r} stores",
+            "region-not-covered", f"block {maker!r} may not write an element of {buffer.name!r} for each iteration of block {name!r}",
+            producer, realize, expected=f"a block {maker!r} that runs for every element that {name!r} stores",
         )  # fmt: skip
 
 
@@ -301,7 +299,7 @@ def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
     if any(not structural_equal(a, b) for load in loads for a, b in zip(load.indices, made.indices, strict=True)):
         raise refuse(
             "indices-differ", f"block {producer.block.name!r} reads other elements of its output", producer,
-            expected="the element that it stores, at the same indices",
+            expected="reads at the indices of the store only",
         )  # fmt: skip
 
 
@@ -309,7 +307,7 @@ def _require_own_element(producer: BlockRealize, made: BufferStore) -> None:
 def _require_copy(realize: BlockRealize, store: BufferStore) -> None:
     if not isinstance(store.value, BufferLoad):
         raise refuse(
-            "has-init", f"the producer has an init, and block {realize.block.name!r} does more than copy its result", realize,
+            "has-init", f"the producer has an init, and block {realize.block.name!r} does not just copy its result", realize,
             expected="a copy, or a producer without T.init()",
         )  # fmt: skip
 

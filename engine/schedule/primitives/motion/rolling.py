@@ -67,11 +67,11 @@ def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str |
     flat = _unrolled(ctx.func, before)
     if before and not structural_equal(_all_rolled(flat, [r.block for r in before]), ctx.func):
         raise refuse(
-            "opaque-iterator", f"block {before[0].block!r} was changed since its buffer rolls", ctx.realize(before[0].block),
-            expected="rolling_buffer of all buffers, one after the other",
+            "opaque-iterator", f"block {before[0].block!r} was changed after its rolling_buffer", ctx.realize(before[0].block),
+            expected="the rolling_buffer calls of all buffers one after the other",
         )  # fmt: skip
     if any(r.block == block for r in before):
-        raise refuse("no-overlap", f"{buffer.name!r} rolls already", ctx.realize(block))
+        raise refuse("no-overlap", f"{buffer.name!r} is already a rolling buffer", ctx.realize(block))
     # Rolling buffers are first rewritten to flat indices, which the checks need; at the end all of them roll again.
     return Result(_all_rolled(flat, [block, *(r.block for r in before)], {block: buffer.name}))
 
@@ -160,7 +160,9 @@ def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> N
         raise refuse("not-complete", f"block {realize.block.name!r} writes several buffers", realize, expected="one")
     viewed = any(m.source.buffer is buffer for n in ctx.index.block_names for m in ctx.index.block(n).match_buffers)
     if viewed or buffer in ctx.index.addressed or buffer.strides or buffer.elem_offset is not None:
-        raise refuse("opaque-access", f"{buffer.name!r} is used by address, by views, or has strides", realize, buffer)
+        raise refuse(
+            "opaque-access", f"{buffer.name!r} is accessed by address or through views, or has strides", realize, buffer
+        )
 
 
 # The buffer is used only inside of loops, and each iteration works on a box of it.
@@ -169,7 +171,7 @@ def require_tile(ctx: Context, realize: BlockRealize, region: BufferRegion, cons
     around = [f for f in loops if all(f in ctx.index.loops_above(c) for c in consumers)]
     if not consumers or not around:
         raise refuse(
-            "no-tile", f"block {realize.block.name!r} and its consumers stand in no loop together", realize, *consumers,
+            "no-tile", f"block {realize.block.name!r} and its consumers have no common loop", realize, *consumers,
             expected=f"compute_at({realize.block.name!r}, a loop of the consumer) first",
         )  # fmt: skip
     inner = {f.loop_var: Range(f.min, f.extent) for f in loops[len(around) :]}
@@ -183,12 +185,12 @@ def require_tile(ctx: Context, realize: BlockRealize, region: BufferRegion, cons
         if loop is None:
             continue
         if length is None:
-            raise _no_overlap(realize, f"axis {axis} of {region.buffer.name!r} is of varying length")
+            raise _no_overlap(realize, f"axis {axis} of {region.buffer.name!r} has a varying extent")
         offset = simplify(substitute(place.min, {loop.loop_var: _like(loop, 0)}), {**inner, **outer})
         if length > stride and prove_equal(place.min, build.add(span.min, offset), {**inner, **outer}):
             steps.append(_Step(loop, axis, length - stride, offset))
         elif length > stride:
-            raise _no_overlap(realize, f"what is stored along axis {axis} does not move with {loop.loop_var.name!r}")
+            raise _no_overlap(realize, f"the tile does not move along axis {axis} with {loop.loop_var.name!r}")
     extents = tuple(simplify(r.extent, outer) for r in box.region)
     return _Tile(around[-1], tuple(around), extents, tuple(steps))
 
@@ -204,7 +206,7 @@ def _step_of(start: Expr, around: Sequence[For], box: BufferRegion) -> tuple[For
     single = form is not None and len(form.terms) == 1 and form.terms[0][0] is used[0].loop_var and form.constant == 0
     if len(used) > 1 or not single or form is None or divisor is None or form.terms[0][1] <= 0:
         raise refuse(
-            "no-tile", f"the tile of {box.buffer.name!r} does not start at a multiple of one loop", box,
+            "no-tile", f"the start of the tile of {box.buffer.name!r} is not a multiple of one loop", box,
             expected="t, t * 4 or t * 5 // 2 along each axis",
         )  # fmt: skip
     return used[0], -(-form.terms[0][1] // divisor)
@@ -221,8 +223,8 @@ def require_overlap(realize: BlockRealize, tile: _Tile) -> _Step:
 
 def _no_overlap(realize: BlockRealize, found: str):
     return refuse(
-        "no-overlap", f"tiles of block {realize.block.name!r} do not overlap as they move", realize, found=found,
-        expected="a tile that one loop moves by less than its length",
+        "no-overlap", f"tiles of block {realize.block.name!r} do not overlap from iteration to iteration", realize, found=found,
+        expected="a tile that one loop moves by less than its extent",
     )  # fmt: skip
 
 
@@ -234,21 +236,21 @@ def require_steps_in_order(ctx: Context, realize: BlockRealize, tile: _Tile, rol
         serial = loop not in tile.outer or (loop.kind in ("serial", "unrolled") and build.is_const(loop.min, 0))
         if not serial or (free_vars(loop.min) | free_vars(loop.extent)) & names:
             raise refuse(
-                "order-dependent", f"iterations of {loop.loop_var.name!r} would need what other ones made", loop, realize,
-                expected="serial loops from 0, of the same length in all iterations",
+                "order-dependent", f"iterations of {loop.loop_var.name!r} would need elements that other iterations computed",
+                loop, realize, expected="serial loops from 0, with the same extent in all iterations",
             )  # fmt: skip
     written = realized(realize.block.writes[0], realize)
     for step in tile.steps:
         if sum(uses_var(r, step.loop.loop_var) for r in written.region) > 1:
             raise refuse(
                 "order-dependent", f"loop {step.loop.loop_var.name!r} moves the tile along several axes", step.loop, realize,
-                expected="a loop of its own for each axis",
+                expected="a separate loop for each axis",
             )  # fmt: skip
     buffer = realize.block.writes[0].buffer
     for outer in tile.outer[: tile.outer.index(rolling.loop)]:
         if outer.kind not in ("serial", "unrolled") and shares_elements(ctx, outer, realize, buffer):
             raise refuse(
-                "order-dependent", f"iterations of {outer.loop_var.name!r} run at once and share {buffer.name!r}", outer, realize,
+                "order-dependent", f"iterations of {outer.loop_var.name!r} run concurrently and share {buffer.name!r}", outer, realize,
             )  # fmt: skip
 
 
@@ -269,8 +271,8 @@ def require_settled(
 ) -> None:
     if not only_guards_domain(realize):
         raise refuse(
-            "order-dependent", f"the predicate of block {realize.block.name!r} may leave out other elements in each iteration", realize,
-            expected="a predicate that keeps iterators in their domains",
+            "order-dependent", f"the predicate of block {realize.block.name!r} may exclude different elements in each iteration", realize,
+            expected="a predicate that only keeps iterators in their domains",
         )  # fmt: skip
     inside = tile.outer[tile.outer.index(rolling.loop) :]
     for consumer in consumers:
@@ -281,7 +283,8 @@ def require_settled(
         if made is not None:
             if not is_covered(ctx.index, maker, realize, made):
                 raise refuse(
-                    "not-final", f"block {maker.block.name!r} makes {made.name!r} in the same loops, but not all of what is read at once",
+                    "not-final",
+                    f"block {maker.block.name!r} computes {made.name!r} in the same loops, but not all elements that one iteration reads",
                     maker, realize,
                 )  # fmt: skip
             moves.require_final(ctx, maker, realize, inside)

@@ -87,15 +87,15 @@ def require_init_without_own(realize: BlockRealize) -> None:
     for node in walk(block.init):
         if isinstance(node, Buffer) and node in own:
             raise refuse(
-                "own-buffer", f"the init of block {block.name!r} uses {node.name!r}, which exists in the block only", realize, node,
-                expected="an init that stores to the program's buffers by their own names",
+                "own-buffer", f"the init of block {block.name!r} uses {node.name!r}, which exists only in the block", realize, node,
+                expected="an init that stores to buffers of the program, not to views",
             )  # fmt: skip
 
 
 # The init is placed before a loop around the block.
 def require_around(block: BlockRV, loops: Sequence[For], loop: For) -> None:
     if loop not in loops:
-        raise refuse("loop-not-around", f"loop {loop.loop_var.name!r} does not stand around block {block!r}", loop,
+        raise refuse("loop-not-around", f"loop {loop.loop_var.name!r} does not enclose block {block!r}", loop,
                      expected="one of " + ", ".join(f.loop_var.name for f in loops))  # fmt: skip
 
 
@@ -106,8 +106,8 @@ def require_reduction_inside(realize: BlockRealize, outside: Sequence[For]) -> N
             if iter_var.iter_type == "reduce" and uses_var(value, outer.loop_var):
                 raise refuse(
                     "reduction-outside",
-                    f"loop {outer.loop_var.name!r}, outside of the given one, drives the reduction iterator {iter_var.var.name!r}",
-                    outer, realize, expected="all reduction loops at or inside of the given loop",
+                    f"loop {outer.loop_var.name!r}, outside the given one, drives the reduction iterator {iter_var.var.name!r}",
+                    outer, realize, expected="all reduction loops at or inside the given loop",
                     fix=(f"sch.decompose_reduction({realize.block.name!r}, {outer.loop_var.name})",),
                 )  # fmt: skip
 
@@ -117,7 +117,7 @@ def require_plain_nest(ctx: Context, realize: BlockRealize, outermost: For, what
     for outer in ctx.index.path(realize):
         if not isinstance(outer, For | SeqStmt):
             raise refuse(
-                "not-alone", f"cannot {what}: block {realize.block.name!r} stands under more than loops", realize, outer,
+                "not-alone", f"cannot {what}: block {realize.block.name!r} is nested in statements other than loops", realize, outer,
                 expected=f"loops only, up to {outermost.loop_var.name!r}",
             )  # fmt: skip
         if outer is outermost:
@@ -148,8 +148,8 @@ def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> No
             continue
         raise refuse(
             "order-dependent",
-            f"block {block.name!r} cannot store first before loop {loop.loop_var.name!r}: {other.block.name!r} needs to run first",
-            realize, other, expected="a loop that holds nothing else that it depends on",
+            f"block {block.name!r} cannot be initialized before loop {loop.loop_var.name!r}: block {other.block.name!r} must run first",
+            realize, other, expected="a loop without other blocks that the init depends on",
         )  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequenc
     for term in build.conjuncts(realize.predicate):
         used = free_vars(term)
         if used & dropped.keys() and used & {f.loop_var for f in driven}:
-            raise refuse("predicate-on-reduction", "a predicate ties spatial and reduction loops together", realize)
+            raise refuse("predicate-on-reduction", "a predicate depends on both spatial and reduction loops", realize)
         kept.append(simplify(substitute(term, dropped)) if used & dropped.keys() else term)
     return build.logical_and(*kept)
 

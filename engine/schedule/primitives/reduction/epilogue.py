@@ -95,7 +95,7 @@ def require_single_update(producer: BlockRealize) -> Update:
         why = identities
     raise refuse(
         "unknown-reducer", f"block {block.name!r} is not a reduction of one buffer by a known operator", producer, found=why,
-        expected="x = op(x, term), op a sum, product, min, max, and, or, from a value that does not count",
+        expected="x = op(x, term), op a sum, product, min, max, and, or, from its neutral element",
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRe
     readers = [n for n in ctx.index.readers(buffer) if n != producer.block.name]
     if readers != [realize.block.name]:
         raise refuse(
-            "not-the-only-consumer", f"{buffer.name!r} is not read by {realize.block.name!r} alone", producer, realize,
+            "not-the-only-consumer", f"{realize.block.name!r} is not the only reader of {buffer.name!r}", producer, realize,
             found=", ".join(readers) or "nobody", expected=f"{realize.block.name!r} only",
         )  # fmt: skip
     views = [
@@ -119,7 +119,7 @@ def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRe
         if any(m.source.buffer is buffer for m in r.block.match_buffers)
     ]
     if views or buffer in ctx.index.addressed:
-        raise refuse("opaque-access", f"{buffer.name!r} is also used by its address or by views", *views)
+        raise refuse("opaque-access", f"{buffer.name!r} is also accessed by address or through views", *views)
     moves.require_not_loose(ctx, producer)
 
 
@@ -139,7 +139,7 @@ def require_same_operator(realize: BlockRealize, update: Update) -> tuple[Buffer
                 return store, load, other
     raise refuse(
         "not-an-epilogue", f"block {block.name!r} does not combine {buffer.name!r} with one more term", realize,
-        expected="D = op(T, c) with the op of the reduction: T + c behind a sum, max(T, c) behind a maximum",
+        expected="D = op(T, c) with the op of the reduction: T + c after a sum, max(T, c) after a maximum",
     )  # fmt: skip
 
 
@@ -173,8 +173,8 @@ def require_same_elements(
             moves.require_covered(ctx, producer, realize)
             return found
     raise refuse(
-        "indices-differ", f"blocks {producer.block.name!r} and {realize.block.name!r} do not go over the same elements", producer, realize,
-        expected="both indexed by single iterators of the same domains",
+        "indices-differ", f"blocks {producer.block.name!r} and {realize.block.name!r} do not iterate over the same elements",
+        producer, realize, expected="both indexed by single iterators of the same domains",
     )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def require_free_place(ctx: Context, producer: BlockRealize, realize: BlockReali
         if clash is not None and (position > place or _common(ctx, other, producer)):
             raise refuse(
                 "order-dependent", f"{clash.name!r} is not complete before block {producer.block.name!r}", other, producer, realize,
-                expected="inputs of the epilogue that are made before the reduction, in loops of their own",
+                expected="inputs of the epilogue that separate loops compute before the reduction",
             )  # fmt: skip
 
 

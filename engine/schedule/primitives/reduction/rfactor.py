@@ -127,8 +127,8 @@ def require_one_block(ctx: Context, loop: For) -> BlockRealize:
     below = ctx.index.child_blocks(loop)
     if len(below) != 1:
         raise refuse(
-            "not-one-block", f"loop {loop.loop_var.name!r} holds {len(below)} blocks", loop, *below,
-            found=", ".join(r.block.name for r in below) or "none", expected="the block to factor only",
+            "not-one-block", f"loop {loop.loop_var.name!r} contains {len(below)} blocks", loop, *below,
+            found=", ".join(r.block.name for r in below) or "none", expected="only the block to factor",
         )  # fmt: skip
     return below[0]
 
@@ -142,7 +142,7 @@ def require_apart(realize: BlockRealize, loops: Sequence[For], loop: For) -> _Sp
     if loop not in reduced and loop in spatial:
         raise refuse(
             "spatial-loop", f"loop {loop.loop_var.name!r} drives spatial iterators of block {realize.block.name!r}", loop, realize,
-            expected="a loop of the reduction",
+            expected="a loop of the reduction iterators",
         )  # fmt: skip
     both = next((f for f in reduced if f in spatial), None)
     if both is not None:
@@ -159,7 +159,7 @@ def require_apart(realize: BlockRealize, loops: Sequence[For], loop: For) -> _Sp
         if needs[user] & (names if user is loop else gone):
             raise refuse(
                 "mixed-loop", f"the bounds of loop {user.loop_var.name!r} depend on other loops", user,
-                expected="bounds that are the same in all iterations",
+                expected="constant bounds",
             )  # fmt: skip
     return _Split(reduced, top, kept)
 
@@ -177,8 +177,8 @@ def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], spl
     for outer in ctx.index.path(realize):
         if ctx.index.is_inside(outer, split.top) and not isinstance(outer, For):
             raise refuse(
-                "not-alone", f"loop {split.top.loop_var.name!r} holds more than block {realize.block.name!r}", split.top, outer,
-                expected="the loops of the reduction directly in one another",
+                "not-alone", f"loop {split.top.loop_var.name!r} contains more than block {realize.block.name!r}", split.top, outer,
+                expected="perfectly nested reduction loops",
             )  # fmt: skip
     bounds = [e for f in loops for e in (f.min, f.extent)]
     needed = (realize.block.body, realize.predicate, *realize.iter_values, *bounds)
@@ -188,7 +188,7 @@ def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], spl
         clash = next((w.buffer for w in other.block.writes if w.buffer in read), None)
         if clash is not None:
             raise refuse(
-                "order-dependent", f"block {other.block.name!r} makes {clash.name!r} in the loops around block {realize.block.name!r}",
+                "order-dependent", f"block {other.block.name!r} computes {clash.name!r} in the loops around block {realize.block.name!r}",
                 realize, other, loops[0], expected="inputs that are complete before the outermost loop",
             )  # fmt: skip
 
@@ -198,13 +198,13 @@ def require_reducer(realize: BlockRealize) -> tuple[Update, tuple[Expr, ...]]:
     block = realize.block
     update = find_update(block)
     identities = find_identities(block, update) if isinstance(update, Update) else update
-    why = "buffers of its own" if block.alloc_buffers or block.match_buffers else identities
+    why = "local buffers" if block.alloc_buffers or block.match_buffers else identities
     if isinstance(update, Update) and {w.buffer for w in block.writes} != {t.buffer for t in update.targets}:
-        why = "it says that it writes other buffers"
+        why = "declared writes of other buffers"
     if not isinstance(update, Update) or isinstance(why, str):
         raise refuse(
-            "unknown-reducer", f"block {block.name!r} is no reduction that can be grouped", realize, found=str(why),
-            expected="x = op(x, term), op a sum, product, min, max, and, or, argmax or argmin, from a value that does not count",
+            "unknown-reducer", f"block {block.name!r} is not an associative and commutative reduction", realize, found=str(why),
+            expected="x = op(x, term), op a sum, product, min, max, and, or, argmax or argmin, from its neutral element",
         )  # fmt: skip
     assert not isinstance(identities, str)
     return update, identities
@@ -243,8 +243,8 @@ def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loo
     ):
         raise refuse(
             "order-dependent",
-            f"of equal terms of block {realize.block.name!r} the first one wins: those of {loop.loop_var.name!r} do not follow one another",
-            loop, outer, realize, expected="the outermost loop of the reduction, or a rule for ties",
+            f"of equal terms of block {realize.block.name!r} the first one wins, but terms of {loop.loop_var.name!r} are not consecutive",
+            loop, outer, realize, expected="the outermost loop of the reduction, or a reducer that breaks ties",
             fix=(f"sch.rfactor({outer.loop_var.name}, factor_axis)",),
         )  # fmt: skip
 
@@ -265,8 +265,8 @@ def require_all_partials(realize: BlockRealize, split: _Split) -> Expr:
             starts = prove(substitute(term, gone), ranges)
         if not starts:
             raise refuse(
-                "predicate-on-reduction", "the predicate may leave out the first terms of a partial result", realize,
-                expected="a predicate that holds where the reduction starts",
+                "predicate-on-reduction", "the predicate may exclude the first terms of a partial result", realize,
+                expected="a predicate that holds at the start of the reduction",
             )  # fmt: skip
     return build.logical_and(*kept)
 
