@@ -1,6 +1,7 @@
 # make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
 # make test   everything on a fresh machine: make check, then all tests (apache-tvm and a Chromium are fetched where missing)
-# make check  ruff, basedpyright, who imports whom
+# make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, who imports whom
+# make components  bundle the JavaScript components that changed
 # make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
 # make clean  remove what the others made
 
@@ -9,13 +10,15 @@ PY := $(VENV)/bin/python
 PORT ?= 5006
 JOBS ?= 2
 PYTEST ?=
+COMPONENTS := $(PY) static/bundling/backend.py
 
-.PHONY: run test check format seeds clean environment help
+.PHONY: run test check components format seeds clean environment help
 
 help:
 	@sed -n 's/^# //p' Makefile
 
 run: $(VENV)/.installed-run
+	@$(COMPONENTS)
 	@$(VENV)/bin/tilewright serve --port $(PORT)
 
 test: check
@@ -28,11 +31,16 @@ check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m basedpyright --pythonpath $(PY)
+	$(COMPONENTS) check test
 	$(PY) -m pytest -q tests/test_architecture.py
+
+components: $(VENV)/.installed-run
+	$(COMPONENTS)
 
 format: $(VENV)/.installed-dev
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(COMPONENTS) format
 
 seeds: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PY) -m support.seeds docs/seeds.md
@@ -45,11 +53,11 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove,explore]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove,explore,components]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,explore,jupyter,dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,explore,jupyter,components,dev]'
 	@touch $@ $(VENV)/.installed-run
 
 clean:

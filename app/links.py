@@ -1,6 +1,6 @@
 """A link that carries a notebook: its text, compressed, behind the # of the app's address, which browsers never send to a server.
 
-The text is what a file would be: read, never executed. `static/components/links.js` opens and makes the same links in the browser.
+The text is what a file would be: read, never executed. `static/components/shell/links.js` opens and makes the same links in the browser.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ WATCH = """
   const payloads = () => Bokeh.documents.flatMap((d) => [...d.all_models]).map((m) => m.data?.payload);
   const bars = () => payloads().filter((p) => p?.startsWith?.('{"report"'));
   let painted = false;
-  const begin = CanvasRenderingContext2D.prototype.setTransform; // what each picture begins with (canvas.js)
+  const begin = CanvasRenderingContext2D.prototype.setTransform; // what each picture begins with (core/canvas.js)
   CanvasRenderingContext2D.prototype.setTransform = function (...how) { painted = benchTalk.heard > 0; return begin.apply(this, how); };
   const differ = (a, b) => a.length !== b.length || a.some((x, n) => x !== b[n]);
   window.benchDrop = () => new Promise((resolve) => {

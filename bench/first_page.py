@@ -35,7 +35,7 @@ window.benchFirst = new Promise((resolve) => {
     return found;
   };
   let painted = 0;
-  const begin = CanvasRenderingContext2D.prototype.setTransform; // what each picture begins with (canvas.js)
+  const begin = CanvasRenderingContext2D.prototype.setTransform; // what each picture begins with (core/canvas.js)
   CanvasRenderingContext2D.prototype.setTransform = function (...how) { painted += 1; return begin.apply(this, how); };
   const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
   const shown = (selector) => all(selector).some((e) => e.offsetWidth > 0 && e.offsetHeight > 0);

@@ -8,4 +8,4 @@ class CodeView(JsonView):
     """Payload: caption, file (offered for download, or null), reveal (scroll to the first mark), and lines: number | null, text,
     mark (null, "added", "removed"), error."""
 
-    _esm = bundle("code_view.js")
+    _esm = bundle("notebook/code_view.js")

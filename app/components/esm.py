@@ -1,10 +1,9 @@
-"""ESM components from `static/components`, each bundled into one text: components load from blob URLs, where relative imports fail."""
+"""ESM components: the modules of `static/components`, which `static/bundling/build.js` bundles into one text each."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,13 +17,15 @@ from ... import static
 
 STATIC = Path(static.__file__).parent
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<name>\w+\.js)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=function|class|const|let)", re.MULTILINE)
+BUILT = STATIC / "built"
+
+STYLE_SHEETS = '"@style-sheets@"'
+"""The placeholder of a component's style sheets in the module of its widget."""
 
 
 def style(name: str) -> str:
     """The text of a style sheet in `static`, for a component's shadow root."""
-    return (STATIC / name).read_text(encoding="utf-8")
+    return (STATIC / "styles" / name).read_text(encoding="utf-8")
 
 
 class Bundle(str):
@@ -53,14 +54,10 @@ class Compiled(JSComponent):
 
     @classmethod
     def widget_module(cls) -> str:
-        """The module for a notebook's widget (anywidget's contract): the same files, wrapped by `jupyter.js`."""
+        """The module for a notebook's widget (anywidget's contract): the component, wrapped by `jupyter/host.js`."""
         assert isinstance(cls._esm, Bundle)
-        done: dict[str, str] = {}
-        _collect(cls._esm.name, done)
-        _collect("jupyter.js", done)
         css = json.dumps("\n".join(cls._stylesheets))
-        parts = [_EXPORT.sub("", text) for text in done.values()]
-        return "\n".join([*parts, f"export default hosted(render, {css});\n"])
+        return _built(f"widgets/{cls._esm.name}").replace(STYLE_SHEETS, css)
 
     @classmethod
     def shared_parameters(cls) -> list[str]:
@@ -120,14 +117,8 @@ class Compiled(JSComponent):
 
 
 def bundle(name: str) -> Bundle:
-    """Bundle `static/components/NAME` with the files that it imports in front of it, each once; only its own exports remain.
-
-    Top-level names must be unique across the files, since they share one module.
-    """
-    done: dict[str, str] = {}
-    _collect(name, done)
-    *parts, own = done.values()
-    text = "\n".join([*(_EXPORT.sub("", text) for text in parts), own])
+    """The module of `static/components/NAME`, with all that it imports."""
+    text = _built(name)
     made = Bundle(text)
     made.name, made.text, made.digest = name, text, hashlib.sha256(text.encode()).hexdigest()
     return made
@@ -142,10 +133,8 @@ def _is_ours(owner: object) -> bool:
     return isinstance(owner, type) and issubclass(owner, Compiled)
 
 
-def _collect(name: str, done: dict[str, str]) -> None:
-    if name in done:
-        return
-    text = (STATIC / "components" / name).read_text(encoding="utf-8")
-    for found in _IMPORT.finditer(text):
-        _collect(found["name"], done)
-    done[name] = _IMPORT.sub("", text)
+def _built(name: str) -> str:
+    try:
+        return (BUILT / name).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"static/built/{name} is missing; `make components` bundles the components") from error

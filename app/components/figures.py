@@ -20,28 +20,28 @@ class FiguresView(JsonView):
 class MachineView(FiguresView):
     """The machine's parameters. Messages: knob, unknob."""
 
-    _esm = bundle("machine.js")
+    _esm = bundle("machine/machine.js")
 
 
 class TrafficView(FiguresView):
     """Bytes moved between scopes, and the roofline."""
 
-    _esm = bundle("traffic.js")
+    _esm = bundle("machine/traffic.js")
 
 
 class CompareView(FiguresView):
     """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, uncompare."""
 
-    _esm = bundle("compare.js")
+    _esm = bundle("compare/compare.js")
 
 
 class ExploreView(FiguresView):
     """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, go_on_exploring, trial,
     open_point, fix. `answer` responds to its queries ("trials")."""
 
-    _esm = bundle("explore.js")
+    _esm = bundle("explore/explore.js")
     _stylesheets: ClassVar[list[str]] = [
-        style("components/loop_tree.css"),
+        style("loop_tree.css"),
         *FiguresView._stylesheets,
         style("explore.css"),
     ]
@@ -62,4 +62,4 @@ class ExploreView(FiguresView):
 class OverlayView(FiguresView):
     """Two timelines on one time scale. Message: span."""
 
-    _esm = bundle("overlay.js")
+    _esm = bundle("compare/overlay.js")

@@ -1,4 +1,4 @@
-"""The loop tree in the browser: it receives rows, costs and answers, and sends intents. `static/components/loop_tree.js` draws it."""
+"""The loop tree in the browser: it receives rows, costs and answers, and sends intents. `static/components/tree/loop_tree.js` draws it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class LoopTree(Compiled):
     packed_marks = param.String(default="{}", doc="`marks` as JSON text.")
     packed_menus = param.String(default='{"entries": [], "rows": {}}', doc="`menus` as JSON text, equal entries once.")
 
-    _esm = bundle("loop_tree.js")
-    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("components/loop_tree.css")]
+    _esm = bundle("tree/loop_tree.js")
+    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("loop_tree.css")]
     _rename: ClassVar[Mapping[str, str | None]] = dict.fromkeys(("rows", "targets", "menus", "costs", "marks"))
 
     def __init__(

@@ -9,10 +9,10 @@ from .json_view import JsonView
 class PageView(JsonView):
     """The page's frame: screen, theme, tabs, notice, keys and downloads. Messages: go, pane, dismiss, undo, redo."""
 
-    _esm = bundle("page.js")
+    _esm = bundle("shell/page.js")
     _stylesheets: ClassVar[list[str]] = [
         *JsonView._stylesheets,
-        style("components/loop_tree.css"),
+        style("loop_tree.css"),
         style("help.css"),
         style("files.css"),
     ]
@@ -37,10 +37,10 @@ class PageView(JsonView):
 class HeadlineView(JsonView):
     """The top bar. Messages: gallery, machine, undo, redo, theme, export, link, save, save_as, download."""
 
-    _esm = bundle("headline.js")
+    _esm = bundle("shell/headline.js")
     # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
-        style("components/loop_tree.css"),
+        style("loop_tree.css"),
         *JsonView._stylesheets,
         style("files.css"),
     ]
@@ -49,10 +49,10 @@ class HeadlineView(JsonView):
 class NotebookView(JsonView):
     """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `cell_actions.edit_of`."""
 
-    _esm = bundle("notebook.js")
+    _esm = bundle("notebook/notebook.js")
     # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
-        style("components/loop_tree.css"),
+        style("loop_tree.css"),
         *JsonView._stylesheets,
         style("notebook.css"),
     ]
@@ -65,25 +65,25 @@ class NotebookView(JsonView):
 class InspectorView(JsonView):
     """Facts about the selection, and the layout of a buffer. Messages: select, look, call."""
 
-    _esm = bundle("inspector.js")
+    _esm = bundle("inspector/inspector.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("inspector.css")]
 
 
 class CommandsView(JsonView):
     """The command palette. Messages: those of its commands, and "commands" to request them when it opens."""
 
-    _esm = bundle("palette.js")
-    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("components/loop_tree.css")]
+    _esm = bundle("shell/palette.js")
+    _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("loop_tree.css")]
 
 
 class ProblemsView(JsonView):
     """Refusals, errors and findings."""
 
-    _esm = bundle("problems.js")
+    _esm = bundle("shell/problems.js")
 
 
 class GalleryView(JsonView):
     """The start screen. Messages: open, go, open_text, new_file, discard_draft, theme."""
 
-    _esm = bundle("gallery.js")
+    _esm = bundle("files/gallery.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css"), style("files.css")]

@@ -15,8 +15,8 @@ class TimelineView(JsonView):
     """Draws the value of `views.timeline`. `answer` responds to its queries (messages of kind "window", "find", "blame"). The `on_intent`
     callbacks get every message: {"kind": "select", "id"} and {"kind": "blame", "engine", "cause", "what", "block"} are intents."""
 
-    _esm = bundle("timeline.js")
-    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("components/timeline.css")]
+    _esm = bundle("timeline/timeline.js")
+    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("timeline.css")]
 
     def __init__(
         self, data: Any = None, *, answer: Callable[[Message], Message | None] | None = None, **params: Any

@@ -82,7 +82,7 @@ def _page(state: State, store: Store, data: dict[str, Any]) -> str:
         f'<div class="tree is-{theme}">{tree_svg(rows, costs, theme=theme)}</div>' for theme in ("light", "dark")
     )
     title = escape(state.title or "Replay")
-    sheets = "\n".join(style(name) for name in ("tilewright.css", "app.css", "components/timeline.css"))
+    sheets = "\n".join(style(name) for name in ("tilewright.css", "app.css", "timeline.css"))
     return f"""<!doctype html>
 <html lang="en" data-theme="light">
 <head>
@@ -91,7 +91,7 @@ def _page(state: State, store: Store, data: dict[str, Any]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Tilewright replay</title>
 <style>{style("tilewright.css")}
-{style("components/replay.css")}</style>
+{style("replay.css")}</style>
 </head>
 <body>
 <header>
@@ -106,7 +106,7 @@ def _page(state: State, store: Store, data: dict[str, Any]) -> str:
 </main>
 <template id="timeline-style"><style>{sheets}</style></template>
 <script type="text/plain" id="data">{packed}</script>
-<script type="module">{bundle("replay.js")}</script>
+<script type="module">{bundle("replay/replay.js")}</script>
 </body>
 </html>
 """

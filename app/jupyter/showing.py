@@ -1,7 +1,7 @@
 """The output of a view in a cell: a picture that is saved with the notebook, and the live view if a kernel runs.
 
 These are two outputs: from a single one with both, front ends without the kernel would pick the live view, which is then an error message.
-The live view hides the picture (`static/components/jupyter.js`), and the picture is updated when the view changes.
+The live view hides the picture (`static/components/jupyter/host.js`), and the picture is updated when the view changes.
 """
 
 from __future__ import annotations

@@ -72,7 +72,9 @@ def make_page(
     session.arrive(_asked_address())
     _draw_missing(catalog, session, event_loop)
     page.renewed = lambda: _draw_missing(catalog, session, event_loop)
-    template = PageTemplate((STATIC / "components" / "page.html").read_text(encoding="utf-8"), items=page.roots())
+    template = PageTemplate(
+        (STATIC / "components" / "shell" / "page.html").read_text(encoding="utf-8"), items=page.roots()
+    )
     template.add_variable("page_css", style("tilewright.css") + style("app.css"))
     template.add_variable("page_base", base)
     return template

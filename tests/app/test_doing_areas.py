@@ -12,7 +12,7 @@ APP = Path(__file__).parents[2] / "app"
 
 
 def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
-    page = (ROOT / "components" / "page.html").read_text(encoding="utf-8")
+    page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
     told = {
         found
         for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")

@@ -1,31 +1,32 @@
-"""Drawing anew with the elements that stand (static/components/redraw.js, reconcile.js): what is seen is what was drawn, and no more is
-touched than is another."""
+"""Updates of the DOM (static/components/core/redraw.js, reconcile.js): the result equals a new drawing, and only changed nodes are touched."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page
-
-from tilewright.app.components.esm import bundle
+from support.modules import open_modules
 
 
 @pytest.fixture
 def drawing(page: Page) -> Page:
     """A page with `list`, and `show(items)`: rows with a text, a colour and a button that says in `pressed` what it was drawn for."""
-    page.set_content(
-        f"""<div id=list></div><script type=module>{bundle("notebook.js")}
+    open_modules(
+        page,
+        "<div id=list></div>",
+        """import { h } from "./core/dom.js";
+        import { reconcile } from "./core/reconcile.js";
         window.pressed = [];
-        const row = (item) => h("div", {{ class: item.kind ?? "row", title: item.tip }}, item.text,
-          item.mark ? h("b", {{}}, item.mark) : null,
-          h("button", {{ onclick: item.dumb ? null : () => pressed.push(item.text) }}, "press"));
+        const row = (item) => h("div", { class: item.kind ?? "row", title: item.tip }, item.text,
+          item.mark ? h("b", {}, item.mark) : null,
+          h("button", { onclick: item.dumb ? null : () => pressed.push(item.text) }, "press"));
         window.show = (items) => reconcile(list, items, (item) => JSON.stringify(item), row);
         window.fresh = (items) => items.map((item) => row(item).outerHTML).join("");
-        window.moves = () => {{
-          const watch = new MutationObserver(() => {{}});
-          watch.observe(list, {{ childList: true }});
+        window.moves = () => {
+          const watch = new MutationObserver(() => {});
+          watch.observe(list, { childList: true });
           return () => watch.takeRecords().reduce((sum, record) => sum + record.addedNodes.length, 0);
-        }};
-        </script>"""
+        };
+        """,
     )
     page.wait_for_function("() => window.show")
     return page

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 from playwright.sync_api import Page
+from support.modules import open_modules
 
-from tilewright.app.components.esm import bundle
 from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.replay import recording
 from tilewright.app.state.derived import Store
@@ -36,7 +36,8 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
     state, store = State(notebook=notebook, shown=notebook), Store()
     report = store.report_now(state)
     assert isinstance(report, Report)
-    page.set_content(f"<script type=module>{bundle('replay_source.js')}\nwindow.Recorded = Recorded;</script>")
+    open_modules(page, "", 'import { Recorded } from "./replay/source.js"; window.Recorded = Recorded;')
+    page.wait_for_function("() => window.Recorded")
     page.wait_for_function("() => Boolean(window.Recorded)")
     replay(page, state, store, report, 40_000)
     return state, store, report

@@ -10,7 +10,7 @@ from importlib import resources
 from .... import static
 from ..labels.palette import BUFFER_COLOURS
 
-SHEETS = ("tilewright.css", "components/timeline.css")
+SHEETS = ("tilewright.css", "timeline.css")
 
 _TOKEN = re.compile(r"--(?P<name>[\w-]+): light-dark\((?P<light>#[0-9a-f]{6}), (?P<dark>#[0-9a-f]{6})\);")
 _FONT = re.compile(r"--tw-(?P<name>font|mono): (?P<value>[^;]+);")
@@ -33,4 +33,4 @@ def fonts() -> Mapping[str, str]:
 
 
 def _sheet(name: str) -> str:
-    return (resources.files(static) / name).read_text("utf-8")
+    return (resources.files(static) / "styles" / name).read_text("utf-8")

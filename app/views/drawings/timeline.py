@@ -20,7 +20,7 @@ CAUSES = {
     "data": ("operand", "forward"), "slot": ("slot", "back"), "port": ("port", "dots"), "issue": ("queue", "upright"),
     "unit": ("unit", "level"), "idle": ("done", "sparse"),
 }  # fmt: skip
-"""The label and hatching of each stall cause, as in `static/components/timeline_inks.js`."""
+"""The label and hatching of each stall cause, as in `static/components/core/colors.js`."""
 
 WORTH_SAYING = 9
 """The number of characters that identify a tile; a label shortened below it is omitted."""

@@ -1,4 +1,4 @@
-"""One colour per buffer in every view. `static/tilewright.css` has the same values as `--tw-buffer-N`, for elements outside canvases."""
+"""One colour per buffer in every view. `static/styles/tilewright.css` has the same values as `--tw-buffer-N`, outside canvases."""
 
 from __future__ import annotations
 

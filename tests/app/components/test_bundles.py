@@ -1,39 +1,52 @@
-"""Components are bundled by writing files one after the other, so that their top-level names share a module."""
+"""The bundles that the build backend makes of `static/components`: each is complete, current and small."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+import runpy
 from pathlib import Path
 
 import pytest
 
 import tilewright.static
-from tilewright.app.components.esm import bundle
+from tilewright.app.components import code, figures, loop_tree, panels, timeline
+from tilewright.app.components.esm import BUILT, STYLE_SHEETS, Bundle, Compiled
 
-COMPONENTS = Path(tilewright.static.__file__).parent / "components"
-NAMES = sorted(file.name for file in COMPONENTS.glob("*.js"))
+STATIC = Path(tilewright.static.__file__).parent
+BACKEND = STATIC / "bundling" / "backend.py"
 
-TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) +(\w+)", re.MULTILINE)
-IMPORTED = re.compile(r'^import \{ ?([^}]*?) ?\} from "\./(\w+\.js)";$', re.MULTILINE)
-EXPORTED = re.compile(r"^export (?:async )?(?:function\*?|class|const|let) +(\w+)", re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_name_is_declared_twice_in_a_bundle(name: str) -> None:
-    counts = Counter(TOP_LEVEL.findall(bundle(name)))
-    assert not [declared for declared, count in counts.items() if count > 1]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_imported_is_exported_there(name: str) -> None:
-    for names, file in IMPORTED.findall((COMPONENTS / name).read_text(encoding="utf-8")):
-        exported = set(EXPORTED.findall((COMPONENTS / file).read_text(encoding="utf-8")))
-        assert {part.strip() for part in names.split(",")} <= exported, file
+COMPONENTS = sorted(
+    {
+        found
+        for module in (code, figures, loop_tree, panels, timeline)
+        for found in vars(module).values()
+        if isinstance(found, type) and issubclass(found, Compiled) and isinstance(found._esm, Bundle)
+    },
+    key=lambda found: found.__name__,
+)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_import_is_one_that_the_bundle_follows(name: str) -> None:
-    text = (COMPONENTS / name).read_text(encoding="utf-8")
-    assert len(re.findall(r"^import\b", text, re.MULTILINE)) == len(IMPORTED.findall(text))
-    assert not re.search(r"^import\b", bundle(name), re.MULTILINE)
+def test_given_the_working_tree_then_its_bundles_are_those_of_its_sources() -> None:
+    assert runpy.run_path(str(BACKEND))["is_current"]()
+
+
+def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -> None:
+    built = {file.relative_to(BUILT).as_posix() for file in BUILT.rglob("*.js")}
+    names = {component._esm.name for component in COMPONENTS if isinstance(component._esm, Bundle)}
+    assert built == names | {f"widgets/{name}" for name in names} | {"replay/replay.js"}
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda found: found.__name__)
+def test_given_a_bundle_then_it_imports_nothing_and_exports_render(component: type[Compiled]) -> None:
+    assert isinstance(component._esm, Bundle)
+    assert exports(component._esm) == ["render"]
+    widget = component.widget_module()
+    assert exports(widget) == ["default"]
+    assert STYLE_SHEETS not in widget
+
+
+def exports(module: str) -> list[str]:
+    """The names that a bundle exports; it must not import anything."""
+    assert not re.search(r"(?:^|;)import[ {*\"']", module, re.MULTILINE)
+    (names,) = re.findall(r"export ?\{([^}]*)\};?\s*$", module)
+    return [part.split(" as ")[-1].strip() for part in names.split(",")]

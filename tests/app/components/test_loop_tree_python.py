@@ -7,7 +7,7 @@ import re
 
 from support.sources import MATMUL
 
-from tilewright.app.components.esm import STATIC, bundle
+from tilewright.app.components.esm import STATIC
 from tilewright.app.components.loop_tree import LoopTree
 from tilewright.app.views.tree.rows import row_menus, tree_rows
 from tilewright.engine.script import parse
@@ -15,16 +15,8 @@ from tilewright.engine.script import parse
 FUNC = parse(MATMUL).program
 
 
-def test_given_the_bundle_then_each_part_is_in_it_once_and_nothing_is_imported():
-    text = bundle("loop_tree.js")
-    assert not re.search(r"^import ", text, re.MULTILINE)
-    assert re.findall(r"^export .*", text, re.MULTILINE) == ["export function render({model}) {"]
-    names = re.findall(r"^(?:export )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
-    assert len(names) == len(set(names))
-
-
 def test_given_the_components_files_then_none_asks_the_network():
-    for path in [*(STATIC / "components").glob("*.js"), *STATIC.rglob("*.css")]:
+    for path in [*(STATIC / "built").rglob("*.js"), *STATIC.rglob("*.css")]:
         assert not re.search(r"https?://(?!www\.w3\.org/)\w|@import|url\(", path.read_text(encoding="utf-8")), path.name
 
 

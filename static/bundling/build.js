@@ -1,0 +1,61 @@
+// Bundle each component into one module: components load from blob URLs, where relative imports fail.
+// `node bundling/build.js [--readable]` writes built/NAME.js for the page and built/widgets/NAME.js for notebooks (anywidget's contract).
+
+import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+const COMPONENTS = [
+  "compare/compare",
+  "compare/overlay",
+  "explore/explore",
+  "files/gallery",
+  "inspector/inspector",
+  "machine/machine",
+  "machine/traffic",
+  "notebook/code_view",
+  "notebook/notebook",
+  "shell/headline",
+  "shell/page",
+  "shell/palette",
+  "shell/problems",
+  "timeline/timeline",
+  "tree/loop_tree",
+];
+
+/** A module for anywidget. The server replaces the placeholder by the component's style sheets. */
+function widgetSource(/** @type {string} */ name) {
+  return `import { render } from "./${name}.js";
+import { hosted } from "./jupyter/host.js";
+export default hosted(render, "@style-sheets@");`;
+}
+
+/** @type {import("esbuild").BuildOptions} */
+const OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  charset: "utf8",
+  format: "esm",
+  legalComments: "none",
+  logLevel: "warning",
+  minify: !process.argv.includes("--readable"),
+  target: "es2023",
+};
+
+await rm(`${ROOT}/built`, { recursive: true, force: true });
+const pages = build({
+  ...OPTIONS,
+  entryPoints: [...COMPONENTS, "replay/replay"].map((name) => `components/${name}.js`),
+  outbase: "components",
+  outdir: "built",
+});
+const widgets = COMPONENTS.map((name) =>
+  build({
+    ...OPTIONS,
+    stdin: { contents: widgetSource(name), resolveDir: `${ROOT}/components`, sourcefile: `${name}.widget.js` },
+    outfile: `built/widgets/${name}.js`,
+  }),
+);
+await Promise.all([pages, ...widgets]);

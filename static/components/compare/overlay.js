@@ -1,0 +1,291 @@
+// Two runs on one scale: each engine has a lane for A and one for B; where the shorter run ends is marked. The wheel zooms, a drag pans.
+
+import { h, follow } from "../core/dom.js";
+import { s, followWidth } from "../core/svg.js";
+
+const EDGE = { left: 92, right: 16, top: 18, bottom: 22 };
+const LANE = { least: 11, most: 34, gap: 3, between: 12 };
+const SETTLED_MS = 140;
+const TALL = 10_000; // more than any picture
+
+const grouped = (number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
+
+/** Round numbers of cycles between start and end, at most about `count`. */
+function ticks(start, end, count) {
+  const raw = (end - start) / count;
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, raw)));
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw),
+  );
+  const found = [];
+  for (let at = Math.ceil(start / step) * step; at <= end; at += step) found.push(at);
+  return found;
+}
+
+function lane(content, data, x, top, tall, side) {
+  const fill = (colour) => `var(--tw-buffer-${colour})`;
+  const bars = content.bars.map(([start, end, colour, words]) =>
+    s(
+      "rect",
+      {
+        class: "task",
+        x: x(start),
+        width: Math.max(0.75, x(end) - x(start)),
+        y: top,
+        height: tall,
+        fill: fill(colour),
+      },
+      s("title", {}, `${side}: ${words}`),
+    ),
+  );
+  const count = content.stretches[0]?.[1].length ?? 0;
+  const base = new Array(count).fill(0);
+  const wide = (data.end - data.start) / Math.max(1, count);
+  const steps = content.stretches.map(([colour, shares]) => {
+    let path = "";
+    shares.forEach((share, n) => {
+      if (!share) return;
+      const [left, right] = [x(data.start + n * wide), x(data.start + (n + 1) * wide)];
+      const low = top + tall * (1 - base[n]);
+      path += `M${left.toFixed(1)} ${low.toFixed(1)}H${right.toFixed(1)}V${(low - tall * share).toFixed(1)}H${left.toFixed(1)}Z`;
+      base[n] += share;
+    });
+    return s("path", { class: "stretch", d: path, fill: fill(colour) });
+  });
+  return [...bars, ...steps];
+}
+
+/** Where the run ends: its lane is no longer than it. */
+function ending(cycles, name, x, y, tall, box) {
+  const at = Math.min(x(cycles), box.right + 2);
+  return [
+    s("rect", { class: "lane", x: box.left, width: Math.max(0, at - box.left), y, height: tall }),
+    s("line", { class: `end is-${name.toLowerCase()}`, x1: at, x2: at, y1: y, y2: y + tall }),
+  ];
+}
+
+/** A memory's live bytes: B as an area, A as a line over it, and the capacity. */
+function memory(item, data, x, top, tall) {
+  const count = Math.max(item.a.length, item.b.length);
+  const wide = (data.end - data.start) / Math.max(1, count);
+  const height = (level) => (top + tall * (1 - Math.min(1, level))).toFixed(1);
+  const steps = (levels) =>
+    levels
+      .map(
+        (level, n) =>
+          `${n ? "" : `M${x(data.start).toFixed(1)} ${height(level)}`}V${height(level)}H${x(data.start + (n + 1) * wide).toFixed(1)}`,
+      )
+      .join("");
+  const floor = top + tall;
+  return [
+    item.b.length
+      ? s("path", { class: "held is-b", d: `${steps(item.b)}V${floor}H${x(data.start).toFixed(1)}Z` })
+      : null,
+    item.a.length ? s("path", { class: "held is-a", d: steps(item.a) }) : null,
+    item.limit
+      ? s("line", {
+          class: `capacity ${item.over ? "over" : ""}`,
+          x1: x(data.start),
+          x2: x(data.end),
+          y1: height(item.limit),
+          y2: height(item.limit),
+        })
+      : null,
+    s("line", { class: "tick-line", x1: x(data.start), x2: x(data.end), y1: floor, y2: floor }),
+    s(
+      "rect",
+      { class: "held-reach", x: x(data.start), width: Math.max(0, x(data.end) - x(data.start)), y: top, height: tall },
+      s("title", {}, item.words),
+    ),
+  ];
+}
+
+function picture(data, span, width, height) {
+  const box = { left: EDGE.left, right: width - EDGE.right };
+  const x = (cycle) => box.left + ((cycle - span.start) / (span.end - span.start)) * (box.right - box.left);
+  const lanes = data.engines.length + 0.75 * data.memories.length;
+  const room = (height - EDGE.top - EDGE.bottom) / lanes - LANE.between - LANE.gap;
+  const tall = Math.max(LANE.least, Math.min(LANE.most, room / 2));
+  const wide = Math.max(1, box.right - box.left);
+  // A picture in the picture: what is outside of it is cut off.
+  const inside = s("svg", {
+    x: box.left,
+    y: 0,
+    width: wide,
+    height: TALL,
+    viewBox: `${box.left} 0 ${wide} ${TALL}`,
+    overflow: "hidden",
+  });
+  const labels = [];
+  let y = EDGE.top;
+  for (const engine of data.engines) {
+    labels.push(s("text", { class: "engine", x: box.left - 26, y: y + tall + 4, "text-anchor": "end" }, engine.name));
+    for (const [n, name] of ["A", "B"].entries()) {
+      const top = y + n * (tall + LANE.gap);
+      labels.push(s("text", { class: "letter", x: box.left - 8, y: top + tall / 2 + 4, "text-anchor": "end" }, name));
+      inside.append(
+        ...ending(data.cycles[n], name, x, top, tall, box),
+        ...lane(engine[name.toLowerCase()], data, x, top, tall, name),
+      );
+    }
+    y += 2 * tall + LANE.gap + LANE.between;
+  }
+  for (const item of data.memories) {
+    const high = 1.4 * tall;
+    labels.push(
+      s("text", { class: "memory-name", x: box.left - 26, y: y + high / 2 + 4, "text-anchor": "end" }, item.name),
+    );
+    inside.append(...memory(item, data, x, y, high).filter(Boolean));
+    y += high + LANE.between;
+  }
+  const bottom = y - LANE.between + 4;
+  const [short, long] = data.cycles[0] <= data.cycles[1] ? ["A", "B"] : ["B", "A"];
+  const ends = [Math.min(...data.cycles), Math.max(...data.cycles)];
+  const at = x(ends[0]);
+  const same = ends[0] === ends[1];
+  const marks = [
+    at >= box.left && at <= box.right + 1
+      ? s("line", { class: "end whole", x1: at, x2: at, y1: EDGE.top - 4, y2: bottom })
+      : null,
+    at >= box.left && at <= box.right + 1
+      ? s(
+          "text",
+          {
+            class: "end-label",
+            x: Math.min(at, box.right - 4),
+            y: 11,
+            "text-anchor": at > box.left + 170 ? "end" : "start",
+          },
+          same
+            ? `both end at ${grouped(ends[0])}`
+            : `${short} ends at ${grouped(ends[0])}, ${grouped(ends[1] - ends[0])} before ${long}`,
+        )
+      : null,
+  ];
+  const axis = ticks(span.start, span.end, (box.right - box.left) / 90).flatMap((tick) => [
+    s("line", { class: "tick-line", x1: x(tick), x2: x(tick), y1: EDGE.top, y2: bottom }),
+    s("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, grouped(tick)),
+  ]);
+  const words = `Timelines of A, ${grouped(data.cycles[0])} cycles, and B, ${grouped(data.cycles[1])} cycles, on one scale: ${[...data.engines.map((engine) => engine.name), ...data.memories.map((item) => item.words)].join(", ")}`;
+  return s(
+    "svg",
+    { width, height: Math.max(height, bottom + EDGE.bottom), role: "img", "aria-label": words },
+    axis,
+    inside,
+    labels,
+    marks,
+  );
+}
+
+export function render({ model }) {
+  const canvas = h("div", {
+    class: "overlay-canvas",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "Overlaid timelines: plus and minus zoom, arrows pan, 0 shows all",
+  });
+  const bar = h("div", { class: "overlay-bar" });
+  const view = h("div", { class: "overlay" }, bar, canvas);
+  let data = null;
+  let span = null;
+  let waiting = null;
+
+  const draw = () => {
+    if (!data?.engines.length) {
+      bar.replaceChildren(h("span", { class: "quiet" }, data?.note ?? ""));
+      return canvas.replaceChildren();
+    }
+    const button = (words, label, act) =>
+      h("button", { class: "tool small", "aria-label": label, title: label, onclick: act }, words);
+    bar.replaceChildren(
+      h("b", {}, "A and B on one scale"),
+      h("span", { class: "quiet overlay-span" }, `${grouped(span.start)} to ${grouped(span.end)} cycles`),
+      data.memories.length
+        ? h(
+            "span",
+            { class: "quiet overlay-key" },
+            "memory: ",
+            h("i", { class: "key is-a" }),
+            "A ",
+            h("i", { class: "key is-b" }),
+            "B",
+          )
+        : null,
+      h(
+        "span",
+        { class: "overlay-tools" },
+        button("−", "Zoom out (−)", () => zoom(2)),
+        button("+", "Zoom in (+)", () => zoom(0.5)),
+        button("Fit", "Show all (0)", () => show(0, data.longest)),
+      ),
+    );
+    if (canvas.clientWidth > 150)
+      canvas.replaceChildren(picture(data, span, canvas.clientWidth, Math.max(120, canvas.clientHeight - 4)));
+  };
+
+  /** What is in sight changes at once; the server sends what that needs when it has come to rest. */
+  function show(start, end) {
+    const wide = Math.min(data.longest, Math.max(20, end - start));
+    const from = Math.max(0, Math.min(data.longest - wide, start));
+    span = { start: from, end: from + wide };
+    draw();
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const all = span.start <= 0 && span.end >= data.longest;
+      model.send_msg({ kind: "span", start: all ? null : span.start, end: all ? null : span.end });
+    }, SETTLED_MS);
+  }
+
+  function zoom(by, at = (span.start + span.end) / 2) {
+    show(at - (at - span.start) * by, at + (span.end - at) * by);
+  }
+
+  const cycleAt = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const [left, right] = [box.left + EDGE.left, box.right - EDGE.right];
+    return span.start + ((event.clientX - left) / (right - left)) * (span.end - span.start);
+  };
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      if (!data?.engines.length) return;
+      event.preventDefault();
+      zoom(event.deltaY < 0 ? 0.8 : 1.25, Math.max(span.start, Math.min(span.end, cycleAt(event))));
+    },
+    { passive: false },
+  );
+  canvas.addEventListener("pointerdown", (event) => {
+    if (!data?.engines.length || event.button) return;
+    const [grabbed, from] = [cycleAt(event), { ...span }];
+    canvas.setPointerCapture(event.pointerId);
+    canvas.onpointermove = (move) => {
+      const by = grabbed - cycleAt(move);
+      if (Math.abs(by) > 1e-9) show(span.start + by, span.start + by + (from.end - from.start));
+    };
+    canvas.onpointerup = canvas.onpointercancel = () => (canvas.onpointermove = null);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    if (!data?.engines.length) return;
+    const wide = span.end - span.start;
+    const act = {
+      "+": () => zoom(0.5),
+      "=": () => zoom(0.5),
+      "-": () => zoom(2),
+      0: () => show(0, data.longest),
+      ArrowLeft: () => show(span.start - wide / 8, span.end - wide / 8),
+      ArrowRight: () => show(span.start + wide / 8, span.end + wide / 8),
+    }[event.key];
+    if (!act || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    act();
+  });
+  followWidth(canvas, draw);
+  new ResizeObserver(draw).observe(view);
+  follow(model, (fresh) => {
+    data = fresh;
+    if (data.engines.length) span = { start: data.start, end: data.end };
+    draw();
+  });
+  return view;
+}

@@ -1,0 +1,119 @@
+// The markdown that notebooks use, as elements: no text of a notebook ever becomes HTML.
+
+import { h } from "./dom.js";
+import { highlighted } from "./python_text.js";
+
+// No part reads over the beginning of another, nor far: a text of nothing but beginnings takes no longer than another.
+const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\][]+)\]\((https?:\/\/[^\s()]{1,2000})\)/g;
+
+/** Inline markdown: `code`, **bold**, *italic*, [links](https://…). */
+function inline(text) {
+  const parts = [];
+  let at = 0;
+  for (const match of text.matchAll(INLINE)) {
+    if (match.index > at) parts.push(text.slice(at, match.index));
+    const [, code, bold, italic, label, address] = match;
+    if (code) parts.push(h("code", {}, code));
+    else if (bold) parts.push(h("b", {}, inline(bold)));
+    else if (italic) parts.push(h("em", {}, inline(italic)));
+    else parts.push(h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, label));
+    at = match.index + match[0].length;
+  }
+  parts.push(text.slice(at));
+  return parts;
+}
+
+function table(lines) {
+  const rows = lines.map((line) =>
+    line
+      .replace(/^\||\|$/g, "")
+      .split("|")
+      .map((cell) => cell.trim()),
+  );
+  const [head, , ...rest] = rows;
+  return h(
+    "div",
+    { class: "prose-table" },
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          head.map((cell) => h("th", {}, inline(cell))),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rest.map((row) =>
+          h(
+            "tr",
+            {},
+            row.map((cell) => h("td", {}, inline(cell))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+const ITEM = /^(\d+\.|[-*]) /;
+
+/** A list; a line without a mark goes on with the item before it. */
+function bullets(lines) {
+  const items = [];
+  for (const line of lines) {
+    if (ITEM.test(line)) items.push(line.replace(ITEM, ""));
+    else items.push(`${items.pop()} ${line.trim()}`);
+  }
+  return h(
+    /^\d/.test(lines[0]) ? "ol" : "ul",
+    {},
+    items.map((item) => h("li", {}, inline(item))),
+  );
+}
+
+function fenced(lines) {
+  return h(
+    "pre",
+    { class: "prose-code" },
+    h(
+      "code",
+      {},
+      lines.flatMap((line) => [...highlighted(line), "\n"]),
+    ),
+  );
+}
+
+/** Headings, paragraphs, quotes, lists, tables, code between fences. */
+export function prose(text) {
+  const blocks = [];
+  // What stands between fences keeps its empty lines.
+  for (const [n, piece] of text.split(/^```[^\n]*\n?/m).entries()) {
+    if (n % 2) blocks.push(fenced(piece.replace(/\n$/, "").split("\n")));
+    else blocks.push(...paragraphs(piece));
+  }
+  return blocks;
+}
+
+function paragraphs(text) {
+  const blocks = [];
+  for (const part of text.split(/\n\s*\n/)) {
+    const lines = part.split("\n").filter((line) => line.trim());
+    while (lines.length && /^#{1,6} /.test(lines[0])) {
+      const [marks] = lines[0].split(" ");
+      blocks.push(h(marks.length === 1 ? "h2" : "h3", {}, inline(lines.shift().replace(/^#+ /, ""))));
+    }
+    if (!lines.length) continue;
+    if (lines.every((line) => line.startsWith(">")))
+      blocks.push(h("blockquote", {}, prose(lines.map((l) => l.replace(/^>\s?/, "")).join("\n"))));
+    else if (lines.length > 1 && lines.every((line) => line.startsWith("|"))) blocks.push(table(lines));
+    else if (ITEM.test(lines[0])) blocks.push(bullets(lines));
+    else blocks.push(h("p", {}, inline(lines.join(" "))));
+  }
+  return blocks;
+}

@@ -1,0 +1,389 @@
+// The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
+
+import { askName } from "../core/name_prompt.js";
+import { h, icon, follow, textOf } from "../core/dom.js";
+import { Popup } from "../core/popup.js";
+import { thumbnail } from "./thumbnail.js";
+
+const FORUM = "forum";
+
+function card(model, example, featured) {
+  const id = `card-${example.name.replace(/\W/g, "-")}`;
+  return h(
+    "button",
+    {
+      class: `card${featured ? " is-featured" : ""}`,
+      type: "button",
+      "data-example": example.name,
+      "aria-labelledby": `${id}-title`,
+      "aria-describedby": `${id}-about`,
+      onclick: () => model.send_msg({ kind: "open", name: example.name }),
+    },
+    thumbnail(example.thumbnail, featured ? 208 : undefined),
+    h(
+      "span",
+      { class: "card-words" },
+      h("span", { class: "card-title", id: `${id}-title` }, example.title),
+      h(
+        "span",
+        { class: "card-about", id: `${id}-about` },
+        example.question
+          ? h(
+              "span",
+              { class: "card-question" },
+              h("q", {}, example.question),
+              example.discussion ? h("cite", {}, example.discussion) : null,
+            )
+          : null,
+        h("span", { class: "card-sentence" }, example.sentence),
+        h(
+          "span",
+          { class: "card-facts" },
+          example.figures.map((text) => h("b", {}, text)),
+          example.facts.map((text) => h("span", {}, text)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A person's own file: a line with a small picture. */
+function fileRow(model, example) {
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      {
+        class: "file card",
+        type: "button",
+        "data-example": example.name,
+        onclick: () => model.send_msg({ kind: "open", name: example.name }),
+      },
+      thumbnail(example.thumbnail),
+      h(
+        "span",
+        { class: "card-words" },
+        h("span", { class: "card-title" }, example.title),
+        h(
+          "span",
+          { class: "quiet" },
+          [example.name, ago(example.changed), ...example.figures].filter(Boolean).join(" · "),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A draft that the server keeps: a line as of a file, and a way to be rid of it. */
+function draftRow(model, draft) {
+  const discard = () => {
+    if (window.confirm(`Discard the draft "${draft.title}"? Its edits are deleted.`))
+      model.send_msg({ kind: "discard_draft", name: draft.name });
+  };
+  return h(
+    "li",
+    { class: "draft-row" },
+    h(
+      "button",
+      {
+        class: "file card",
+        type: "button",
+        "data-draft": draft.name,
+        onclick: () => model.send_msg({ kind: "go", path: draft.path }),
+      },
+      thumbnail(draft.thumbnail),
+      h(
+        "span",
+        { class: "card-words" },
+        h("span", { class: "card-title" }, draft.title),
+        h("span", { class: "quiet" }, [ago(draft.changed), ...draft.figures].filter(Boolean).join(" · ")),
+      ),
+    ),
+    h(
+      "button",
+      {
+        class: "tool small draft-discard",
+        type: "button",
+        "aria-label": `Discard the draft ${draft.title}`,
+        title: "Discard this draft",
+        onclick: discard,
+      },
+      icon("remove"),
+    ),
+  );
+}
+
+/** A new notebook in the folder, by a name that is asked for. */
+function newButton(model, popup) {
+  const done = (name) => model.send_msg({ kind: "new_file", name });
+  const ask = (event) =>
+    askName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
+  return h("button", { class: "tool framed", type: "button", onclick: ask }, icon("add"), "New notebook…");
+}
+
+/** "3 minutes ago", for a time in seconds. */
+function ago(seconds) {
+  const past = Date.now() / 1000 - seconds;
+  const [unit, length] = [
+    ["minute", 60],
+    ["hour", 3600],
+    ["day", 86400],
+    ["week", 604800],
+    ["year", 31557600],
+  ].findLast(([, l]) => past >= l) ?? ["second", 1];
+  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.round(past / length), unit);
+}
+
+/** Text or a file: by typing, by the file chooser, by dropping a file anywhere on the screen. */
+function ownProgram(model, view) {
+  const area = h("textarea", {
+    class: "paste",
+    spellcheck: "false",
+    "aria-label": "A TVMScript program or a notebook",
+    placeholder:
+      'from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((64,), "float32"), …):\n    …',
+  });
+  const problem = h("div", { class: "paste-problem", role: "alert" });
+  const open = () => model.send_msg({ kind: "open_text", text: area.value });
+  const take = async (file) => {
+    if (!file) return;
+    area.value = await textOf(file);
+    open();
+  };
+  const chooser = h("input", {
+    type: "file",
+    accept: ".py,.txt,.tir,text/x-python,text/plain",
+    hidden: true,
+    "aria-label": "A file",
+    onchange: () => take(chooser.files[0]),
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) open();
+  });
+  view.addEventListener("dragover", (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    view.classList.add("is-dropping");
+  });
+  view.addEventListener("dragleave", (event) =>
+    event.relatedTarget && view.contains(event.relatedTarget) ? null : view.classList.remove("is-dropping"),
+  );
+  view.addEventListener("drop", (event) => {
+    event.preventDefault();
+    view.classList.remove("is-dropping");
+    take(event.dataTransfer.files[0]);
+  });
+  const part = h(
+    "section",
+    { class: "own", "aria-labelledby": "own-title" },
+    h("h2", { id: "own-title" }, "Your own program"),
+    h(
+      "p",
+      { class: "quiet" },
+      "Paste TVMScript, TE or a notebook, or drop a file on this page. The text is read, never run.",
+    ),
+    area,
+    problem,
+    h(
+      "div",
+      { class: "own-buttons" },
+      h("button", { class: "tool primary", type: "button", title: "Ctrl+Enter", onclick: open }, "Open"),
+      h("button", { class: "tool framed", type: "button", onclick: () => chooser.click() }, "Choose a file…"),
+      chooser,
+    ),
+  );
+  return { part, problem };
+}
+
+/** The field and the kinds that narrow the cards. */
+class Finder {
+  constructor(changed) {
+    this.kind = "";
+    this.changed = changed;
+    this.field = h("input", {
+      class: "find",
+      type: "search",
+      placeholder: "Find an example",
+      "aria-label": "Find an example: a word, a call, a machine",
+      autocomplete: "off",
+      oninput: changed,
+    });
+    this.kinds = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of examples" });
+    this.found = h("span", { class: "quiet found", role: "status" });
+    this.element = h("div", { class: "finder" }, this.field, this.kinds, this.found);
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.field.value) this.clear();
+    });
+  }
+
+  /** All kinds there are: the forum's, and each machine's. */
+  offer(examples) {
+    const machines = [...new Set(examples.map((e) => e.machine).filter(Boolean))];
+    const entries = [["", "All"], [FORUM, "From the forum"], ...machines.map((name) => [name, name])];
+    this.kinds.replaceChildren(
+      ...entries.map(([kind, label]) =>
+        h(
+          "button",
+          {
+            class: "kind",
+            type: "button",
+            "aria-pressed": String(kind === this.kind),
+            onclick: () => this.choose(kind, examples),
+          },
+          label,
+        ),
+      ),
+    );
+  }
+
+  choose(kind, examples) {
+    const at = [...this.kinds.children].indexOf(this.kinds.getRootNode().activeElement);
+    this.kind = kind;
+    this.offer(examples);
+    this.kinds.children[at]?.focus();
+    this.changed();
+  }
+
+  clear() {
+    this.field.value = "";
+    this.changed();
+  }
+
+  get active() {
+    return Boolean(this.kind || this.field.value.trim());
+  }
+
+  /** The examples that have every word, and are of the kind. */
+  fits(example) {
+    const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kind = !this.kind || (this.kind === FORUM ? example.question : example.machine === this.kind);
+    return kind && words.every((word) => example.words.includes(word));
+  }
+
+  tell(count, all) {
+    this.found.textContent = this.active ? `${count} of ${all}` : "";
+  }
+}
+
+/** Why a text did not open. */
+function refused(problem) {
+  return [
+    h("b", {}, problem.place ? `${problem.place}: ` : "", problem.message),
+    ...["found", "expected"].filter((part) => problem[part]).map((part) => h("div", {}, `${part}: ${problem[part]}`)),
+  ];
+}
+
+export function render({ model }) {
+  const view = h("main", { class: "gallery" });
+  const own = ownProgram(model, view);
+  const first = h("div", { class: "first" });
+  const cards = h("div", { class: "cards" });
+  const files = h("section", { class: "files", "aria-labelledby": "files-title" });
+  const drafts = h("section", { class: "files drafts", "aria-labelledby": "drafts-title" });
+  const theme = h("button", { class: "tool", type: "button" });
+  const help = h(
+    "button",
+    {
+      class: "tool",
+      type: "button",
+      "data-help": true,
+      "aria-label": "Help",
+      title: "Help (?)",
+      onclick: () => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: help })),
+    },
+    "?",
+  );
+  const none = h("p", { class: "quiet none" }, "No example has these words.");
+  const popup = new Popup(view, "file-ask");
+  let shown = [];
+  const narrow = () => {
+    const found = shown.filter((example) => finder.fits(example));
+    const featured = !finder.active && found.length > 0;
+    first.replaceChildren(...(featured ? [card(model, found[0], true)] : []));
+    view.classList.toggle("is-finding", finder.active);
+    cards.replaceChildren(
+      ...(featured ? found.slice(1) : found).map((example) => card(model, example)),
+      ...(found.length ? [] : [none]),
+    );
+    finder.tell(found.length, shown.length);
+  };
+  const finder = new Finder(narrow);
+  view.append(
+    h(
+      "div",
+      { class: "gallery-head" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "Tilewright"),
+        h("p", {}, "Drag a block onto a loop. See what memory and time do. Take the code to TVM."),
+      ),
+      h(
+        "div",
+        { class: "gallery-tools" },
+        h(
+          "button",
+          {
+            class: "tool framed tour-button",
+            type: "button",
+            onclick: () => window.dispatchEvent(new CustomEvent("tilewright:tour")),
+          },
+          "Guided tour, 2 minutes",
+        ),
+        help,
+        theme,
+      ),
+    ),
+    h("div", { class: "begin" }, first, own.part),
+    drafts,
+    files,
+    h(
+      "section",
+      { class: "worked", "aria-labelledby": "worked-title" },
+      h("div", { class: "worked-head" }, h("h2", { id: "worked-title" }, "Worked examples"), finder.element),
+      cards,
+    ),
+  );
+  follow(model, (data) => {
+    const mine = data.examples.filter((example) => example.changed !== null);
+    shown = data.examples.filter((example) => example.changed === null);
+    finder.offer(shown);
+    narrow();
+    drafts.hidden = !data.drafts.length;
+    drafts.replaceChildren(
+      h("div", { class: "files-head" }, h("h2", { id: "drafts-title" }, "Continue where you left off")),
+      h(
+        "ul",
+        {},
+        data.drafts.map((draft) => draftRow(model, draft)),
+      ),
+    );
+    files.hidden = !data.folder;
+    files.replaceChildren(
+      h(
+        "div",
+        { class: "files-head" },
+        h("h2", { id: "files-title" }, `Recent files in ${data.folder}`),
+        data.can_make ? newButton(model, popup) : null,
+      ),
+      mine.length
+        ? h(
+            "ul",
+            {},
+            mine.map((example) => fileRow(model, example)),
+          )
+        : h(
+            "p",
+            { class: "quiet" },
+            "Nothing is in this folder yet. Notebooks and programs (.py files with TVMScript or TE) stand here, those that were changed last first: begin with an example below, or paste a program above.",
+          ),
+    );
+    const dark = data.theme === "dark";
+    theme.replaceChildren(icon(dark ? "sun" : "moon"));
+    theme.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
+    theme.onclick = () => model.send_msg({ kind: "theme", theme: dark ? "light" : "dark" });
+    own.problem.replaceChildren(...(data.problem ? refused(data.problem) : []));
+  });
+  return view;
+}

@@ -1,0 +1,117 @@
+// A program and its report in miniature, as an SVG: the shape of the loop tree on the left, engines and memories over time on the right.
+// What the numbers mean: app/views/shell/thumbnails.py. Colours are the page's, so that the picture follows the theme.
+
+import { s } from "../core/svg.js";
+
+const WIDTH = 340;
+const TREE = { left: 10, right: 124, indent: 7 };
+const TIME = { left: 138, right: 330, gap: 4 };
+const TOP = 8;
+const RULE = 131;
+
+const round = (number) => Math.round(number * 100) / 100;
+
+/** Loops as lines, the longer the more trips; blocks as bars in the colour of what they write. */
+function tree(rows, height) {
+  const pitch = Math.min(height / 11, height / Math.max(1, rows.length));
+  const deepest = Math.max(1, ...rows.map(([depth]) => depth));
+  const indent = Math.min(TREE.indent, (TREE.right - TREE.left - 30) / deepest);
+  return rows.map(([depth, width, colour], at) => {
+    const x = TREE.left + depth * indent;
+    const y = TOP + at * pitch;
+    return colour < 0
+      ? s("rect", {
+          class: "thumb-loop",
+          x: round(x),
+          y: round(y + pitch / 2 - 1),
+          width: round(6 + 2.5 * Math.min(width, 16)),
+          height: 2,
+          rx: 1,
+        })
+      : s("rect", {
+          class: "thumb-block",
+          x: round(x),
+          y: round(y + pitch * 0.12),
+          width: round(TREE.right - x),
+          height: round(pitch * 0.76),
+          rx: 1.5,
+          style: paint(colour),
+        });
+  });
+}
+
+const paint = (colour) => `fill: var(--tw-buffer-${colour})`;
+
+const timeX = (at) => TIME.left + ((TIME.right - TIME.left) * at) / 1000;
+
+function engine({ bars }, y, lane) {
+  return bars.map(([start, end, colour, share]) => {
+    const height = Math.max(1, (lane * share) / 100);
+    return s("rect", {
+      x: round(timeX(start)),
+      y: round(y + lane - height),
+      width: round(Math.max(0.6, timeX(end) - timeX(start))),
+      height: round(height),
+      style: paint(colour),
+    });
+  });
+}
+
+/** Steps of one memory with a dashed line where it is full. */
+function memory({ fill, limit, over }, y, height) {
+  const left = (at) => round(timeX((1000 * at) / fill.length));
+  const level = (part) => round(y + height - (height * Math.min(part, 100)) / 100);
+  const path = fill.map((part, at) => `V${level(part)}H${left(at + 1)}`).join("");
+  const found = [
+    s("path", {
+      class: over ? "thumb-memory is-over" : "thumb-memory",
+      d: `M${left(0)} ${round(y + height)}${path}V${round(y + height)}Z`,
+    }),
+  ];
+  if (limit)
+    found.push(
+      s("path", {
+        class: over ? "thumb-limit is-over" : "thumb-limit",
+        d: `M${TIME.left} ${level(limit)}H${TIME.right}`,
+      }),
+    );
+  return found;
+}
+
+function time({ engines, memories }, height) {
+  const found = [];
+  let y = TOP;
+  const lane = height / 10;
+  for (const row of engines.slice(0, 4)) {
+    found.push(...engine(row, y, lane));
+    y += lane + TIME.gap;
+  }
+  const room = TOP + height - y;
+  const each = Math.min(
+    height / 3,
+    (room - TIME.gap * Math.max(0, memories.length - 1)) / Math.max(1, memories.length),
+  );
+  for (const level of memories) {
+    if (each >= 6) found.push(...memory(level, y, each));
+    y += each + TIME.gap;
+  }
+  return found;
+}
+
+/** The picture of a thumbnail's value; without one, an empty frame. It says nothing that the card's words do not. */
+export function thumbnail(data, height = 104) {
+  const svg = s("svg", {
+    class: "thumb",
+    viewBox: `0 0 ${WIDTH} ${height}`,
+    "aria-hidden": "true",
+    focusable: "false",
+  });
+  if (!data?.rows.length) return svg;
+  const room = height - 2 * TOP;
+  svg.append(
+    ...tree(data.rows, room),
+    s("path", { class: "thumb-rule", d: `M${RULE} ${TOP}V${TOP + room}` }),
+    ...time(data, room),
+  );
+  return svg;
+}

@@ -1,0 +1,170 @@
+// The roofline: what the machine's figures allow at each intensity, and where the program stands under it, on logarithmic axes.
+
+import { h } from "../core/dom.js";
+import { s, logScale, tickText } from "../core/svg.js";
+
+const MARGIN = { left: 46, right: 12, top: 10, bottom: 34 };
+const NEAR = 13; // labels of points keep so many pixels apart
+
+function count(value) {
+  if (value >= 1000) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+  return String(Number(value.toPrecision(3)));
+}
+
+/** The range of an axis: all of `values` with room around them, in whole halves of a decade. */
+function range(values, below, above) {
+  const positive = values.filter((value) => value > 0);
+  const low = Math.floor(2 * Math.log10(Math.min(...positive) / below)) / 2;
+  const high = Math.ceil(2 * Math.log10(Math.max(...positive) * above)) / 2;
+  return [10 ** low, 10 ** Math.max(high, low + 1)];
+}
+
+function grid(x, y, box) {
+  return [
+    ...x.ticks.map((tick) => s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom })),
+    ...x.ticks.map((tick) =>
+      s("text", { class: "tick", x: x(tick), y: box.bottom + 13, "text-anchor": "middle" }, tickText(tick)),
+    ),
+    ...y.ticks.map((tick) => s("line", { class: "grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) })),
+    ...y.ticks.map((tick) =>
+      s("text", { class: "tick", x: box.left - 5, y: y(tick) + 3.5, "text-anchor": "end" }, tickText(tick)),
+    ),
+    s(
+      "text",
+      { class: "axis", x: (box.left + box.right) / 2, y: box.bottom + 28, "text-anchor": "middle" },
+      "operations per byte of the far memory",
+    ),
+    s(
+      "text",
+      { class: "axis", transform: `translate(11 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },
+      "operations per cycle",
+    ),
+  ];
+}
+
+/** The slope of the memory's bandwidth up to the fastest engine that works, and a flat roof for each engine. */
+function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
+  const width = data.slope.bytes_per_cycle;
+  const used = data.roofs.filter((roof) => roof.used);
+  const peak = Math.max(...(used.length ? used : data.roofs).map((roof) => roof.peak));
+  const from = Math.max(lowX, lowY / width);
+  const to = Math.min(highX, peak / width);
+  const parts = data.roofs
+    .filter((roof) => roof.peak > lowY && roof.peak < highY)
+    .flatMap((roof) => {
+      const start = Math.min(Math.max(lowX, roof.peak / width), highX);
+      return [
+        s("line", {
+          class: `roof ${roof.used ? "used" : ""}`,
+          x1: x(start),
+          x2: box.right,
+          y1: y(roof.peak),
+          y2: y(roof.peak),
+        }),
+        s(
+          "text",
+          { class: "roof-label", x: box.right - 2, y: y(roof.peak) - 4, "text-anchor": "end" },
+          `${roof.name} ${count(roof.peak)}${roof.used ? "" : " (no work)"}`,
+        ),
+      ];
+    });
+  if (to <= from) return parts;
+  const [x1, y1, x2, y2] = [x(from), y(from * width), x(to), y(to * width)];
+  const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
+  const at = 0.5;
+  const [mx, my] = [x1 + (x2 - x1) * at, y1 + (y2 - y1) * at];
+  return [
+    ...parts,
+    s("line", { class: "roof used slope", x1, y1, x2, y2 }),
+    s(
+      "text",
+      {
+        class: "roof-label",
+        "text-anchor": "middle",
+        transform: `translate(${mx} ${my}) rotate(${angle}) translate(0 -5)`,
+      },
+      `${data.slope.name} ${width} B/cycle`,
+    ),
+  ];
+}
+
+function mark(key, cx, cy) {
+  if (key === "now") return s("circle", { class: "mark now", cx, cy, r: 5.5 });
+  if (key === "start") return s("circle", { class: "mark", cx, cy, r: 4.5 });
+  return s("path", { class: "mark", d: `M${cx} ${cy - 6}l6 6l-6 6l-6 -6z` });
+}
+
+function said(point, clock) {
+  const rate = point.y * clock;
+  const speed =
+    rate >= 1e9 ? `${Number((rate / 1e9).toPrecision(3))} Gop/s` : `${Number((rate / 1e6).toPrecision(3))} Mop/s`;
+  return (
+    `${point.label}: ${count(point.x)} operations per byte (${point.operations} over ${point.bytes} bytes), ` +
+    `${count(point.y)} per cycle in ${point.cycles} cycles (${speed}), ${Number((100 * point.share).toPrecision(2))} % of its roof ${count(point.roof)}`
+  );
+}
+
+function points(data, x, y, box, tell) {
+  const spots = data.points.map((point) => ({ point, cx: x(point.x), cy: y(point.y) }));
+  const path =
+    spots.length > 1
+      ? s("polyline", { class: "way", points: spots.map(({ cx, cy }) => `${cx},${cy}`).join(" ") })
+      : null;
+  let last = -Infinity;
+  const taken = [];
+  for (const spot of [...spots].sort((a, b) => a.cy - b.cy)) {
+    spot.label = Math.max(spot.cy + 3.5, last + NEAR);
+    // Only labels of points that are side by side push each other down.
+    if (taken.some((other) => Math.abs(other.cx - spot.cx) < 110)) last = spot.label;
+    else spot.label = spot.cy + 3.5;
+    taken.push(spot);
+    last = Math.max(last, spot.label);
+  }
+  const marks = spots.map(({ point, cx, cy, label }) => {
+    const right = cx < box.right - 120;
+    const group = s(
+      "g",
+      { class: "point", tabindex: "0", role: "img", "aria-label": said(point, data.clock_hz), "data-point": point.key },
+      s("circle", { class: "halo", cx, cy, r: 10 }),
+      mark(point.key, cx, cy),
+      s(
+        "text",
+        { class: "point-label", x: cx + (right ? 10 : -10), y: label, "text-anchor": right ? "start" : "end" },
+        point.label,
+      ),
+    );
+    for (const event of ["pointerenter", "focus"])
+      group.addEventListener(event, () => tell(said(point, data.clock_hz)));
+    for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => tell(null));
+    return group;
+  });
+  return [path, ...marks];
+}
+
+/** The section with the picture, `width` pixels wide. */
+export function rooflineSection(data, width) {
+  const readout = h("p", { class: "picture-readout", "aria-live": "polite" }, data.words || data.note);
+  const head = h("h3", {}, "Roofline");
+  if (!data.points.length || !data.slope) return h("section", { class: "picture roofline" }, head, readout);
+  const height = Math.round(Math.min(300, Math.max(190, width * 0.5)));
+  const box = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom };
+  const peaks = data.roofs.filter((roof) => roof.used).map((roof) => roof.peak);
+  const xs = range([...data.points.map((p) => p.x), ...(data.ridge ? [data.ridge] : [])], 3, 3);
+  const ys = range([...data.points.map((p) => p.y), ...peaks], 3, 2);
+  const x = logScale(...xs, box.left, box.right);
+  const y = logScale(...ys, box.bottom, box.top);
+  const tell = (text) => (readout.textContent = text ?? data.words);
+  return h(
+    "section",
+    { class: "picture roofline" },
+    head,
+    s(
+      "svg",
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline. ${data.words}` },
+      grid(x, y, box),
+      roofs(data, x, y, box, xs, ys),
+      points(data, x, y, box, tell),
+    ),
+    readout,
+  );
+}

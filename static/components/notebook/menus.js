@@ -1,0 +1,171 @@
+// What the notebook's menus offer: for the place between two cells, a cell, a step, the branches.
+
+import { askName } from "../core/name_prompt.js";
+
+const NEW_CELLS = [
+  ["markdown", "Words", "Prose in Markdown"],
+  ["schedule", "Schedule", "More steps"],
+  ["machine", "Machine", "Which machine, and its figures"],
+  ["workload", "Workload", "The program"],
+  ["intrinsic", "Intrinsic", "A tensor instruction"],
+  ["code", "Python", "Python that only `python file.py` runs"],
+];
+
+export function newCellItems(notebook, index) {
+  const there = new Set(notebook.data.cells.map((c) => c.kind));
+  return NEW_CELLS.map(([kind, label, help]) => ({
+    label,
+    help,
+    disabled: ["machine", "workload"].includes(kind) && there.has(kind) ? "there is one" : undefined,
+    run: () => {
+      notebook.newCell = index;
+      notebook.send({ kind: "insert_cell", cell: index, cell_kind: kind });
+    },
+  }));
+}
+
+export function cellItems(notebook, cell) {
+  const { cells } = notebook.data;
+  const at = cells.findIndex((c) => c.index === cell.index);
+  const to = (other) => () => {
+    notebook.wish = `more-${other.index}`;
+    notebook.send({ kind: "move_cell", cell: cell.index, to: other.index });
+  };
+  const fixed = cell.kind === "preamble" ? "it is the start of the file" : undefined;
+  const above = cells[at - 1]?.kind === "preamble" ? undefined : cells[at - 1];
+  return [
+    { label: "Edit", key: "e", run: () => notebook.edit({ cell: cell.index }) },
+    { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: above && to(above) },
+    {
+      label: "Move down",
+      key: "d",
+      disabled: fixed ?? (cells[at + 1] ? undefined : "it is the last"),
+      run: cells[at + 1] && to(cells[at + 1]),
+    },
+    {
+      label: "Add a cell below",
+      key: "a",
+      run: () =>
+        notebook.menu(
+          notebook.list.querySelector(`[data-focus="more-${cell.index}"]`),
+          "New cell",
+          newCellItems(notebook, cell.index + 1),
+        ),
+    },
+    {
+      label: "Remove",
+      key: "r",
+      help: "Undo brings it back",
+      run: () => notebook.send({ kind: "remove_cell", cell: cell.index }),
+    },
+  ];
+}
+
+export function stepItems(notebook, cell, line) {
+  const off = line.kind === "off";
+  const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
+  return [
+    {
+      label: "Look at the program after it",
+      key: "v",
+      disabled: failed,
+      run: () => notebook.send({ kind: "view", count: line.count }),
+    },
+    {
+      label: "Compare with now",
+      key: "c",
+      disabled: failed,
+      help: "A/B: trees, timelines and figures beside each other",
+      run: () => notebook.send({ kind: "compare", a: `step:${line.count}`, b: "now" }),
+    },
+    {
+      label: "Edit",
+      key: "e",
+      run: () => notebook.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }),
+    },
+    { label: off ? "Switch on" : "Switch off", key: "o", run: () => notebook.toggle(line) },
+    {
+      label: "Move up",
+      key: "u",
+      disabled: notebook.beside(line, -1) ? undefined : "it is the first",
+      run: () => notebook.shift(line, -1),
+    },
+    {
+      label: "Move down",
+      key: "d",
+      disabled: notebook.beside(line, 1) ? undefined : "it is the last",
+      run: () => notebook.shift(line, 1),
+    },
+    {
+      label: "Branch from here…",
+      key: "b",
+      disabled: failed,
+      run: () => nameBranch(notebook, notebook.list.querySelector(`[data-item="${line.item}"]`), line.count),
+    },
+    { label: "Remove", key: "r", run: () => notebook.send({ kind: "remove_item", item: line.item }) },
+  ];
+}
+
+export function branchItems(notebook) {
+  const { branches } = notebook.data;
+  const current = branches.find((branch) => branch.current)?.name ?? "main";
+  const anchor = () => notebook.list.querySelector('[data-focus="branch"]');
+  const items = branches.map((branch) => ({
+    label: `${branch.current ? "● " : ""}${branch.name}`,
+    disabled: branch.current ? "shown" : undefined,
+    help: branch.shared === null ? "" : `The first ${branch.shared} lines are the same`,
+    run: () => notebook.send({ kind: "choose_branch", name: branch.name }),
+  }));
+  items.push({
+    label: "New branch…",
+    key: "n",
+    help: "From the step that is looked at; what is there now is kept",
+    run: () =>
+      nameBranch(
+        notebook,
+        anchor(),
+        notebook.data.banners.some((b) => b.kind === "back") ? notebook.data.chosen : null,
+      ),
+  });
+  if (branches.length)
+    items.push({
+      label: `Rename ${current}…`,
+      key: "r",
+      run: () =>
+        askBranch(notebook, anchor(), "Rename branch", "Rename", current, (name) =>
+          notebook.send({ kind: "rename_branch", name: current, new: name }),
+        ),
+    });
+  for (const branch of branches.filter((b) => !b.current)) {
+    items.push({
+      label: `Compare ${branch.name} with now`,
+      help: "A/B: trees, timelines and figures beside each other",
+      run: () => notebook.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }),
+    });
+    items.push({
+      label: `Delete ${branch.name}`,
+      help: "Undo brings it back",
+      run: () => notebook.send({ kind: "delete_branch", name: branch.name }),
+    });
+  }
+  return items;
+}
+
+export function nameBranch(notebook, anchor, steps) {
+  const taken = new Set(["main", ...notebook.data.branches.map((branch) => branch.name)]);
+  let number = 2;
+  while (taken.has(`branch ${number}`)) number += 1;
+  askBranch(
+    notebook,
+    anchor,
+    steps === null ? "New branch" : "New branch from here",
+    "Create",
+    `branch ${number}`,
+    (name) => notebook.send({ kind: "add_branch", name, steps }),
+  );
+}
+
+function askBranch(notebook, anchor, title, action, value, done) {
+  const back = () => notebook.list.querySelector('[data-focus="branch"]');
+  askName(notebook.popup, anchor, { title, value, action, most: 60, back }, done);
+}

@@ -1,0 +1,57 @@
+// The menu beside "Export": every other form that the notebook can be taken away in.
+
+import { h, icon } from "../core/dom.js";
+import { menuBody } from "../core/menu.js";
+import { Popup } from "../core/popup.js";
+
+export class ExportMenu {
+  constructor(model, host) {
+    this.model = model;
+    this.popup = new Popup(host, "menu-pop");
+    this.button = h(
+      "button",
+      {
+        class: "tool primary other-forms",
+        type: "button",
+        "aria-haspopup": "menu",
+        "aria-label": "Other forms",
+        title: "C, other versions of TVM, pictures, a replay, a link",
+        onclick: () => (this.popup.shown ? this.close(true) : this.open()),
+      },
+      icon("down"),
+    );
+    document.addEventListener("pointerdown", (event) => {
+      if (this.popup.shown && ![this.popup.element, this.button].some((part) => event.composedPath().includes(part)))
+        this.popup.hide();
+    });
+  }
+
+  /** The button of these forms. */
+  draw(kinds) {
+    this.kinds = kinds;
+    return this.button;
+  }
+
+  open() {
+    const items = this.kinds.map(({ key, label, help, group }) => ({
+      label,
+      help,
+      group,
+      run: () => this.model.send_msg({ kind: "export", to: key }),
+    }));
+    items.push({
+      label: "Copy link",
+      help: "an address that carries the notebook itself",
+      group: "The notebook",
+      run: () => this.model.send_msg({ kind: "link" }),
+    });
+    const body = menuBody("Take away as", items, (back) => this.close(back !== false));
+    this.popup.show(this.button.getBoundingClientRect(), "below", body.element);
+    body.focus();
+  }
+
+  close(back) {
+    this.popup.hide();
+    if (back) this.button.focus();
+  }
+}

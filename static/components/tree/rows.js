@@ -1,0 +1,227 @@
+// The rows of the loop tree: what a loop and a block look like, and how a list of rows becomes what is on the screen.
+
+import { make } from "../core/popup.js";
+
+const ICONS = {
+  caret: "M5 3.5 9.5 8 5 12.5",
+  grip: "M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01",
+  dots: "M8 3.5h.01M8 8h.01M8 12.5h.01",
+  tick: "M3.5 8.5 6.5 11.5 12.5 4.5",
+  cross: "M4.5 4.5l7 7M11.5 4.5l-7 7",
+  costly: "M3 6.5c1.7-2 3.3-2 5 0s3.3 2 5 0M3 10.5c1.7-2 3.3-2 5 0s3.3 2 5 0",
+  parallel: "M5.5 3v10M10.5 3v10",
+  vectorized: "M2.5 5h11M2.5 8h11M2.5 11h11",
+  unrolled: "M12.5 5.5a5 5 0 1 0 .5 4M13 2.5v3.2H9.8",
+  thread_binding: "M8 2.5v4M8 6.5 4 10v3.5M8 6.5l4 3.5v3.5",
+  fold: "M4 6.5 8 3l4 3.5M4 9.5 8 13l4-3.5",
+  unfold: "M4 3.5 8 7l4-3.5M4 12.5 8 9l4 3.5",
+  close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
+  find: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3l3.2 3.2",
+  costs: "M2.5 4h10M2.5 8h6M2.5 12h3.500",
+  up: "M4 10l4-4 4 4",
+  down: "M4 6l4 4 4-4",
+};
+
+export function icon(name, className = "") {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", `icon ${className}`);
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+const KIND_WORDS = { parallel: "parallel", vectorized: "vectorized", unrolled: "unrolled" };
+
+/** Rows with what the list alone does not say: children, place among siblings, ancestors. */
+export function indexRows(rows) {
+  const byId = new Map(
+    rows.map((row) => [row.id, { ...row, own: row, children: [], last: false, place: 0, siblings: 1 }]),
+  );
+  const tops = [];
+  for (const row of byId.values()) {
+    const parent = byId.get(row.parent);
+    (parent ? parent.children : tops).push(row);
+  }
+  for (const group of [tops, ...[...byId.values()].map((row) => row.children)]) {
+    group.forEach((row, n) => {
+      row.place = n + 1;
+      row.siblings = group.length;
+      row.last = n === group.length - 1;
+    });
+  }
+  return byId;
+}
+
+/** The ids around `row`, outermost first. */
+export function ancestors(byId, row) {
+  const found = [];
+  for (let at = byId.get(row.parent); at; at = byId.get(at.parent)) found.unshift(at);
+  return found;
+}
+
+function bufferChip(buffer, written) {
+  // A read says where it comes from in its tooltip; a cache has its scope in its name already.
+  const scope =
+    !written || buffer.name.includes(`_${buffer.scope}`) ? null : make("span", { class: "buf-scope" }, buffer.scope);
+  const size = written && buffer.bytes ? make("span", { class: "buf-size" }, buffer.bytes) : null;
+  return make(
+    "span",
+    {
+      class: "buf",
+      title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}. A click shows its layout`,
+      "data-act": "buffer",
+      "data-buffer": buffer.id,
+      style: `--tw-colour: var(--tw-buffer-${buffer.colour})`,
+    },
+    make("i", { class: "tw-swatch" }),
+    make("span", { class: "buf-name" }, buffer.name),
+    scope,
+    size,
+  );
+}
+
+function badge(item) {
+  return make("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
+}
+
+function guides(byId, row) {
+  const lines = ancestors(byId, row).map((outer) => make("span", { class: "guide", "data-of": outer.id }));
+  return make("span", { class: "guides", "aria-hidden": "true" }, ...lines);
+}
+
+/** What the notebook's code calls it, where that is another name. */
+function variableOf(row) {
+  return row.variable
+    ? make("span", { class: "variable", title: `${row.variable} in the notebook` }, row.variable)
+    : null;
+}
+
+function loopContent(row) {
+  const kind =
+    row.loop_kind && row.loop_kind !== "serial"
+      ? make("span", { class: "loop-kind" }, icon(row.loop_kind), KIND_WORDS[row.loop_kind] ?? row.detail)
+      : null;
+  return [
+    make("span", { class: "loop-name" }, row.name),
+    make("span", { class: "loop-extent" }, row.extent),
+    variableOf(row),
+    row.reduces ? make("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
+    kind,
+    ...(row.badges ?? []).map(badge),
+  ];
+}
+
+function blockContent(row) {
+  const letters = { spatial: "S", reduce: "R", scan: "C", opaque: "O" };
+  const iters = (row.iters ?? []).map((it) =>
+    make("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, letters[it.type] ?? "?"),
+  );
+  const flow = make(
+    "span",
+    { class: "flow" },
+    ...(row.reads ?? []).map((b) => bufferChip(b, false)),
+    make("span", { class: "arrow" }, "→"),
+    ...(row.writes ?? []).map((b) => bufferChip(b, true)),
+  );
+  return make(
+    "span",
+    { class: "block-body" },
+    make(
+      "span",
+      { class: "block-line" },
+      make("span", { class: "block-name" }, row.name),
+      variableOf(row),
+      make("span", { class: "iters" }, ...iters),
+      ...(row.badges ?? []).map(badge),
+      make("span", { class: "block-detail" }, row.detail ?? ""),
+    ),
+    flow,
+  );
+}
+
+/** What a screen reader hears of a row. */
+export function spoken(row) {
+  if (row.kind === "loop") return ["loop", row.name, `extent ${row.extent}`, row.detail].filter(Boolean).join(", ");
+  const names = (list) => (list ?? []).map((b) => `${b.name} in ${b.scope}`).join(" and ");
+  return `block ${row.name}, ${row.detail ?? ""}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
+}
+
+/** The element of a row. What changes while it stands (selection, legality, playhead) is put on it as classes and attributes later; `said` is what
+ *  its places say of that. */
+export function rowElement(byId, row) {
+  const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : undefined;
+  const twist = row.children.length
+    ? make("span", { class: "twist", "data-act": "fold", "aria-hidden": "true" }, icon("caret"))
+    : make("span", { class: "twist" });
+  const head =
+    row.kind === "block"
+      ? make(
+          "span",
+          { class: "grip", "data-act": "grip", title: "Drag onto a loop, or click and then click a loop" },
+          icon("grip"),
+        )
+      : null;
+  const content = row.kind === "block" ? [head, blockContent(row)] : loopContent(row);
+  const element = make(
+    "div",
+    {
+      class: `row row-${row.kind}`,
+      role: "treeitem",
+      tabindex: -1,
+      "data-id": row.id,
+      "data-kind": row.kind,
+      style: colour,
+      "aria-label": spoken(row),
+      "aria-level": row.depth + 1,
+    },
+    make("span", { class: "mark", "aria-hidden": "true" }),
+    make("span", { class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true }),
+    guides(byId, row),
+    row.kind === "block" && !row.children.length ? null : twist,
+    ...content,
+    make("span", { class: "cost", hidden: true }),
+    make("span", { class: "offer" }),
+    make(
+      "button",
+      { class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}` },
+      icon("dots"),
+    ),
+  );
+  element.said = {};
+  return element;
+}
+
+/** An attribute, set only where it is new: at a tabindex of the element that has the focus the browser lays the page out. */
+export function tell(element, name, value) {
+  if (element && element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+}
+
+/** What a row costs with all below it: as a bar in `mode` "cycles" or "bytes"; a folded row says both. */
+export function showCost(element, cost, mode, folded) {
+  const place = element.querySelector(".cost");
+  const wanted = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
+  const parts = wanted.filter((part) => part.share > 0);
+  const said = parts.length ? JSON.stringify([parts, mode]) : "";
+  if ((element.said.cost ?? "") === said) return;
+  element.said.cost = said;
+  place.hidden = !parts.length;
+  place.title = parts.map((part) => part.tip).join("\n");
+  const bar = (part) =>
+    make("span", { class: "cost-bar", "aria-hidden": "true" }, make("i", { style: `width: ${100 * part.share}%` }));
+  place.replaceChildren(
+    ...parts
+      .flatMap((part) => [
+        mode ? bar(part) : null,
+        make("span", { class: "cost-text" }, mode || part !== cost.cycles ? part.text : `${part.text} cycles`),
+      ])
+      .filter(Boolean),
+  );
+}
+
+/** The id of the row that a node is in; "" for none. */
+export function rowOf(node) {
+  return node?.closest?.(".row")?.dataset.id ?? "";
+}
