@@ -1,4 +1,4 @@
-"""Updates of the DOM (static/components/core/redraw.js, reconcile.js): the result equals a new drawing, and only changed nodes are touched."""
+"""Updates of the DOM (static/components/core/redraw.js, reconcile.js): the result equals a new drawing; only changed nodes are touched."""
 
 from __future__ import annotations
 
