@@ -24,7 +24,7 @@ LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]*\w)")
 SIGNS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-class Mended(msgspec.Struct, frozen=True, eq=False):
+class FixedFinding(msgspec.Struct, frozen=True, eq=False):
     """A fixed finding, and the fix."""
 
     finding: LintFinding
@@ -47,28 +47,28 @@ def findings_of(
     return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
 
 
-def mended(
+def fix_findings(
     notebook: Notebook, machine: Machine, sizes: Mapping[str, int], max_accesses: int
-) -> tuple[Notebook, tuple[Mended, ...], tuple[LintFinding, ...]]:
+) -> tuple[Notebook, tuple[FixedFinding, ...], tuple[LintFinding, ...]]:
     """The notebook after the best fix of each error and warning that has one, the worst first; the fixed findings, and the findings that
     remain."""
-    done: list[Mended] = []
+    done: list[FixedFinding] = []
     while True:
         assert notebook.schedule is not None
         found = findings_of(notebook.schedule, machine, sizes, max_accesses)
         better = next(_better(notebook, found), None) if len(done) < MAX_ROUNDS else None
         if better is None:
             return notebook, tuple(done), found
-        notebook, mend = better
-        done.append(mend)
+        notebook, fixed = better
+        done.append(fixed)
 
 
-def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[Notebook, Mended]]:
+def _better(notebook: Notebook, found: Sequence[LintFinding]) -> Iterator[tuple[Notebook, FixedFinding]]:
     """Yield the notebook after each fix that applies, those of the worst finding first."""
     for finding in filter(is_serious, found):
         for fix in finding.fixes:
             with suppress(TilewrightError):
-                yield apply_lint(notebook, fix), Mended(finding, fix)
+                yield apply_lint(notebook, fix), FixedFinding(finding, fix)
 
 
 def is_serious(finding: LintFinding) -> bool:
@@ -84,27 +84,27 @@ def lint_text(found: Sequence[LintFinding], machine: str) -> str:
     return "\n\n".join([*blocks, _summary(found, machine)])
 
 
-def mended_text(done: Sequence[Mended]) -> str:
+def fixed_text(done: Sequence[FixedFinding]) -> str:
     """The fixed findings as text, with their calls."""
     lines: list[str] = []
-    for mend in done:
-        lines.append(f"mended   {mend.finding.code}: {_gain(mend.fix)}")
-        lines += [f"         {line}" for line in fix_lines(mend.fix)]
+    for one in done:
+        lines.append(f"fixed    {one.finding.code}: {_gain(one.fix)}")
+        lines += [f"         {line}" for line in fix_lines(one.fix)]
     return "\n".join(lines)
 
 
 def fix_lines(fix: Fix) -> Iterator[str]:
     """The lines of a fix to write."""
     if fix.replaces:
-        yield f"{'in place of' if fix.calls else 'without'} {fix.replaces}"
+        yield f"{'replaces' if fix.calls else 'removes'} {fix.replaces}"
     yield from fix.calls
 
 
 def _summary(found: Sequence[LintFinding], machine: str) -> str:
     counts = [(sum(f.severity == severity for f in found), name) for severity, name in SIGNS.items()]
-    said = ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts if n)
+    counted = ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts if n)
     fixable = sum(bool(f.fixes) for f in found)
-    return f"{said} on {machine}; {fixable} with a fix"
+    return f"{counted} on {machine}; {fixable} fixable"
 
 
 def _lines(finding: LintFinding) -> Iterator[str]:
@@ -124,8 +124,8 @@ def _gain(fix: Fix) -> str:
     if fix.cycles_before is None:
         said = [f"{fix.cycles:,} cycles"]
     elif fix.cycles == fix.cycles_before:
-        said = [f"{fix.cycles:,} cycles as before"]
+        said = [f"{fix.cycles:,} cycles, unchanged"]
     else:
         said = [f"{fix.cycles_before:,} → {fix.cycles:,} cycles ({-fix.gain:+.0%})"]
-    said += [] if fix.fits else ["does not fit yet"]
+    said += [] if fix.fits else ["still too large"]
     return ", ".join([*said, *(f"{p.memory} {p.before:,} → {p.after:,} bytes" for p in fix.peaks)])

@@ -18,12 +18,12 @@ from importlib import metadata
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..signals import exit_code, interruptible
-from .bring import add_import, add_new
 from .check import add_check
 from .completion import add_completion
 from .diff import add_diff
 from .explore import add_explore
 from .export import add_export
+from .import_ import add_import, add_new
 from .lint import add_lint
 from .logs import logging_to_stderr, timed
 from .opened import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
@@ -68,7 +68,7 @@ def _run(words: Sequence[str]) -> int:
     except RecursionError:
         return _failed(arguments, TilewrightError(Refusal("too-deep", "the input is nested too deeply")), BAD_INPUT)
     except MemoryError:
-        return _failed(arguments, TilewrightError(Refusal("too-large", "there is no memory left")), BAD_INPUT)
+        return _failed(arguments, TilewrightError(Refusal("too-large", "out of memory")), BAD_INPUT)
     except Exception as fault:
         if exit_code(fault) is not None:  # raised by a signal during the command
             raise

@@ -29,7 +29,7 @@ from .opened import (
     takes_file,
     takes_setting,
 )
-from .output import give, takes_json, tell, tell_json, verdict_line, working
+from .output import print_json, print_line, print_text, takes_json, verdict_line, working
 from .usage import add_command
 
 _SIZE = re.compile(r"(?P<number>\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
@@ -63,41 +63,41 @@ class Checked(msgspec.Struct, frozen=True):
 
 def add_check(commands: Any) -> None:
     check = add_command(
-        commands, "check", "fail when a schedule is wrong, does not fit, or exceeds a budget: for continuous integration",
+        commands, "check", "verify schedules and compare them with budgets, for continuous integration",
         "matmul.py", "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB", "matmul.py --require proved --lint warning --json",
     )  # fmt: skip
     takes_file(check, "files", "notebooks; FILE@NAME is a branch", nargs="+")
     takes_setting(check)
     form = check.add_mutually_exclusive_group()
-    takes_json(form, "every check")
+    takes_json(form, "all checks")
     form.add_argument(
         "--format", choices=FORMATS, default="text",
-        help="the output: text; json, the same as --json; github, workflow commands that GitHub shows in a pull request; sarif, a "
+        help="output format: text; json, same as --json; github, workflow commands that GitHub shows in a pull request; sarif, a "
         "SARIF 2.1.0 log for code scanners (default: %(default)s)",
     )  # fmt: skip
-    check.add_argument("--max-cycles", metavar="N", type=_cycles, help="the most cycles that it may take")
+    check.add_argument("--max-cycles", metavar="N", type=_cycles, help="maximum number of cycles")
     check.add_argument(
         "--max-peak", metavar="SCOPE=SIZE", action="append", type=_budget, default=[],
-        help="the most that may be in use of a memory at a time: local.vtcm=64KiB is for each of its blocks; several times",
+        help="maximum peak use of a memory: local.vtcm=64KiB applies to each of its physical blocks; repeatable",
     )  # fmt: skip
     check.add_argument(
-        "--max-traffic", metavar="SIZE", type=size_bytes, help="the most bytes that may be copied from memory to memory"
+        "--max-traffic", metavar="SIZE", type=size_bytes, help="maximum number of bytes copied between memories"
     )
     check.add_argument(
         "--min-overlap",
         metavar="PERCENT",
         type=_percent,
-        help="how much of the copies at least goes on beside computing",
+        help="minimum share of the copy time that overlaps with computation",
     )
     check.add_argument(
         "--require", choices=["tested", "proved"], default="tested",
-        help="what counts as verified: a proof, or a comparison on random inputs too (default: %(default)s)",
+        help="required verification: a comparison on random inputs or a proof (default: %(default)s)",
     )  # fmt: skip
     check.add_argument(
         "--lint",
         choices=list(SEVERITIES),
         metavar="SEVERITY",
-        help="also fail on findings of this severity or a worse one",
+        help="also fail on lint findings of at least this severity",
     )
     check.set_defaults(run=_check)
 
@@ -106,7 +106,7 @@ def size_bytes(text: str) -> int:
     """Parse a size in bytes: `64KiB`, `64K` and `65536` are equal; KB, MB and GB are decimal."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size, as 64KiB")
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size such as 64KiB")
     unit = (found["unit"] or "").lower()
     return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])
 
@@ -114,7 +114,7 @@ def size_bytes(text: str) -> int:
 def _budget(text: str) -> tuple[str, int]:
     scope, sign, size = text.rpartition("=")
     if not sign or not scope.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is not SCOPE=SIZE, as local.vtcm=64KiB")
+        raise argparse.ArgumentTypeError(f"{text!r} is not SCOPE=SIZE, such as local.vtcm=64KiB")
     return scope.strip(), size_bytes(size)
 
 
@@ -131,7 +131,7 @@ def _percent(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a part in per cent, as 60")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
     return value
 
 
@@ -145,12 +145,12 @@ def _check(arguments: Namespace) -> int:
         if form == "text":
             _show(found, arguments.quiet)
         elif form == "github":
-            give(github_commands(found.findings))
+            print_text(github_commands(found.findings))
     code = max(result.code for result in done)
     if form == "json":
-        tell_json({"passed": code == EXIT_OK, "files": [_as_json(result) for result in done]})
+        print_json({"passed": code == EXIT_OK, "files": [_as_json(result) for result in done]})
     elif form == "sarif":
-        tell_json(sarif_log([finding for result in done for finding in result.findings]))
+        print_json(sarif_log([finding for result in done for finding in result.findings]))
     return code
 
 
@@ -182,7 +182,9 @@ def _checked(found: Opened, file: str, arguments: Namespace) -> Checked:
     ]
     if arguments.lint:
         words = "; ".join(f"{lint.code}: {lint.message}" for lint in lints)
-        checks += (Check("lint", not lints, words or f"nothing of severity {arguments.lint}", len(lints), 0),)
+        checks += (
+            Check("lint", not lints, words or f"no finding of severity {arguments.lint} or worse", len(lints), 0),
+        )
     code = REFUSED if findings else EXIT_OK
     return Checked(file, code, checks, headline(report), findings=tuple(findings))
 
@@ -196,7 +198,7 @@ def _fits(report: Report) -> Iterator[Check]:
     limited = {name: m for name, m in report.memory.items() if m.capacity_bytes and m.peak_bytes}
     over = {name: m for name, m in limited.items() if m.peak_bytes > m.capacity_bytes}
     words = [f"{name} {m.peak_bytes:,} of {m.capacity_bytes:,} bytes" for name, m in (over or limited).items()]
-    yield Check("fits", not over, "; ".join(words) or "no memory on chip is used")
+    yield Check("fits", not over, "; ".join(words) or "no on-chip memory is used")
 
 
 def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator[Check]:
@@ -217,7 +219,7 @@ def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator
 
 
 def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
-    more = f", {found / limit:,.2f} times that" if found > limit > 0 else ""
+    more = f", exceeded by a factor of {found / limit:,.2f}" if found > limit > 0 else ""
     return Check(name, found <= limit, f"{found:,} {unit}, at most {limit:,}{more}", found, limit)
 
 
@@ -231,15 +233,15 @@ def _show(result: Checked, quiet: bool) -> None:
     """Print the checks of a file; with --quiet only those that fail."""
     if quiet and result.code == EXIT_OK:
         return
-    tell(f"{result.file}: {result.summary}" if result.summary else result.file)
+    print_line(f"{result.file}: {result.summary}" if result.summary else result.file)
     if result.error is not None:
         place = f" (line {result.error.place.line})" if result.error.place is not None else ""
-        tell(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
-        tell("".join(f"      {line.strip()}\n" for line in str(result.error).splitlines()[1:]).rstrip("\n"))
+        print_line(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
+        print_line("".join(f"      {line.strip()}\n" for line in str(result.error).splitlines()[1:]).rstrip("\n"))
     shown = [check for check in result.checks if not (quiet and check.passed)]
     width = max((len(check.name) for check in shown), default=0)
     for check in shown:
-        tell(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))
+        print_line(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))
 
 
 def _as_json(result: Checked) -> dict[str, Any]:

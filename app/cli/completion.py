@@ -12,9 +12,9 @@ from typing import Any
 import shtab
 
 from ...engine.hwsim import preset_names
-from .bring import templates
+from .import_ import templates
 from .opened import EXIT_OK
-from .output import give, takes_json, tell_json
+from .output import print_json, print_text, takes_json
 from .usage import Parser, add_command
 
 SHELLS = ("bash", "zsh", "fish")
@@ -24,11 +24,11 @@ FILES = {"FILE", "A", "B", "PATH", "OUT", "DB"}
 
 def add_completion(commands: Any) -> None:
     completion = add_command(
-        commands, "completion", "print a script that completes command lines in a shell",
+        commands, "completion", "print the completion script for a shell",
         "bash > ~/.local/share/bash-completion/completions/tilewright",
         "zsh > ~/.zfunc/_tilewright", "fish > ~/.config/fish/completions/tilewright.fish",
     )  # fmt: skip
-    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"the shell: {', '.join(SHELLS)}")
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
     takes_json(completion, "the script")
     completion.set_defaults(run=_completion)
 
@@ -36,9 +36,9 @@ def add_completion(commands: Any) -> None:
 def _completion(arguments: argparse.Namespace) -> int:
     script = completion_script(arguments.root, arguments.shell)
     if arguments.json:
-        tell_json({"shell": arguments.shell, "script": script})
+        print_json({"shell": arguments.shell, "script": script})
     else:
-        give(script)
+        print_text(script)
     return EXIT_OK
 
 

@@ -13,27 +13,33 @@ from ...engine.ir import Expr, Node, TilewrightError, first_difference
 from ...engine.script import expr_text, to_script
 from ..views.compare.differences import difference_table
 from .opened import EXIT_OK, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
-from .output import takes_json, tell, tell_json, working
+from .output import print_json, print_line, takes_json, working
 from .usage import add_command
 
 LONGEST = 60
 """Maximum number of characters shown for a node of the first difference."""
 
-LOOKS = {"+": "green", "-": "red", "@": "cyan"}
+STYLES = {"+": "green", "-": "red", "@": "cyan"}
 TRENDS = {"better": "green", "worse": "red"}
 
 
 def add_diff(commands: Any) -> None:
     diff = add_command(
-        commands, "diff", "compare two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME): programs and figures",
+        commands, "diff", "compare the programs and metrics of two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME)",
         "old.py new.py", "matmul.py", "old.py - < new.py", "matmul.py@5 matmul.py@6", "matmul.py@main matmul.py@wide --json",
     )  # fmt: skip
     takes_file(diff, "a", metavar="A")
-    takes_file(diff, "b", "the other one; without it: what A's schedule made of its program", metavar="B", nargs="?")
+    takes_file(
+        diff,
+        "b",
+        "default: A, compared with its program before the schedule",
+        metavar="B",
+        nargs="?",
+    )
     takes_setting(diff)
     takes_json(diff, "the differences")
     diff.add_argument(
-        "--context", metavar="N", type=int, default=3, help="lines around each change (default: %(default)s)"
+        "--context", metavar="N", type=int, default=3, help="context lines around each change (default: %(default)s)"
     )
     diff.set_defaults(run=_diff)
 
@@ -49,13 +55,13 @@ def _diff(arguments: Namespace) -> int:
             lineterm="", n=max(0, arguments.context),
         )
     )  # fmt: skip
-    with working(arguments, "simulating both"):
+    with working(arguments, "simulating both programs"):
         reports = [_report(side, arguments.machine) for side in (a, b)]
     where = None
     if found is not None:
-        where = {"path": found.path, "a": _said(found.left), "b": _said(found.right)}
+        where = {"path": found.path, "a": _node_text(found.left), "b": _node_text(found.right)}
     if arguments.json:
-        tell_json(_as_json((a, b), where, lines, reports))
+        print_json(_as_json((a, b), where, lines, reports))
     else:
         _show((a, b), where, lines, reports)
     return EXIT_OK if found is None else REFUSED
@@ -71,7 +77,7 @@ def _report(side: Opened, machine: str | None) -> Report | TilewrightError:
         return error
 
 
-def _said(value: object) -> str:
+def _node_text(value: object) -> str:
     """A short description of a node: the text of an expression, the type of any other node."""
     if value is None:
         return "nothing"
@@ -107,20 +113,20 @@ def _side_json(side: Opened, report: Report | TilewrightError) -> dict[str, Any]
 
 def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: list[Any]) -> None:
     if where is None:
-        tell("The programs are the same, up to names.")
+        print_line("The programs are the same, up to names.")
     else:
-        tell(f"First difference: {where['path']}: {where['a']} against {where['b']}")
+        print_line(f"First difference: {where['path']}: {where['a']} in A, {where['b']} in B")
     for line in lines:
-        look = "bold" if line.startswith(("---", "+++")) else LOOKS.get(line[:1], "")
-        tell(Text(line, style=look))
+        style = "bold" if line.startswith(("---", "+++")) else STYLES.get(line[:1], "")
+        print_line(Text(line, style=style))
     a, b = reports
     for side, report in zip(sides, reports, strict=True):
         if isinstance(report, TilewrightError):
-            tell(f"\n{side.label} cannot be run: {report.refusal.message}")
+            print_line(f"\n{side.label} cannot be simulated: {report.refusal.message}")
     if isinstance(a, Report) and isinstance(b, Report):
-        tell()
+        print_line()
         for text in _figures(sides, a, b):
-            tell(text)
+            print_line(text)
 
 
 def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[Text]:

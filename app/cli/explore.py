@@ -22,23 +22,23 @@ from ..document.holes import branch_at, has_holes, notebook_space, with_auto
 from ..state.model import DEFAULT_MACHINE
 from .check import size_bytes
 from .logs import timed
-from .opened import EXIT_OK, REFUSED, notebook_file, takes_file, takes_setting, whole_only, written_back
-from .output import shows_progress, takes_json, tell, tell_json
+from .opened import EXIT_OK, REFUSED, notebook_file, require_whole, takes_file, takes_setting, written_back
+from .output import print_json, print_line, shows_progress, takes_json
 from .usage import add_command
 
 STATUSES: dict[Status, str] = {
     "fits": "fit",
-    "over": "do not fit",
-    "pruned": "cannot be better",
+    "over": "too large",
+    "pruned": "pruned",
     "refused": "refused",
-    "failed": "given up",
+    "failed": "failed",
 }
 FOUND = "found"
 
 
 def add_explore(commands: Any) -> None:
     exploring = add_command(
-        commands, "explore", "search a schedule with holes (`tile = choose(…)`) for the best on a machine",
+        commands, "explore", "search the parameters of a schedule (`tile = choose(…)`) for the best candidates on a machine",
         "matmul.py", "matmul.py --auto --write", 'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
         "matmul.py --scheduler tcp://10.0.0.7:8786",
     )  # fmt: skip
@@ -46,29 +46,33 @@ def add_explore(commands: Any) -> None:
     takes_setting(exploring)
     takes_json(exploring, "the study")
     exploring.add_argument(
-        "--auto", action="store_true", help="derive the holes from program and machine, in place of the file's schedule"
+        "--auto",
+        action="store_true",
+        help="derive the search space from program and machine, instead of the file's schedule",
     )
     exploring.add_argument(
-        "--objective", metavar="FIGURE", action="extend", type=_names, default=None,
-        help='what is to be small: cycles, energy, traffic, peak, "peak local.vtcm"; several for a Pareto front (default: cycles)',
+        "--objective", metavar="METRIC", action="extend", type=_names, default=None,
+        help='metrics to minimize: cycles, energy, traffic, peak, "peak local.vtcm"; several print_text a Pareto front (default: cycles)',
     )  # fmt: skip
     exploring.add_argument(
-        "--budget", metavar="FIGURE=NUMBER", action="append", type=_budget, default=[],
-        help='the most that a figure may be: traffic=2MiB, "peak local.vtcm=64KiB"; several times',
+        "--budget", metavar="METRIC=NUMBER", action="append", type=_budget, default=[],
+        help='upper limit of a metric: traffic=2MiB, "peak local.vtcm=64KiB"; repeatable',
     )  # fmt: skip
     exploring.add_argument(
-        "--trials", metavar="N", type=_count, default=Settings().trials, help="candidates to try (default: %(default)s)"
+        "--trials",
+        metavar="N",
+        type=_count,
+        default=Settings().trials,
+        help="number of candidates to evaluate (default: %(default)s)",
     )
-    exploring.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="another search of the same space (default: %(default)s)"
-    )
+    exploring.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (default: %(default)s)")
     exploring.add_argument(
         "--batch", metavar="N", type=_count, default=Settings().batch,
-        help="candidates that are chosen at a time, whoever tries them: more for many workers (default: %(default)s)",
+        help="candidates proposed at a time; increase it for many workers (default: %(default)s)",
     )  # fmt: skip
     exploring.add_argument(
         "--seconds", metavar="S", type=_seconds, default=0.0,
-        help="end with what was found after so many seconds; --study goes on with it (default: it takes what it takes)",
+        help="time limit in seconds; --study can resume the search (default: none)",
     )  # fmt: skip
     where = exploring.add_mutually_exclusive_group()
     where.add_argument(
@@ -76,30 +80,24 @@ def add_explore(commands: Any) -> None:
         metavar="N",
         type=_workers,
         default=os.cpu_count() or 1,
-        help="local processes (default: %(default)s; 0: this one)",
+        help="number of worker processes (default: %(default)s; 0: search in this process)",
     )
-    where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="an existing Dask cluster, by its scheduler: tcp://host:8786"
-    )
-    exploring.add_argument(
-        "--study", metavar="DB", help="keep the outcomes in this file, or go on with those that are in it"
-    )
+    where.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of an existing Dask cluster: tcp://host:8786")
+    exploring.add_argument("--study", metavar="DB", help="store outcomes in this file; resume the search if it exists")
     exploring.add_argument(
         "--write",
         metavar="BRANCH",
         nargs="?",
         const=FOUND,
-        help="write the best into the file, as a branch (default name: %(const)s)",
+        help="write the best candidate into the file as a branch (default name: %(const)s)",
     )
-    exploring.add_argument(
-        "-o", "--output", metavar="OUT", help="with --write: the file to write (default: FILE itself)"
-    )
+    exploring.add_argument("-o", "--output", metavar="OUT", help="with --write: output file (default: FILE)")
     exploring.set_defaults(run=_explore)
 
 
 def _explore(arguments: Namespace) -> int:
     document, given, count = notebook_file(arguments.file, dict(arguments.size))
-    whole_only(arguments.file, count, "explore")
+    require_whole(arguments.file, count, "explore")
     output = written_back(document, arguments.output) if arguments.write else ""
     notebook = evaluate(document)
     if notebook.program is None or not notebook.states:
@@ -129,9 +127,9 @@ def _explore(arguments: Namespace) -> int:
         document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
         save_document(document, output)
     if arguments.json:
-        tell_json(_as_json(study))
+        print_json(_as_json(study))
     else:
-        tell(_text(study, arguments))
+        print_line(_text(study, arguments))
     return EXIT_OK if study.offers else REFUSED
 
 
@@ -139,7 +137,7 @@ def _space(notebook: Notebook) -> Space:
     if not has_holes(notebook):
         raise DocumentError(
             Refusal(
-                "no-holes", "the schedule has nothing to choose", expected='lines as tile = choose("tile", [32, 64, 128])',
+                "no-holes", "the schedule has no parameters to choose", expected='lines such as tile = choose("tile", [32, 64, 128])',
                 fix=("tilewright explore FILE --auto",),
             )
         )  # fmt: skip
@@ -160,27 +158,30 @@ def _watched(arguments: Namespace, settings: Settings) -> Iterator[Any]:
 
 def _so_far(progress: Progress, settings: Settings) -> str:
     best = progress.best
-    said = "nothing fits yet"
+    said = "no feasible candidate yet"
     if best is not None and best.outcome.figures is not None:
         name = settings.objectives[0]
         said = f"best {_figure(best.outcome.figures, name)}, #{best.number}"
-        said += f", front of {len(progress.front)}" if len(settings.objectives) > 1 else ""
-    return f"{progress.done:,} of {progress.total:,} tried; {said}"
+        said += f", Pareto front of {len(progress.front)}" if len(settings.objectives) > 1 else ""
+    return f"{progress.done:,} of {progress.total:,} evaluated; {said}"
 
 
 def _text(study: Study, arguments: Namespace) -> str:
     counts = study.counts
-    came = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
+    outcomes = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
     how = "all" if study.method == "exhaustive" else f"{study.method}, seed {study.settings.seed}"
     lines = [
-        f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates tried ({how}): {came}"
+        f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates evaluated ({how}): {outcomes}"
     ]
     if not study.offers:
-        return "\n".join([*lines, "nothing fits", *_why_not(study)])
+        return "\n".join([*lines, "no feasible candidate", *_why_not(study)])
     for offer in study.offers:
         lines += ["", *_offer_lines(study, offer)]
     if arguments.write:
-        lines += ["", f"branch {arguments.write!r} of {arguments.output or arguments.file} has the first"]
+        lines += [
+            "",
+            f"#{study.offers[0].trial.number} was written to {arguments.output or arguments.file} as branch {arguments.write!r}",
+        ]
     return "\n".join(lines)
 
 
@@ -190,8 +191,8 @@ def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
     names = dict.fromkeys((*study.settings.objectives, CYCLES))
     ratio = figures.cycles / figures.bound if figures.bound else 1.0
     yield (
-        f"#{offer.trial.number}: {', '.join(_figure(figures, n) for n in names)}; bound {figures.bound:,} ({figures.bound_by}), "
-        f"{ratio:.2f} times that; {offer.verdict.status}: {offer.verdict.detail}"
+        f"#{offer.trial.number}: {', '.join(_figure(figures, n) for n in names)}; lower bound {figures.bound:,} ({figures.bound_by}), "
+        f"{ratio:.2f} × the bound; {offer.verdict.status}: {offer.verdict.detail}"
     )
     texts = study.space.texts_at(offer.trial.point)
     width = max(map(len, texts))
@@ -241,14 +242,14 @@ def _as_json(study: Study) -> dict[str, Any]:
 def _names(text: str) -> list[str]:
     found = [" ".join(part.split()) for part in text.split(",")]
     if not all(found):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of figures, as cycles,energy")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of metrics such as cycles,energy")
     return found
 
 
 def _budget(text: str) -> tuple[str, int]:
     name, sign, size = text.rpartition("=")
     if not sign or not name.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is not FIGURE=NUMBER, as traffic=2MiB")
+        raise argparse.ArgumentTypeError(f"{text!r} is not METRIC=NUMBER, such as traffic=2MiB")
     return " ".join(name.split()), size_bytes(size)
 
 

@@ -16,7 +16,7 @@ from ..views.drawings import Theme
 from .opened import (
     BAD_INPUT,
     EXIT_OK,
-    MOMENTS,
+    TEXTS_AND_STEPS,
     Opened,
     RefusedError,
     opened,
@@ -24,7 +24,7 @@ from .opened import (
     takes_file,
     takes_setting,
 )
-from .output import give, takes_json, tell_json, working, written
+from .output import print_json, print_text, takes_json, working, written
 from .usage import add_command
 
 LINK = "link"
@@ -41,35 +41,39 @@ def add_export(commands: Any) -> None:
         "matmul.py > matmul_tvm.py", "matmul.py --to c -o matmul.c", "matmul.py --to replay -o run.html",
         "matmul.py@3 --to tree-svg --theme dark -o tree.svg",
     )  # fmt: skip
-    takes_file(export, words=MOMENTS)
+    takes_file(export, words=TEXTS_AND_STEPS)
     kinds = [f"{key}: {export.label}" for key, export in EXPORTS.items()]
     export.add_argument(
         "--to", choices=[*EXPORTS, LINK], default="tvm", metavar="KIND",
-        help=f"{'; '.join(kinds)}; {LINK}: an address that carries the notebook (default: %(default)s)",
+        help=f"{'; '.join(kinds)}; {LINK}: a link that contains the notebook (default: %(default)s)",
     )  # fmt: skip
     export.add_argument(
         "--tvm",
         metavar="VERSION",
         default="0.27",
-        help="with --to tvm: the version to write for, as 0.22 (default: %(default)s)",
+        help="with --to tvm: the target version, such as 0.22 (default: %(default)s)",
     )
     export.add_argument(
         "--theme",
         choices=get_args(Theme),
         default="auto",
-        help="of pictures; auto: as the reader has it (default: %(default)s)",
+        help="theme of pictures; auto follows the reader's setting (default: %(default)s)",
     )
-    export.add_argument("--width", metavar="PIXELS", type=int, default=960, help="of a timeline (default: %(default)s)")
-    export.add_argument("--scale", metavar="FACTOR", type=float, default=2, help="of a PNG (default: %(default)s)")
+    export.add_argument(
+        "--width", metavar="PIXELS", type=int, default=960, help="width of a timeline (default: %(default)s)"
+    )
+    export.add_argument(
+        "--scale", metavar="FACTOR", type=float, default=2, help="scale of a PNG (default: %(default)s)"
+    )
     export.add_argument(
         "--address",
         metavar="URL",
         default=ADDRESS,
-        help=f"with --to {LINK}: where Tilewright is served (default: %(default)s)",
+        help=f"with --to {LINK}: address of the Tilewright server (default: %(default)s)",
     )
     takes_setting(export)
-    takes_json(export, "the text, or where it was written")
-    export.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
+    takes_json(export, "the text, or its file,")
+    export.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
     export.set_defaults(run=_export)
 
 
@@ -78,15 +82,15 @@ def _export(arguments: Namespace) -> int:
     if arguments.to == LINK:
         data: str | bytes = arguments.address + fragment_of(found.notebook.document.text) + "\n"
     else:
-        with working(arguments, f"making {EXPORTS[arguments.to].label}"):
+        with working(arguments, f"exporting {EXPORTS[arguments.to].label}"):
             data = _made(arguments, found)
     if isinstance(data, bytes) and arguments.output is None and (arguments.json or sys.stdout.isatty()):
-        raise DocumentError(Refusal("not-text", f"{arguments.to} is no text", fix=("-o FILE",)))
+        raise DocumentError(Refusal("not-text", f"{arguments.to} is binary and is not printed", fix=("-o FILE",)))
     if arguments.output is not None and not written(arguments.output, data):
         return BAD_INPUT
     if arguments.json:
         text = data if isinstance(data, str) else None
-        tell_json(
+        print_json(
             {
                 "to": arguments.to,
                 "output": arguments.output,
@@ -98,7 +102,7 @@ def _export(arguments: Namespace) -> int:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     elif arguments.output is None:
-        give(str(data))
+        print_text(str(data))
     return EXIT_OK
 
 

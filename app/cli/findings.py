@@ -19,12 +19,12 @@ Level = Literal["error", "warning", "note"]
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 RULES = {
-    "verified": "The schedule computes what its program computes",
-    "fits": "The program fits into the memories of the machine",
-    "cycles": "The run takes no more cycles than its budget",
+    "verified": "The scheduled program computes the same result as the original",
+    "fits": "The program fits the machine's memories",
+    "cycles": "The cycles are within their budget",
     "peak": "The peak use of a memory is within its budget",
     "traffic": "The bytes copied between memories are within their budget",
-    "overlap": "Enough of the copies overlaps with computing",
+    "overlap": "Enough of the copy time overlaps with computation",
     **{lint.code: lint.title for lint in LINTS},
 }
 """Rule -> its description."""
@@ -113,7 +113,7 @@ def sarif_log(found: Sequence[Finding]) -> dict[str, Any]:
     driver = {
         "name": "Tilewright",
         "version": metadata.version("tilewright"),
-        "rules": [{"id": rule, "shortDescription": {"text": RULES.get(rule, f"Refused: {rule}")}} for rule in rules],
+        "rules": [{"id": rule, "shortDescription": {"text": RULES.get(rule, f"Error: {rule}")}} for rule in rules],
     }
     return {
         "$schema": SARIF_SCHEMA,

@@ -6,44 +6,44 @@ from argparse import Namespace
 from typing import Any
 
 from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
-from ..actions.lint_fixes import Mended, findings_of, is_serious, lint_text, mended, mended_text
+from ..actions.lint_fixes import FixedFinding, findings_of, fix_findings, fixed_text, is_serious, lint_text
 from ..document import save_document
 from .opened import (
     EXIT_OK,
     MAX_ACCESSES,
-    MOMENTS,
     REFUSED,
+    TEXTS_AND_STEPS,
     RefusedError,
     opened,
+    require_whole,
     simulated,
     takes_file,
     takes_setting,
-    whole_only,
     written_back,
 )
-from .output import takes_json, tell, tell_json, working
+from .output import print_json, print_line, takes_json, working
 from .usage import add_command
 
 
 def add_lint(commands: Any) -> None:
     linting = add_command(
-        commands, "lint", "say what is wrong or wasteful in a notebook's schedule, with calls that mend it",
+        commands, "lint", "report errors and inefficiencies of a notebook's schedule, with fixes",
         "matmul.py", "matmul.py --fix -o better.py",
     )  # fmt: skip
-    takes_file(linting, words=MOMENTS)
+    takes_file(linting, words=TEXTS_AND_STEPS)
     takes_setting(linting)
     takes_json(linting, "the findings")
     linting.add_argument(
-        "--fix", action="store_true", help="write the best fix of each error and warning into the schedule"
+        "--fix", action="store_true", help="apply the best fix of each error and warning to the schedule"
     )
-    linting.add_argument("-o", "--output", metavar="OUT", help="with --fix: the file to write (default: FILE itself)")
+    linting.add_argument("-o", "--output", metavar="OUT", help="with --fix: output file (default: FILE)")
     linting.set_defaults(run=_lint)
 
 
 def _lint(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
     if arguments.fix:
-        whole_only(arguments.file, found.count, "--fix")
+        require_whole(arguments.file, found.count, "--fix")
     output = written_back(found.notebook.document, arguments.output) if arguments.fix else ""
     notebook, machine, sizes = found.notebook, found.machine(arguments.machine), found.sizes
     with working(arguments, f"simulating on {machine.name}"):
@@ -52,21 +52,21 @@ def _lint(arguments: Namespace) -> int:
         except RefusedError as refused:
             if refused.cause.code in NOT_ABOUT_THE_SCHEDULE:
                 raise
-    done: tuple[Mended, ...] = ()
-    with working(arguments, "looking, and trying what would help"):
+    done: tuple[FixedFinding, ...] = ()
+    with working(arguments, "running lints and testing fixes"):
         if arguments.fix:
-            notebook, done, findings = mended(notebook, machine, sizes, MAX_ACCESSES)
+            notebook, done, findings = fix_findings(notebook, machine, sizes, MAX_ACCESSES)
             save_document(notebook.document, output)
         else:
             findings = findings_of(found.schedule, machine, sizes, MAX_ACCESSES)
     if arguments.json:
-        tell_json(
+        print_json(
             {
                 "machine": machine.name,
                 "findings": [f.to_json() for f in findings],
-                "mended": [m.to_json() for m in done],
+                "fixed": [m.to_json() for m in done],
             }
         )
     else:
-        tell("\n\n".join([*([mended_text(done)] if done else []), lint_text(findings, machine.name)]))
+        print_line("\n\n".join([*([fixed_text(done)] if done else []), lint_text(findings, machine.name)]))
     return REFUSED if any(map(is_serious, findings)) else EXIT_OK

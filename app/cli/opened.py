@@ -101,13 +101,13 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
         log.debug(
             "machine %s: %s",
             found.name,
-            "as asked" if asked else "the file's" if self.notebook.machine else "the default",
+            "requested" if asked else "of the file" if self.notebook.machine else "default",
         )
         return found
 
 
-TEXTS = "a notebook, TVMScript, TE text or a post"
-MOMENTS = f"{TEXTS}; FILE@3: after three lines of its schedule"
+TEXTS = "a notebook, TVMScript, TE text or a forum post"
+TEXTS_AND_STEPS = f"{TEXTS}; FILE@3: after the first three lines of its schedule"
 
 
 def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
@@ -118,7 +118,9 @@ def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str =
 def takes_setting(parser: argparse.ArgumentParser) -> None:
     """Add the options for the machine and the sizes."""
     parser.add_argument(
-        "--machine", metavar="M", help=f"a machine's name or TOML file (default: the file's, else {DEFAULT_MACHINE})"
+        "--machine",
+        metavar="M",
+        help=f"name or TOML file of a machine (default: that of the file, else {DEFAULT_MACHINE})",
     )
     takes_sizes(parser)
 
@@ -131,7 +133,7 @@ def takes_sizes(parser: argparse.ArgumentParser) -> None:
         action="extend",
         type=_size_list,
         default=[],
-        help="numbers for the program's symbolic sizes: M=256, or M=256,K=512; may be given several times",
+        help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
     )
 
 
@@ -140,7 +142,7 @@ def _size_list(text: str) -> list[tuple[str, int]]:
     for part in text.split(","):
         name, _, number = part.partition("=")
         if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, as M=256")
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as M=256")
         found.append((name.strip(), int(number)))
     return found
 
@@ -150,19 +152,19 @@ def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
     document, given, count, as_read = _notebook_file(file, sizes or {})
     with timed(f"applying {file}"):
         notebook = evaluate(document)
-    say_notes(notebook.notes)
+    log_notes(notebook.notes)
     known = len(notebook.states) - 1
     if notebook.error is not None and (count is None or count > known or not notebook.states):
         raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
     if count is not None and count > known:
-        path, found = path_of(file), f"its schedule has {known} lines"
+        path, found = path_of(file), f"the schedule has {known} lines"
         raise DocumentError(
             Refusal("no-such-step", f"{path} has no step {count}", found, f"{path}@0 to {path}@{known}")
         )
     return Opened(notebook, file, count, given, as_read)
 
 
-def _parted(file: str) -> tuple[str, str]:
+def _split_step(file: str) -> tuple[str, str]:
     """Split FILE@STEP into the file and the text after the @. An existing path that contains an @ is not split."""
     path, sign, at = file.rpartition("@")
     return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
@@ -170,7 +172,7 @@ def _parted(file: str) -> tuple[str, str]:
 
 def path_of(file: str) -> str:
     """The path in `FILE@3`."""
-    return _parted(file)[0]
+    return _split_step(file)[0]
 
 
 def _on_branch(document: Document, name: str) -> Document:
@@ -178,7 +180,9 @@ def _on_branch(document: Document, name: str) -> Document:
     if name not in known:
         raise DocumentError(
             Refusal(
-                "no-such-branch", f"there is no branch {name!r}", expected=", ".join(known) or "a number: no branches"
+                "no-such-branch",
+                f"there is no branch {name!r}",
+                expected=", ".join(known) or "a step number; the notebook has no branches",
             )
         )
     return with_branch(document, name)
@@ -209,7 +213,7 @@ def written_back(document: Document, output: str | None) -> str:
     """The path for a changed notebook: `output`, else the file that it was read from. Raises DocumentError "no-path"."""
     target = output or document.path
     if not target:
-        raise DocumentError(Refusal("no-path", "what was read from no file is not written back", fix=("-o FILE",)))
+        raise DocumentError(Refusal("no-path", "the input is not a file and cannot be overwritten", fix=("-o FILE",)))
     return target
 
 
@@ -242,7 +246,7 @@ def notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[s
 
 
 def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None, bool]:
-    path, at = _parted(file)
+    path, at = _split_step(file)
     read = source(path)
     found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes))
     count = 0 if at == "start" else int(at) if at.isdecimal() else None
@@ -250,11 +254,11 @@ def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[
     return document, {} if found.sizes_used else dict(sizes), count, document.text == read.text
 
 
-def whole_only(file: str, count: int | None, what: str) -> None:
+def require_whole(file: str, count: int | None, what: str) -> None:
     """Refuse FILE@3 for the operation `what`, which needs the whole schedule. Raises DocumentError "not-a-whole"."""
     if count is not None:
         path = path_of(file)
-        raise DocumentError(Refusal("not-a-whole", f"{what} is about the whole schedule", found=file, fix=(path,)))
+        raise DocumentError(Refusal("not-a-whole", f"{what} needs the whole schedule", found=file, fix=(path,)))
 
 
 def whole(read: Any) -> Converted:
@@ -263,7 +267,7 @@ def whole(read: Any) -> Converted:
         found: Converted = read()
     except ScheduleError as error:
         raise RefusedError(error) from error
-    say_notes(found.notes)
+    log_notes(found.notes)
     if isinstance(found.stopped, ScheduleError):
         raise RefusedError(found.stopped) from found.stopped
     if found.stopped is not None:
@@ -271,7 +275,7 @@ def whole(read: Any) -> Converted:
     return found
 
 
-def say_notes(notes: Sequence[Note]) -> None:
+def log_notes(notes: Sequence[Note]) -> None:
     """Log notes of the conversion of a text."""
     for note in notes:
         log.info("note: line %d: %s", note.place.line, note.text)

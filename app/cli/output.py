@@ -22,7 +22,7 @@ def takes_json(parser: _ActionsContainer, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
-def tell(text: str | Text = "") -> None:
+def print_line(text: str | Text = "") -> None:
     """Print a line on standard output."""
     if isinstance(text, str) or not sys.stdout.isatty():
         print(text, flush=True)
@@ -30,19 +30,19 @@ def tell(text: str | Text = "") -> None:
         Console(file=sys.stdout, highlight=False, soft_wrap=True).print(text)
 
 
-def tell_json(data: Any) -> None:
+def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2), flush=True)
 
 
-def give(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a file's text unchanged."""
     print(text, end="", flush=True)
 
 
 def verdict_line(passed: bool, words: str) -> Text:
     """The line `ok    …` or `FAIL  …`."""
-    word, look = BUDGET_WORDS[passed]
-    return Text.assemble((f"{word:<6}", look), words)
+    word, style = BUDGET_WORDS[passed]
+    return Text.assemble((f"{word:<6}", style), words)
 
 
 @contextmanager

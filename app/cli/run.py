@@ -17,8 +17,8 @@ from ..document import with_origins
 from .opened import (
     BAD_INPUT,
     EXIT_OK,
-    MOMENTS,
     REFUSED,
+    TEXTS_AND_STEPS,
     RefusedError,
     opened,
     simulated,
@@ -26,33 +26,35 @@ from .opened import (
     takes_setting,
     takes_sizes,
 )
-from .output import give, takes_json, tell, tell_json, working, written
+from .output import print_json, print_line, print_text, takes_json, working, written
 from .usage import add_command
 
 
 def add_run(commands: Any) -> None:
     run = add_command(
-        commands, "run", "apply a notebook's schedule, verify it, simulate it, print the report",
+        commands, "run", "apply, verify and simulate a notebook's schedule, and print the report",
         "matmul.py", "- < matmul.py", "matmul.py@3 --machine gemmini --sensitivity", "matmul.py --size M=256,K=512 --json",
     )  # fmt: skip
-    takes_file(run, words=MOMENTS)
+    takes_file(run, words=TEXTS_AND_STEPS)
     takes_setting(run)
     takes_json(run, "the report")
     run.add_argument(
-        "--sensitivity", action="store_true", help="also say which figure of the machine limits: each twice as good"
+        "--sensitivity",
+        action="store_true",
+        help="also find the limiting machine parameters: each is improved by a factor of two",
     )
-    run.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace format")
+    run.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace event format")
     run.set_defaults(run=_run)
 
 
 def add_lower(commands: Any) -> None:
     lowering = add_command(
-        commands, "lower", "print a notebook's scheduled program as flat loops, or after one pass",
+        commands, "lower", "print a notebook's scheduled program as flat loops, or after a lowering pass",
         "matmul.py", "matmul.py --until CompactBufferAllocation",
     )  # fmt: skip
-    takes_file(lowering, words=MOMENTS)
+    takes_file(lowering, words=TEXTS_AND_STEPS)
     lowering.add_argument(
-        "--until", metavar="PASS", help=f"the last pass to run, by TVM's name: {', '.join(p.name for p in PASSES)}"
+        "--until", metavar="PASS", help=f"the last pass to run, by its TVM name: {', '.join(p.name for p in PASSES)}"
     )
     takes_sizes(lowering)
     takes_json(lowering, "the program's text")
@@ -60,8 +62,8 @@ def add_lower(commands: Any) -> None:
 
 
 def add_machines(commands: Any) -> None:
-    machines = add_command(commands, "machines", "list the machines that come with Tilewright", "", "--json")
-    takes_json(machines, "their engines and memories")
+    machines = add_command(commands, "machines", "list the machine presets", "", "--json")
+    takes_json(machines, "the presets with their engines and memories")
     machines.set_defaults(run=_machines)
 
 
@@ -74,12 +76,12 @@ def _run(arguments: Namespace) -> int:
         report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
     knobs: Sequence[MachineParameter] = ()
     if arguments.sensitivity:
-        with working(arguments, "trying each figure of the machine"):
+        with working(arguments, "simulating with each machine parameter improved"):
             knobs = sensitivity(found.costed, machine)
     if arguments.json:
-        tell_json(report_json(report, verdict, knobs))
+        print_json(report_json(report, verdict, knobs))
     else:
-        tell("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
+        print_line("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
     if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
         return BAD_INPUT
     return REFUSED if verdict.status == "failed" else EXIT_OK
@@ -103,18 +105,18 @@ def _lower(arguments: Namespace) -> int:
             raise
         raise RefusedError(error) from error
     if arguments.json:
-        tell_json({"until": arguments.until, "text": to_script(lowered)})
+        print_json({"until": arguments.until, "text": to_script(lowered)})
     else:
-        give(to_script(lowered))
+        print_text(to_script(lowered))
     return EXIT_OK
 
 
 def _machines(arguments: Namespace) -> int:
     if not arguments.json:
-        tell("\n".join(preset_names()))
+        print_line("\n".join(preset_names()))
         return EXIT_OK
     machines = [load_machine(name) for name in preset_names()]
-    tell_json(
+    print_json(
         [
             {
                 "name": machine.name,

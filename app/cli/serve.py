@@ -13,7 +13,7 @@ from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..signals import importing
 from .opened import STANDARD_INPUT, no_such_file
-from .output import takes_json, tell_json
+from .output import print_json, takes_json
 from .usage import add_command
 
 ADDRESS = "127.0.0.1"
@@ -21,61 +21,61 @@ ADDRESS = "127.0.0.1"
 
 def add_serve(commands: Any) -> None:
     serve = add_command(
-        commands, "serve", "open the notebook in the browser",
+        commands, "serve", "serve notebooks to the browser",
         "", "matmul.py", "kernels --port 8000", "--host 0.0.0.0 --token $SECRET",
     )  # fmt: skip
     serve.add_argument(
-        "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of them"
+        "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of such files"
     )
     serve.add_argument(
-        "--port", type=_port, default=5006, help="the port; a free one when taken (default: %(default)s)"
+        "--port", type=_port, default=5006, help="the port; a free one if it is in use (default: %(default)s)"
     )
     serve.add_argument(
         "--host",
         metavar="ADDRESS",
         default=ADDRESS,
-        help="the address to listen at; others than this machine's own need a token (default: %(default)s)",
+        help="the address to listen on; a non-local address needs a token (default: %(default)s)",
     )
     serve.add_argument(
         "--token",
         default=os.environ.get("TILEWRIGHT_TOKEN", ""),
-        help="the token that visitors and programs must show (default: a random one); safer in the variable TILEWRIGHT_TOKEN",
+        help="access token (default: a random one); the environment variable TILEWRIGHT_TOKEN is safer",
     )
     serve.add_argument(
         "--no-token",
         action="store_true",
-        help="let every user of this machine in; only where the server listens at this machine alone",
+        help="allow all users of this computer without a token; only for local addresses",
     )
-    serve.add_argument("--open", action="store_true", help="show the page in the browser")
+    serve.add_argument("--open", action="store_true", help="open the page in the browser")
     serve.add_argument(
         "--prefix",
         default="",
         metavar="/PATH",
-        help="the path below which a reverse proxy passes requests on, as /tiles",
+        help="the path prefix of a reverse proxy, such as /tiles",
     )
-    serve.add_argument("--certfile", type=Path, metavar="FILE", help="a certificate (PEM), for HTTPS")
-    serve.add_argument("--keyfile", type=Path, metavar="FILE", help="the private key of the certificate (PEM)")
+    serve.add_argument("--certfile", type=Path, metavar="FILE", help="certificate for HTTPS (PEM)")
+    serve.add_argument("--keyfile", type=Path, metavar="FILE", help="private key of the certificate (PEM)")
     serve.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="warning",
-        help="how much is logged (default: %(default)s)",
+        help="log level (default: %(default)s)",
     )
-    serve.add_argument("--log-file", type=Path, metavar="FILE", help="where it is logged (default: standard error)")
+    serve.add_argument("--log-file", type=Path, metavar="FILE", help="log file (default: standard error)")
     serve.add_argument(
         "--allow-host",
         metavar="NAME",
         action="append",
         default=[],
-        help="a further name that the server is reached by, as behind a proxy: tiles.example.org or localhost:8888",
+        help="an additional host name of the server, such as that of a proxy: tiles.example.org or localhost:8888; repeatable",
     )
-    takes_json(serve, "the address, once it answers,")
+    takes_json(serve, "the address and the process id")
     serve.set_defaults(run=_serve)
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
     return int(text)
 
 
@@ -89,12 +89,14 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"
-        raise DocumentError(Refusal("not-a-file", "what is edited on the page goes into a file", fix=(fix,)))
+        raise DocumentError(Refusal("not-a-file", "`serve` needs a file, since edits are saved to it", fix=(fix,)))
     if arguments.path is not None and not arguments.path.exists():
         raise no_such_file(arguments.path)
     if (arguments.certfile is None) != (arguments.keyfile is None):
         raise DocumentError(
-            Refusal("no-certificate", "HTTPS needs a certificate and its key", expected="--certfile and --keyfile")
+            Refusal(
+                "no-certificate", "HTTPS needs a certificate and its private key", expected="--certfile and --keyfile"
+            )
         )
     configure_logging(arguments.log_level, arguments.log_file)
     policy = make_policy(
@@ -118,7 +120,7 @@ def announce(address: str) -> None:
 
 def announce_json(address: str) -> None:
     """Print the address and the process id as JSON."""
-    tell_json({"address": address, "pid": os.getpid()})
+    print_json({"address": address, "pid": os.getpid()})
 
 
 def free_port(port: int, address: str = ADDRESS) -> int:
@@ -134,5 +136,5 @@ def free_port(port: int, address: str = ADDRESS) -> int:
     with socket.socket(family) as probe:
         probe.bind((address, 0))
         found = probe.getsockname()[1]
-    print(f"tilewright: port {port} is taken, using {found}", file=sys.stderr)
+    print(f"tilewright: port {port} is in use; using {found}", file=sys.stderr)
     return found

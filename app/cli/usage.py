@@ -14,14 +14,14 @@ from .logs import takes_verbosity
 _CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
-NOTES = """FILE is a path, - for standard input, or a link that carries a notebook; FILE@3 is the schedule after three
-of its lines, FILE@start the program before it, FILE@NAME a branch.
+NOTES = """FILE is a path, - for standard input, or a link that contains a notebook. FILE@3 selects the first three lines of the
+schedule, FILE@start the program before the schedule, FILE@NAME a branch.
 
 exit codes:
-  0  all went well
-  1  refused or wrong; lint: a warning or an error; check: a budget is exceeded; diff: programs that differ;
-     serve: edits that could not be saved
-  2  not fit to be worked on: no such file, no program in it, no such option
+  0  success
+  1  the schedule is refused or wrong; lint: an error or a warning; check: a failed check; diff: the programs
+     differ; serve: edits could not be saved
+  2  invalid input: no such file, no program in it, no such option
   130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP"""
 
 
@@ -56,7 +56,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     arguments, unknown = parser.parse_known_args(words)
     if unknown:
         arguments.parser.error(
-            f"there is no option {unknown[0]}" if unknown[0][:1] == "-" else f"one word too many: {unknown[0]}"
+            f"there is no option {unknown[0]}" if unknown[0][:1] == "-" else f"unexpected argument {unknown[0]}"
         )
     return arguments
 

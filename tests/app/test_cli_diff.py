@@ -64,7 +64,7 @@ def test_given_a_side_that_cannot_be_run_then_the_programs_are_compared_all_the_
     bad = tmp_path / "bad.py"
     bad.write_text(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'), encoding="utf-8")
     assert main(["diff", files[0], str(bad)]) == 1
-    assert "cannot be run" in capsys.readouterr().out
+    assert "cannot be simulated" in capsys.readouterr().out
     assert main(["diff", files[0], str(bad), "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["b"]["cycles"] is None and data["b"]["error"]["code"] and data["figures"] == []

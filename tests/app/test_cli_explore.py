@@ -46,8 +46,8 @@ def test_given_holes_then_the_best_with_its_values_and_its_bound(
 ) -> None:
     before = gemm.read_bytes()
     out = told([str(gemm)], capsys)
-    assert "6 of 6 candidates tried (all): 6 fit" in out or "cannot be better" in out
-    assert "    rows   128\n" in out and "times that; proved: for all inputs" in out
+    assert "6 of 6 candidates evaluated (all): 6 fit" in out or "pruned" in out
+    assert "    rows   128\n" in out and "× the bound; proved: for all inputs" in out
     assert gemm.read_bytes() == before
 
 
@@ -96,7 +96,7 @@ def test_given_seconds_then_it_ends_with_them(gemm: Path, tmp_path: Path, capsys
 
 def test_given_nothing_that_fits_then_1_and_why(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = told([str(gemm), "--budget", "peak local.scratchpad=1KiB"], capsys, 1)
-    assert "nothing fits" in out and "6 × budget: peak local.scratchpad of" in out and "at most 1,024" in out
+    assert "no feasible candidate" in out and "6 × budget: peak local.scratchpad of" in out and "at most 1,024" in out
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_given_nothing_that_fits_then_1_and_why(gemm: Path, capsys: pytest.Captu
     [
         ([], "no-holes"),
         (["--auto", "--objective", "speed"], "unknown-objective"),
-        (["--auto", "--objective", "cycles,,"], "not a list of figures"),
-        (["--auto", "--budget", "cycles"], "not FIGURE=NUMBER"),
+        (["--auto", "--objective", "cycles,,"], "not a list of metrics"),
+        (["--auto", "--budget", "cycles"], "not METRIC=NUMBER"),
         (["--auto", "--trials", "0"], "not a number of candidates"),
         (["--auto", "--workers", "many"], "not a number of processes"),
         (["--auto", "--seconds", "soon"], "not a number of seconds"),

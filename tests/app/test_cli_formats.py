@@ -202,7 +202,7 @@ def test_given_verbose_then_what_is_read_and_the_times_are_on_standard_error(
     verbose = capsys.readouterr()
     assert verbose.out == plain.out and plain.err == ""
     assert "tilewright: read fused_matmul_relu.py: " in verbose.err
-    assert "tilewright: machine matrix-vector-npu: the file's\n" in verbose.err
+    assert "tilewright: machine matrix-vector-npu: of the file\n" in verbose.err
     for part in ("verifying", "simulating on matrix-vector-npu", "total"):
         assert re.search(rf"^tilewright: {part}: \d+\.\d\d s$", verbose.err, re.MULTILINE)
     assert main(["run", "fused_matmul_relu.py"]) == 0

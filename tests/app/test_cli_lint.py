@@ -46,7 +46,7 @@ warning  round-trip
          or: 5,261 → 3,038 cycles (-42%)
              sch.set_scope("mm_local", 0, "local")
 
-1 warning on matrix-vector-npu; 1 with a fix
+1 warning on matrix-vector-npu; 1 fixable
 """
     )
     assert said.err == "" and trip.read_bytes() == before
@@ -67,7 +67,7 @@ def test_given_only_notes_then_0(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(trip), "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
-    assert data["machine"] == "matrix-vector-npu" and data["mended"] == []
+    assert data["machine"] == "matrix-vector-npu" and data["fixed"] == []
     (finding,) = data["findings"]
     assert {"code", "severity", "message", "blocks", "loops", "buffers", "memory", "fixes"} == set(finding)
     assert finding["code"] in {lint.code for lint in LINTS}
@@ -79,13 +79,13 @@ def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
 ) -> None:
     assert main(["lint", str(trip), "--fix"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("mended   round-trip: 5,261 → 3,005 cycles (-43%)\n") and out.endswith(
+    assert out.startswith("fixed    round-trip: 5,261 → 3,005 cycles (-43%)\n") and out.endswith(
         "no findings on matrix-vector-npu\n"
     )
     assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in trip.read_text(encoding="utf-8")
     assert evaluate(load_document(trip)).error is None
     assert main(["lint", str(trip), "--fix", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["mended"] == []
+    assert json.loads(capsys.readouterr().out)["fixed"] == []
 
 
 def test_given_fix_and_another_file_then_the_first_stays(trip: Path, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_given_a_line_that_is_better_left_out_then_fix_takes_it_out(
 ) -> None:
     file = Path(shutil.copy(EXAMPLES / "box_blur.py", tmp_path))
     assert main(["lint", str(file), "--fix"]) == 0
-    assert 'without sch.compute_at("x_blur", x)' in capsys.readouterr().out
+    assert 'removes sch.compute_at("x_blur", x)' in capsys.readouterr().out
     assert "sch.compute_at(x_blur, x)" not in file.read_text(encoding="utf-8")
 
 
@@ -131,7 +131,7 @@ def test_given_a_fix_that_the_lines_do_not_go_with_then_the_next_one_is_written(
 
     monkeypatch.setattr(lints, "apply_lint", unlucky)
     assert main(["lint", str(trip), "--fix", "--json"]) == 0
-    (done,) = json.loads(capsys.readouterr().out)["mended"]
+    (done,) = json.loads(capsys.readouterr().out)["fixed"]
     assert done["calls"] == ['sch.set_scope("mm_local", 0, "local")']
     assert "sch.set_scope(" in trip.read_text()
 

@@ -32,7 +32,7 @@ from ..document.title import title_of
 from ..state.model import DEFAULT_MACHINE
 from ..views.shell.gallery import FOLDER as EXAMPLES
 from .opened import EXIT_OK, RefusedError, source, takes_file, takes_setting, whole
-from .output import give, takes_json, tell, tell_json
+from .output import print_json, print_line, print_text, takes_json
 from .usage import add_command
 
 DEFAULT_TEMPLATE = "matmul"
@@ -42,37 +42,39 @@ _TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MUL
 
 
 def add_import(commands: Any) -> None:
-    bring = add_command(
-        commands, "import", "write TVMScript, TE, a post, a Python file or a trace of TVM as a notebook, its schedule as calls",
+    importing = add_command(
+        commands, "import", "convert TVMScript, TE, a forum post, a Python file or a TVM trace to a notebook",
         "matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt",
         aliases=["convert"],
     )  # fmt: skip
     takes_file(
-        bring,
-        words="TVMScript, TE text, a program and schedule code for it, a TVM trace's JSON, or a link to a notebook",
+        importing,
+        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, or a link to a notebook",
     )
-    takes_file(bring, "--program", "for a trace: the program that it starts from")
-    takes_setting(bring)
-    takes_json(bring, "the notebook and what is to be said of it")
-    bring.add_argument("-o", "--output", metavar="OUT", help="the notebook to write (default: standard output)")
-    bring.add_argument("--force", action="store_true", help="write over a file that is there")
-    bring.set_defaults(run=_import)
+    takes_file(importing, "--program", "for a trace: the original program")
+    takes_setting(importing)
+    takes_json(importing, "the notebook and the notes of the conversion")
+    importing.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
+    importing.add_argument("--force", action="store_true", help="overwrite an existing file")
+    importing.set_defaults(run=_import)
 
 
 def add_new(commands: Any) -> None:
     new = add_command(
-        commands, "new", "write a new notebook, from a template, an example, or code as people have it",
+        commands, "new", "create a notebook from a template, an example, or existing code",
         "kernel.py", "kernel.py --template conv2d --machine gemmini", "kernel.py --source module.py", "--list",
     )  # fmt: skip
-    new.add_argument("output", metavar="OUT", nargs="?", help="the notebook to write")
+    new.add_argument("output", metavar="OUT", nargs="?", help="the notebook to create")
     new.add_argument(
-        "--template", metavar="NAME", help=f"what to begin with (default: {DEFAULT_TEMPLATE}); `--list` names them"
+        "--template",
+        metavar="NAME",
+        help=f"a template or an example (default: {DEFAULT_TEMPLATE}); `--list` prints their names",
     )
-    takes_file(new, "--source", "begin with this TVMScript, TE text or post instead")
-    new.add_argument("--list", action="store_true", help="name the templates and examples")
+    takes_file(new, "--source", "convert this TVMScript, TE text or post instead")
+    new.add_argument("--list", action="store_true", help="list the templates and examples")
     takes_setting(new)
-    takes_json(new, "what was written, or the names")
-    new.add_argument("--force", action="store_true", help="write over a file that is there")
+    takes_json(new, "the notebook, or the list,")
+    new.add_argument("--force", action="store_true", help="overwrite an existing file")
     new.set_defaults(run=_new)
 
 
@@ -80,17 +82,17 @@ def add_new(commands: Any) -> None:
 
 
 def _import(arguments: Namespace) -> int:
-    document, notes = _brought(arguments)
-    return _given(arguments, document, {"notes": notes})
+    document, notes = _imported(arguments)
+    return _write(arguments, document, {"notes": notes})
 
 
-def _brought(arguments: Namespace) -> tuple[Document, list[str]]:
+def _imported(arguments: Namespace) -> tuple[Document, list[str]]:
     found = source(arguments.file)
     if _is_trace(found.text):
         return _of_trace(found.text, arguments), []
     if arguments.program is not None:
         raise DocumentError(
-            Refusal("not-a-trace", "--program is for the JSON of a trace", found=f"{arguments.file} is none")
+            Refusal("not-a-trace", "--program needs the JSON of a trace", found=f"{arguments.file} is not a trace")
         )
     made = _as_cells(found, dict(arguments.size))
     return _on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
@@ -131,7 +133,7 @@ def _of_trace(text: str, arguments: Namespace) -> Document:
         raise DocumentError(
             Refusal(
                 "no-program",
-                "a trace says what was done, not to which program",
+                "a trace does not contain the original program",
                 fix=(f"tilewright import {arguments.file} --program PROGRAM.py",),
             )
         )
@@ -183,10 +185,10 @@ def _new(arguments: Namespace) -> int:
     if arguments.list:
         titles = {name: title_of(read_document(text)) for name, text in known.items()}
         if arguments.json:
-            tell_json([{"name": name, "title": title} for name, title in titles.items()])
+            print_json([{"name": name, "title": title} for name, title in titles.items()])
         else:
             width = max(map(len, titles))
-            tell("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
+            print_line("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
         return EXIT_OK
     if arguments.source is not None:
         document = _as_cells(source(arguments.source), dict(arguments.size)).document
@@ -197,23 +199,23 @@ def _new(arguments: Namespace) -> int:
                 Refusal("no-such-template", f"there is no template {name!r}", expected=", ".join(known))
             )
         document = read_document(known[name])
-    return _given(arguments, _on_machine(document, arguments.machine), {})
+    return _write(arguments, _on_machine(document, arguments.machine), {})
 
 
-def _given(arguments: Namespace, document: Document, more: Mapping[str, Any]) -> int:
+def _write(arguments: Namespace, document: Document, more: Mapping[str, Any]) -> int:
     """Write the notebook to its file, or to standard output. Errors of the notebook are raised before anything is written."""
     notebook = evaluate(document)
     if notebook.error is not None:
         raise RefusedError(notebook.error) if isinstance(notebook.error, ScheduleError) else notebook.error
     if arguments.output is not None:
         if Path(arguments.output).exists() and not arguments.force:
-            raise DocumentError(Refusal("file-exists", f"{arguments.output} is there already", fix=("--force",)))
+            raise DocumentError(Refusal("file-exists", f"{arguments.output} already exists", fix=("--force",)))
         save_document(document, arguments.output)
     if arguments.json:
         steps = [step.text for step in notebook.steps]
-        tell_json({"output": arguments.output, "steps": steps, "text": document.text, **more})
+        print_json({"output": arguments.output, "steps": steps, "text": document.text, **more})
     elif arguments.output is None:
-        give(document.text)
+        print_text(document.text)
     return EXIT_OK
 
 
