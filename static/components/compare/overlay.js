@@ -1,7 +1,7 @@
 // Two runs on one scale: each engine has a lane for A and one for B; where the shorter run ends is marked. The wheel zooms, a drag pans.
 
 import { h, follow } from "../core/dom.js";
-import { s, followWidth } from "../core/svg.js";
+import { svg, followWidth } from "../core/svg.js";
 
 const EDGE = { left: 92, right: 16, top: 18, bottom: 22 };
 const LANE = { least: 11, most: 34, gap: 3, between: 12 };
@@ -26,7 +26,7 @@ function ticks(start, end, count) {
 function lane(content, data, x, top, tall, side) {
   const fill = (colour) => `var(--tw-buffer-${colour})`;
   const bars = content.bars.map(([start, end, colour, words]) =>
-    s(
+    svg(
       "rect",
       {
         class: "task",
@@ -36,7 +36,7 @@ function lane(content, data, x, top, tall, side) {
         height: tall,
         fill: fill(colour),
       },
-      s("title", {}, `${side}: ${words}`),
+      svg("title", {}, `${side}: ${words}`),
     ),
   );
   const count = content.stretches[0]?.[1].length ?? 0;
@@ -51,7 +51,7 @@ function lane(content, data, x, top, tall, side) {
       path += `M${left.toFixed(1)} ${low.toFixed(1)}H${right.toFixed(1)}V${(low - tall * share).toFixed(1)}H${left.toFixed(1)}Z`;
       base[n] += share;
     });
-    return s("path", { class: "stretch", d: path, fill: fill(colour) });
+    return svg("path", { class: "stretch", d: path, fill: fill(colour) });
   });
   return [...bars, ...steps];
 }
@@ -60,8 +60,8 @@ function lane(content, data, x, top, tall, side) {
 function ending(cycles, name, x, y, tall, box) {
   const at = Math.min(x(cycles), box.right + 2);
   return [
-    s("rect", { class: "lane", x: box.left, width: Math.max(0, at - box.left), y, height: tall }),
-    s("line", { class: `end is-${name.toLowerCase()}`, x1: at, x2: at, y1: y, y2: y + tall }),
+    svg("rect", { class: "lane", x: box.left, width: Math.max(0, at - box.left), y, height: tall }),
+    svg("line", { class: `end is-${name.toLowerCase()}`, x1: at, x2: at, y1: y, y2: y + tall }),
   ];
 }
 
@@ -80,11 +80,11 @@ function memory(item, data, x, top, tall) {
   const floor = top + tall;
   return [
     item.b.length
-      ? s("path", { class: "held is-b", d: `${steps(item.b)}V${floor}H${x(data.start).toFixed(1)}Z` })
+      ? svg("path", { class: "held is-b", d: `${steps(item.b)}V${floor}H${x(data.start).toFixed(1)}Z` })
       : null,
-    item.a.length ? s("path", { class: "held is-a", d: steps(item.a) }) : null,
+    item.a.length ? svg("path", { class: "held is-a", d: steps(item.a) }) : null,
     item.limit
-      ? s("line", {
+      ? svg("line", {
           class: `capacity ${item.over ? "over" : ""}`,
           x1: x(data.start),
           x2: x(data.end),
@@ -92,11 +92,11 @@ function memory(item, data, x, top, tall) {
           y2: height(item.limit),
         })
       : null,
-    s("line", { class: "tick-line", x1: x(data.start), x2: x(data.end), y1: floor, y2: floor }),
-    s(
+    svg("line", { class: "tick-line", x1: x(data.start), x2: x(data.end), y1: floor, y2: floor }),
+    svg(
       "rect",
       { class: "held-reach", x: x(data.start), width: Math.max(0, x(data.end) - x(data.start)), y: top, height: tall },
-      s("title", {}, item.words),
+      svg("title", {}, item.words),
     ),
   ];
 }
@@ -109,7 +109,7 @@ function picture(data, span, width, height) {
   const tall = Math.max(LANE.least, Math.min(LANE.most, room / 2));
   const wide = Math.max(1, box.right - box.left);
   // A picture in the picture: what is outside of it is cut off.
-  const inside = s("svg", {
+  const inside = svg("svg", {
     x: box.left,
     y: 0,
     width: wide,
@@ -120,10 +120,10 @@ function picture(data, span, width, height) {
   const labels = [];
   let y = EDGE.top;
   for (const engine of data.engines) {
-    labels.push(s("text", { class: "engine", x: box.left - 26, y: y + tall + 4, "text-anchor": "end" }, engine.name));
+    labels.push(svg("text", { class: "engine", x: box.left - 26, y: y + tall + 4, "text-anchor": "end" }, engine.name));
     for (const [n, name] of ["A", "B"].entries()) {
       const top = y + n * (tall + LANE.gap);
-      labels.push(s("text", { class: "letter", x: box.left - 8, y: top + tall / 2 + 4, "text-anchor": "end" }, name));
+      labels.push(svg("text", { class: "letter", x: box.left - 8, y: top + tall / 2 + 4, "text-anchor": "end" }, name));
       inside.append(
         ...ending(data.cycles[n], name, x, top, tall, box),
         ...lane(engine[name.toLowerCase()], data, x, top, tall, name),
@@ -134,7 +134,7 @@ function picture(data, span, width, height) {
   for (const item of data.memories) {
     const high = 1.4 * tall;
     labels.push(
-      s("text", { class: "memory-name", x: box.left - 26, y: y + high / 2 + 4, "text-anchor": "end" }, item.name),
+      svg("text", { class: "memory-name", x: box.left - 26, y: y + high / 2 + 4, "text-anchor": "end" }, item.name),
     );
     inside.append(...memory(item, data, x, y, high).filter(Boolean));
     y += high + LANE.between;
@@ -146,10 +146,10 @@ function picture(data, span, width, height) {
   const same = ends[0] === ends[1];
   const marks = [
     at >= box.left && at <= box.right + 1
-      ? s("line", { class: "end whole", x1: at, x2: at, y1: EDGE.top - 4, y2: bottom })
+      ? svg("line", { class: "end whole", x1: at, x2: at, y1: EDGE.top - 4, y2: bottom })
       : null,
     at >= box.left && at <= box.right + 1
-      ? s(
+      ? svg(
           "text",
           {
             class: "end-label",
@@ -164,11 +164,11 @@ function picture(data, span, width, height) {
       : null,
   ];
   const axis = ticks(span.start, span.end, (box.right - box.left) / 90).flatMap((tick) => [
-    s("line", { class: "tick-line", x1: x(tick), x2: x(tick), y1: EDGE.top, y2: bottom }),
-    s("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, grouped(tick)),
+    svg("line", { class: "tick-line", x1: x(tick), x2: x(tick), y1: EDGE.top, y2: bottom }),
+    svg("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, grouped(tick)),
   ]);
   const words = `Timelines of A, ${grouped(data.cycles[0])} cycles, and B, ${grouped(data.cycles[1])} cycles, on one scale: ${[...data.engines.map((engine) => engine.name), ...data.memories.map((item) => item.words)].join(", ")}`;
-  return s(
+  return svg(
     "svg",
     { width, height: Math.max(height, bottom + EDGE.bottom), role: "img", "aria-label": words },
     axis,

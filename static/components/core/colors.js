@@ -1,24 +1,38 @@
-// Colours and hatchings of the timeline's canvas, read from the page's style sheets, which know of light and dark.
+// Colours and hatchings of canvases, read from the page's style sheets for the light and the dark theme.
 
+import { context2d } from "./canvas.js";
 import { h } from "./dom.js";
 
-/** Why an engine waits: a word, a variable of the style sheet and a hatching each, so that colour is never the only sign. */
+/** @typedef {keyof typeof CAUSES} Cause */
+/** @typedef {keyof typeof VARIABLES} ColorName */
+
+/**
+ * Resolved colours, and the font of the canvas.
+ * @typedef {Record<ColorName, string> & {
+ *   buffers: string[], causes: Record<Cause, string>, font: string, hatches: Map<string, CanvasPattern>
+ * }} Colors
+ */
+
+/** The causes of a stall: a word, a variable of the style sheet and a hatching, so that colour is never the only sign. */
 export const CAUSES = {
-  data: { word: "operand", ink: "--stall-data", hatch: "forward" },
-  slot: { word: "slot", ink: "--stall-slot", hatch: "back" },
-  port: { word: "port", ink: "--stall-port", hatch: "dots" },
-  issue: { word: "queue", ink: "--stall-issue", hatch: "upright" },
-  unit: { word: "unit", ink: "--stall-unit", hatch: "level" },
-  idle: { word: "done", ink: "--stall-idle", hatch: "sparse" },
+  data: { word: "operand", color: "--stall-data", hatch: "forward" },
+  slot: { word: "slot", color: "--stall-slot", hatch: "back" },
+  port: { word: "port", color: "--stall-port", hatch: "dots" },
+  issue: { word: "queue", color: "--stall-issue", hatch: "upright" },
+  unit: { word: "unit", color: "--stall-unit", hatch: "level" },
+  idle: { word: "done", color: "--stall-idle", hatch: "sparse" },
 };
 
-/** What is waited for, in two words. */
+/**
+ * The cause and the object of a stall in two words.
+ * @param {{ cause: Cause, what: string }} wait
+ */
 export function waitText(wait) {
   if (wait.cause === "idle") return "done";
   return `${CAUSES[wait.cause].word} ${wait.what.replace("queue of ", "")}`;
 }
 
-const INKS = {
+const VARIABLES = {
   text: "--tw-text",
   muted: "--tw-muted",
   faint: "--tw-faint",
@@ -32,23 +46,35 @@ const INKS = {
   warn: "--tw-warn",
 };
 
-/** {text, …, buffers: [12 colours], causes: {data: colour, …}} as the browser resolves them inside of `host`. */
-export function readInks(host) {
+/**
+ * The colours as the browser resolves them inside of `host`.
+ * @param {Element} host
+ * @returns {Colors}
+ */
+export function readColors(host) {
   const probe = h("span", { style: "position:absolute;visibility:hidden;forced-color-adjust:none" });
   host.append(probe);
-  const read = (variable) => {
+  const read = (/** @type {string} */ variable) => {
     probe.style.color = `var(${variable})`;
     return getComputedStyle(probe).color;
   };
-  const inks = Object.fromEntries(Object.entries(INKS).map(([name, variable]) => [name, read(variable)]));
-  inks.buffers = Array.from({ length: 12 }, (_, n) => read(`--tw-buffer-${n}`));
-  inks.causes = Object.fromEntries(Object.entries(CAUSES).map(([cause, { ink }]) => [cause, read(ink)]));
-  inks.font = getComputedStyle(host).fontFamily;
-  inks.hatches = new Map();
+  const named = Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, read(variable)]));
+  const causes = Object.fromEntries(Object.entries(CAUSES).map(([cause, { color }]) => [cause, read(color)]));
+  const buffers = Array.from({ length: 12 }, (_, n) => read(`--tw-buffer-${n}`));
   probe.remove();
-  return inks;
+  return {
+    .../** @type {Record<ColorName, string>} */ (named),
+    causes: /** @type {Record<Cause, string>} */ (causes),
+    buffers,
+    font: getComputedStyle(host).fontFamily,
+    hatches: new Map(),
+  };
 }
 
+/**
+ * The strokes of each hatching in a tile of 6 × 6 units: [x0, y0, x1, y1].
+ * @type {Record<string, [number, number, number, number][]>}
+ */
 const STROKES = {
   forward: [
     [0, 6, 6, 0],
@@ -72,16 +98,36 @@ const STROKES = {
   dots: [],
 };
 
-/** A pattern to fill with: strokes in a colour over a pale ground of it. */
-export function hatch(context, inks, colour, name, ground = 0.22) {
-  const key = `${colour} ${name} ${ground}`;
-  if (inks.hatches.has(key)) return inks.hatches.get(key);
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 12;
-  const pen = tile.getContext("2d");
+/**
+ * A pattern of strokes in `color` over a pale background of the same colour.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Colors} colors
+ * @param {string} color
+ * @param {string} name
+ * @param {number} background Opacity of the background.
+ */
+export function hatch(context, colors, color, name, background = 0.22) {
+  const key = `${color} ${name} ${background}`;
+  const known = colors.hatches.get(key);
+  if (known) return known;
+  const pattern = context.createPattern(tile(color, name, background), "repeat");
+  if (!pattern) throw new Error("the tile of a pattern is empty");
+  pattern.setTransform(new DOMMatrix().scale(0.5, 0.5));
+  colors.hatches.set(key, pattern);
+  return pattern;
+}
+
+/**
+ * @param {string} color
+ * @param {string} name
+ * @param {number} background
+ */
+function tile(color, name, background) {
+  const canvas = h("canvas", { width: 12, height: 12 });
+  const pen = context2d(canvas);
   pen.scale(2, 2);
-  pen.fillStyle = pen.strokeStyle = colour;
-  pen.globalAlpha = ground;
+  pen.fillStyle = pen.strokeStyle = color;
+  pen.globalAlpha = background;
   pen.fillRect(0, 0, 6, 6);
   pen.globalAlpha = 0.9;
   pen.lineWidth = 1.3;
@@ -91,18 +137,16 @@ export function hatch(context, inks, colour, name, ground = 0.22) {
     pen.lineTo(x1, y1);
     pen.stroke();
   }
-  if (name === "dots") {
-    for (const [x, y] of [
-      [1.5, 1.5],
-      [4.5, 4.5],
-    ]) {
-      pen.beginPath();
-      pen.arc(x, y, 1.1, 0, 7);
-      pen.fill();
-    }
-  }
-  const pattern = context.createPattern(tile, "repeat");
-  pattern.setTransform(new DOMMatrix().scale(0.5, 0.5));
-  inks.hatches.set(key, pattern);
-  return pattern;
+  if (name === "dots") for (const center of [1.5, 4.5]) dot(pen, center);
+  return canvas;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} pen
+ * @param {number} center
+ */
+function dot(pen, center) {
+  pen.beginPath();
+  pen.arc(center, center, 1.1, 0, 7);
+  pen.fill();
 }

@@ -1,22 +1,51 @@
-// What the page's views share: elements, icons, following the payload.
+// Elements, icons, and views that follow the payload of their model.
 
-import { hear } from "./redraw.js";
+import { listen } from "./patch.js";
 
-/** An element with attributes (`on…` are listeners, `class`, `style`, `data-…`), and children: nodes, text, lists of them. */
+/** @import { Blank, PayloadModel, Send } from "./types.js" */
+
+/** @typedef {string | number | boolean | null | undefined} AttributeValue null, undefined and false omit the attribute. */
+
+/** @typedef {{ [K in keyof HTMLElementEventMap as `on${K}`]?: ((event: HTMLElementEventMap[K]) => unknown) | null }} Listeners */
+
+/** @typedef {Listeners & { [name: string]: any }} Attributes `on…` are listeners; `value` sets the property. */
+
+/** @typedef {Node | string | number | null | undefined | false | Child[]} Child Empty values are omitted; lists are flattened. */
+
+/**
+ * An element with attributes and children.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  /** @type {import("./patch.js").ListenersByEvent} */
   const listeners = {};
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) listeners[name.slice(2)] = value;
-    else if (name === "value") element.value = value;
+    else if (name === "value") /** @type {HTMLInputElement} */ (element).value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  hear(element, listeners);
-  element.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  listen(/** @type {HTMLElement} */ (element), listeners);
+  element.append(...nodes(children));
   return element;
+}
+
+/**
+ * The nodes and texts among `children`, without lists in lists and empty values.
+ * @param {Child[]} children
+ * @returns {(Node | string)[]}
+ */
+export function nodes(children) {
+  return children.flatMap((child) => {
+    if (Array.isArray(child)) return nodes(child);
+    if (child === null || child === undefined || child === false || child === "") return [];
+    return [typeof child === "number" ? String(child) : child];
+  });
 }
 
 const ICON_PATHS = {
@@ -40,19 +69,35 @@ const ICON_PATHS = {
   branch: "M6 4v16M6 14c0-4 12-2 12-7M18 4a2 2 0 1 0 0 4 2 2 0 0 0 0-4",
 };
 
-/** A line icon in the colour of the text; hidden from screen readers, so its button needs a label. */
+/**
+ * A line icon in the colour of the text; hidden from screen readers, so its button needs a label.
+ * @param {keyof typeof ICON_PATHS} name
+ */
 export function icon(name) {
+  return lineIcon(ICON_PATHS[name]);
+}
+
+/**
+ * An icon of 24 × 24 units from the data of an SVG path.
+ * @param {string} data
+ * @param {string} [className]
+ */
+export function lineIcon(data, className = "icon") {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "icon");
+  svg.setAttribute("class", className);
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", ICON_PATHS[name]);
+  path.setAttribute("d", data);
   svg.append(path);
   return svg;
 }
 
-/** A pane that has nothing to show yet: what it will show, why it cannot now, the next thing to do. `send` takes the messages of the page. */
+/**
+ * An empty pane: what it will show, why it cannot now, and the next thing to do.
+ * @param {Send} send
+ * @param {Blank} blank
+ */
 export function blankState(send, blank) {
   const write = () => send({ kind: "fix", calls: blank.calls, replaces: "" });
   const toProblems = () => window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: {} }));
@@ -83,14 +128,45 @@ export function blankState(send, blank) {
   );
 }
 
-/** The button that the mouse holds down, in whichever component. */
+/**
+ * The element with the keyboard focus, through shadow roots.
+ * @returns {Element | null}
+ */
+export function focusedElement() {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element;
+}
+
+/**
+ * The element with the keyboard focus in the document or shadow root of `node`.
+ * @param {Node} node
+ * @returns {HTMLElement | null}
+ */
+export function focusIn(node) {
+  const root = node.getRootNode();
+  const active = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+  return active instanceof HTMLElement ? active : null;
+}
+
+/**
+ * The button that the mouse holds down, in any component.
+ * @param {Document | ShadowRoot} root
+ * @returns {Element | null}
+ */
 function heldButton(root = document) {
   const active = [...root.querySelectorAll(":active")].at(-1);
   return active?.shadowRoot ? heldButton(active.shadowRoot) : (active?.closest("button, a, summary") ?? null);
 }
 
-/** Call `draw(data)` with the payload now and whenever it changes; not below a button that is held down, whose click would be lost. */
+/**
+ * Call `draw(data)` with the payload now and after each change. A change waits while a button is held down: its click would be lost.
+ * @template T
+ * @param {PayloadModel} model
+ * @param {(data: T) => void} draw
+ */
 export function follow(model, draw) {
+  /** @type {string | null} */
   let last = null;
   const update = () => {
     if (model.payload === last) return;
@@ -105,11 +181,15 @@ export function follow(model, draw) {
   update();
 }
 
-/** The reading position of a scrolled element stays while what is in it is drawn anew. The browser sees to it, unless it looks for an anchor, or
- *  has to lay the page out in between, as it does when what has the focus goes; to ask for the position would lay the page out too. */
-export function keepingScroll(element, draw) {
+/**
+ * Draw, and keep the scroll position of `element`. The browser does so itself unless it searches for an anchor or lays the page out in
+ * between, as it does when the focused element is removed; a query of the position would lay the page out too.
+ * @param {HTMLElement} element
+ * @param {() => void} draw
+ */
+export function keepScroll(element, draw) {
   element.style.overflowAnchor = "none";
-  if (!element.contains(element.getRootNode().activeElement)) {
+  if (!element.contains(focusIn(element))) {
     draw();
     return;
   }
@@ -119,14 +199,35 @@ export function keepingScroll(element, draw) {
   element.scrollLeft = scrollLeft;
 }
 
-/** Scroll `box`, and nothing around it, so that `element` is in sight: in the middle where it was not. */
+/**
+ * Scroll `box`, and no element around it, so that `element` is visible; a hidden one moves to the middle.
+ * @param {Element} box
+ * @param {Element} element
+ */
 export function bringIntoView(box, element) {
   const [frame, spot] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
   if (spot.top < frame.top || spot.bottom > frame.bottom)
     box.scrollTop += (spot.top + spot.bottom - frame.top - frame.bottom) / 2;
 }
 
-/** The text of a file that a person chose. Of what is far too large only so much that the server says so: it would close the page over the rest. */
+/**
+ * The text of a chosen file, cut off just above the server's limit: the server names the limit, and a longer message would close the page.
+ * @param {File} file
+ */
 export function textOf(file) {
   return file.slice(0, 8_000_004).text();
+}
+
+/**
+ * Give the browser a file to save.
+ * @param {string} name
+ * @param {string} text The content, or a data: address.
+ */
+export function download(name, text) {
+  const url = text.startsWith("data:") ? text : URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

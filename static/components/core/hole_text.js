@@ -1,11 +1,11 @@
-// The values of holes, as they are shown.
+// Values of parameters as text.
 
-/** A value without the brackets and quotes that every list of names has: ["mo", "no"] as mo no. */
+/**
+ * A list of names or a name without brackets and quotes: `["mo", "no"]` as `mo no`. Other values are unchanged.
+ * @param {string} text
+ */
 export function plainText(text) {
-  const names = /^\[(\s*"[^"]*"\s*,?)*\]$/.test(text)
-    ? [...text.matchAll(/"([^"]*)"/g)].map((it) => it[1]).join(" ")
-    : /^"[^"]*"$/.test(text)
-      ? text.slice(1, -1)
-      : text;
-  return names || text;
+  if (/^"[^"]*"$/.test(text)) return text.slice(1, -1) || text;
+  if (!/^\[(\s*"[^"]*"\s*,?)*\]$/.test(text)) return text;
+  return [...text.matchAll(/"([^"]*)"/g)].map((match) => match[1]).join(" ") || text;
 }

@@ -1,13 +1,18 @@
-// The markdown that notebooks use, as elements: no text of a notebook ever becomes HTML.
+// Markdown as elements; the text of a notebook never becomes HTML.
 
 import { h } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
-// No part reads over the beginning of another, nor far: a text of nothing but beginnings takes no longer than another.
+// No alternative crosses the beginning of another one, and addresses are bounded, so that hostile texts take linear time.
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\][]+)\]\((https?:\/\/[^\s()]{1,2000})\)/g;
 
-/** Inline markdown: `code`, **bold**, *italic*, [links](https://…). */
+/**
+ * Inline markdown: `code`, **bold**, *italic*, [links](https://…).
+ * @param {string} text
+ * @returns {(Node | string)[]}
+ */
 function inline(text) {
+  /** @type {(Node | string)[]} */
   const parts = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {
@@ -23,6 +28,7 @@ function inline(text) {
   return parts;
 }
 
+/** @param {string[]} lines */
 function table(lines) {
   const rows = lines.map((line) =>
     line
@@ -63,8 +69,12 @@ function table(lines) {
 
 const ITEM = /^(\d+\.|[-*]) /;
 
-/** A list; a line without a mark goes on with the item before it. */
+/**
+ * A list; a line without a mark continues the item before it.
+ * @param {string[]} lines
+ */
 function bullets(lines) {
+  /** @type {string[]} */
   const items = [];
   for (const line of lines) {
     if (ITEM.test(line)) items.push(line.replace(ITEM, ""));
@@ -77,6 +87,7 @@ function bullets(lines) {
   );
 }
 
+/** @param {string[]} lines */
 function fenced(lines) {
   return h(
     "pre",
@@ -89,10 +100,15 @@ function fenced(lines) {
   );
 }
 
-/** Headings, paragraphs, quotes, lists, tables, code between fences. */
+/**
+ * Headings, paragraphs, quotes, lists, tables, code between fences.
+ * @param {string} text
+ * @returns {Node[]}
+ */
 export function prose(text) {
+  /** @type {Node[]} */
   const blocks = [];
-  // What stands between fences keeps its empty lines.
+  // Code between fences keeps its empty lines.
   for (const [n, piece] of text.split(/^```[^\n]*\n?/m).entries()) {
     if (n % 2) blocks.push(fenced(piece.replace(/\n$/, "").split("\n")));
     else blocks.push(...paragraphs(piece));
@@ -100,13 +116,17 @@ export function prose(text) {
   return blocks;
 }
 
+/** @param {string} text */
 function paragraphs(text) {
+  /** @type {Node[]} */
   const blocks = [];
   for (const part of text.split(/\n\s*\n/)) {
     const lines = part.split("\n").filter((line) => line.trim());
     while (lines.length && /^#{1,6} /.test(lines[0])) {
       const [marks] = lines[0].split(" ");
-      blocks.push(h(marks.length === 1 ? "h2" : "h3", {}, inline(lines.shift().replace(/^#+ /, ""))));
+      blocks.push(
+        h(marks.length === 1 ? "h2" : "h3", {}, inline(/** @type {string} */ (lines.shift()).replace(/^#+ /, ""))),
+      );
     }
     if (!lines.length) continue;
     if (lines.every((line) => line.startsWith(">")))

@@ -1,35 +1,66 @@
-// Menus. A short one answers to the letters of its entries. One of groups has a field above: what is typed narrows it, so that thirty
-// entries are as near as three; its rare entries are shown by "More", or when they are typed.
+// Menus. In a short one, a letter runs its entry. A grouped one has a search field, and shows its rare entries with "More" or when they match.
 
-import { make } from "./popup.js";
+import { h } from "./dom.js";
 import { PrimitiveCard } from "./primitive_card.js";
 
-/** A menu of `items` ({label, key, help, disabled, method, group, rare, run}) under `title`; calls `close(restoreFocus)` when it is done.
- *  `memory.more` keeps whether rare entries are shown. */
+/**
+ * @typedef {object} MenuItem
+ * @property {string} label
+ * @property {() => void} run
+ * @property {string} [key] The letter that runs it.
+ * @property {string} [help]
+ * @property {string | null} [disabled] The reason why it is disabled.
+ * @property {string} [method] The primitive, for its documentation.
+ * @property {string} [group]
+ * @property {boolean} [rare] Hidden behind "More".
+ */
+
+/** @typedef {(restoreFocus: boolean) => void} Close */
+
+/** @typedef {{ element: HTMLElement, focus: () => void, onresize?: () => void }} Menu */
+
+/** @typedef {{ more?: boolean }} MenuMemory Whether rare entries are shown, for the next menu of the same kind. */
+
+/**
+ * A menu of `items` under `title`; calls `close` when it is done.
+ * @param {string} title
+ * @param {MenuItem[]} items
+ * @param {Close} close
+ * @param {MenuMemory} [memory]
+ * @returns {Menu}
+ */
 export function menuBody(title, items, close, memory = {}) {
   return items.some((item) => item.group)
     ? new GroupedMenu(title, items, close, memory)
     : plainMenu(title, items, close);
 }
 
+/**
+ * @param {string} title
+ * @param {MenuItem[]} items
+ * @param {Close} close
+ * @returns {Menu}
+ */
 function plainMenu(title, items, close) {
   const buttons = items.map((item) => itemButton(item, close));
-  const list = make("div", { class: "menu", role: "menu", "aria-label": title }, ...buttons);
+  const list = h("div", { class: "menu", role: "menu", "aria-label": title }, ...buttons);
   list.addEventListener("keydown", (event) => {
     const found = items.findIndex((item) => item.key === event.key && !item.disabled);
     if (isLetter(event) && found >= 0) buttons[found].click();
-    else if (!walk(event, buttons, close)) return;
+    else if (!navigate(event, buttons, close)) return;
     event.preventDefault();
     event.stopPropagation();
   });
-  return {
-    element: make("div", {}, make("div", { class: "menu-head" }, title), list),
-    focus: () => buttons[0]?.focus(),
-  };
+  return { element: h("div", {}, h("div", { class: "menu-head" }, title), list), focus: () => buttons[0]?.focus() };
 }
 
+/**
+ * @param {MenuItem} item
+ * @param {Close} close
+ * @param {string} [about] The id of the element that describes the entry.
+ */
 function itemButton(item, close, about) {
-  const button = make(
+  const button = h(
     "button",
     {
       class: "menu-item",
@@ -41,28 +72,34 @@ function itemButton(item, close, about) {
       "data-method": item.method,
       title: about ? undefined : item.disabled || item.help,
     },
-    make("span", { class: "menu-label" }, item.label),
-    item.disabled ? make("span", { class: "menu-why" }, item.disabled) : null,
-    item.key && !item.disabled ? make("span", { class: "tw-kbd" }, item.key) : null,
+    h("span", { class: "menu-label" }, item.label),
+    item.disabled ? h("span", { class: "menu-why" }, item.disabled) : null,
+    item.key && !item.disabled ? h("span", { class: "tw-kbd" }, item.key) : null,
   );
   button.addEventListener("click", () => {
     if (item.disabled) return;
     close(false);
     item.run();
   });
-  // Not when rows move below a resting pointer.
+  // pointermove, not pointerenter: rows may move below a resting pointer.
   button.addEventListener("pointermove", () => button.matches(":focus") || button.focus({ preventScroll: true }));
   return button;
 }
 
+/** @param {KeyboardEvent} event */
 function isLetter(event) {
   return event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
 }
 
-/** What arrows, Home, End, Escape and Tab mean in every menu; whether the key was one of them. */
-function walk(event, buttons, close) {
-  const at = buttons.indexOf(event.target);
-  const go = (index) => buttons[(index + buttons.length) % buttons.length]?.focus();
+/**
+ * Handle arrows, Home, End, Escape and Tab. Returns whether the key was one of them.
+ * @param {KeyboardEvent} event
+ * @param {HTMLElement[]} buttons
+ * @param {Close} close
+ */
+function navigate(event, buttons, close) {
+  const at = buttons.findIndex((button) => button === event.target);
+  const go = (/** @type {number} */ index) => buttons[(index + buttons.length) % buttons.length]?.focus();
   if (event.key === "ArrowDown") go(at + 1);
   else if (event.key === "ArrowUp") go(at < 0 ? -1 : at - 1);
   else if (event.key === "Home") go(0);
@@ -75,12 +112,25 @@ function walk(event, buttons, close) {
 let menus = 0;
 
 class GroupedMenu {
+  /**
+   * @param {string} title
+   * @param {MenuItem[]} items
+   * @param {Close} close
+   * @param {MenuMemory} memory
+   */
   constructor(title, items, close, memory) {
-    Object.assign(this, { title, items, close, memory });
+    this.title = title;
+    this.items = items;
+    this.close = close;
+    this.memory = memory;
+    /** @type {HTMLElement | undefined} The entry that Enter runs. */
+    this.best = undefined;
+    /** @type {(() => void) | undefined} */
+    this.onresize = undefined;
     const id = `tw-menu-${++menus}`;
-    this.about = make("div", { class: "menu-about", id: `${id}-about` });
-    this.list = make("div", { class: "menu", role: "menu", id, "aria-label": title });
-    this.filter = make("input", {
+    this.about = h("div", { class: "menu-about", id: `${id}-about` });
+    this.list = h("div", { class: "menu", role: "menu", id, "aria-label": title });
+    this.filter = h("input", {
       class: "menu-filter",
       type: "search",
       placeholder: "Type to find",
@@ -100,29 +150,29 @@ class GroupedMenu {
     );
     const rare = items.filter((item) => item.rare).length;
     this.more = rare
-      ? make("button", {
+      ? h("button", {
           class: "menu-item menu-more",
           role: "menuitem",
           tabindex: -1,
           type: "button",
           onclick: () => this.toggle(),
+          onpointermove: (event) => /** @type {HTMLElement} */ (event.currentTarget).focus({ preventScroll: true }),
+          onfocus: () => this.about.replaceChildren("Actions that are used less often"),
         })
       : null;
-    this.more?.addEventListener("pointermove", () => this.more.focus({ preventScroll: true }));
-    this.more?.addEventListener("focus", () => this.about.replaceChildren("what is used less often"));
     this.rare = rare;
     this.card = new PrimitiveCard(this);
-    this.element = make(
+    this.element = h(
       "div",
       { class: "menu-grouped" },
-      make("div", { class: "menu-head" }, title),
+      h("div", { class: "menu-head" }, title),
       this.filter,
       this.list,
       this.about,
       this.card.element,
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
-    this.list.addEventListener("focusin", (event) => this.reach(event.target));
+    this.list.addEventListener("focusin", (event) => this.reach(/** @type {HTMLElement} */ (event.target)));
     this.filter.addEventListener("input", () => this.draw());
     this.draw();
   }
@@ -131,7 +181,10 @@ class GroupedMenu {
     this.shown()[0]?.focus();
   }
 
-  /** One entry is what Tab would reach, so that a list that scrolls can be scrolled without a mouse. */
+  /**
+   * Make one entry the tab stop, so that the keyboard can scroll the list.
+   * @param {HTMLElement | undefined} button
+   */
   reach(button) {
     for (const other of this.shown()) other.tabIndex = other === button ? 0 : -1;
   }
@@ -140,12 +193,11 @@ class GroupedMenu {
     return [...this.list.querySelectorAll("button")];
   }
 
-  /** All groups, or what fits the text, the best first. */
+  /** Show all groups, or the matches of the search text, the best one first. */
   draw() {
     const text = this.filter.value.trim();
-    this.best = null;
-    if (text) this.narrow(text);
-    else this.list.replaceChildren(...this.groups(), ...(this.more ? [this.more] : []));
+    this.best = text ? this.narrow(text) : undefined;
+    if (!text) this.list.replaceChildren(...this.groups(), ...(this.more ? [this.more] : []));
     for (const button of this.buttons.values()) button.classList.toggle("is-best", button === this.best);
     if (this.best) this.filter.setAttribute("aria-activedescendant", this.best.id);
     else this.filter.removeAttribute("aria-activedescendant");
@@ -154,27 +206,33 @@ class GroupedMenu {
     this.onresize?.();
   }
 
+  /**
+   * Show the matches of a text and return the best one.
+   * @param {string} text
+   */
   narrow(text) {
     const ranked = this.items
-      .map((item) => [rank(item, text), item])
-      .filter(([r]) => r > 0)
-      .sort(([a], [b]) => b - a)
-      .map(([, item]) => item);
-    this.list.replaceChildren(...ranked.map((item) => this.buttons.get(item)));
+      .map((item) => ({ item, score: rank(item, text) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .map(({ item }) => item);
+    this.list.replaceChildren(...ranked.map((item) => this.button(item)));
     if (ranked.length) {
-      this.best = this.buttons.get(ranked[0]);
+      const best = this.button(ranked[0]);
       this.describe(ranked[0]);
-      this.card.reach(ranked[0].method, this.best);
+      this.card.reach(ranked[0].method, best);
+      return best;
     } else {
       this.list.replaceChildren(
-        make(
-          "div",
-          { class: "menu-none", role: "menuitem", "aria-disabled": "true" },
-          "No action has this in its name",
-        ),
+        h("div", { class: "menu-none", role: "menuitem", "aria-disabled": "true" }, "No action has this in its name"),
       );
       this.about.replaceChildren();
     }
+  }
+
+  /** @param {MenuItem} item */
+  button(item) {
+    return /** @type {HTMLElement} */ (this.buttons.get(item));
   }
 
   groups() {
@@ -183,33 +241,32 @@ class GroupedMenu {
     const names = [...new Set(open.map((item) => item.group))];
     if (this.more) {
       this.more.setAttribute("aria-expanded", String(Boolean(all)));
-      this.more.replaceChildren(make("span", { class: "menu-label" }, all ? "Fewer" : `More (${this.rare})`));
+      this.more.replaceChildren(h("span", { class: "menu-label" }, all ? "Fewer" : `More (${this.rare})`));
     }
     return names.map((name) => {
-      const head = name ? make("div", { class: "menu-group", "aria-hidden": "true" }, name) : null;
-      const part = make("div", { role: "group", "aria-label": name || this.title });
-      part.append(
-        ...(head ? [head] : []),
-        ...open.filter((item) => item.group === name).map((item) => this.buttons.get(item)),
-      );
-      return part;
+      const head = name ? h("div", { class: "menu-group", "aria-hidden": "true" }, name) : null;
+      const entries = open.filter((item) => item.group === name).map((item) => this.button(item));
+      return h("div", { role: "group", "aria-label": name || this.title }, head, entries);
     });
   }
 
   toggle() {
     this.memory.more = !this.memory.more;
     this.draw();
-    const first = this.memory.more ? this.buttons.get(this.items.find((item) => item.rare)) : this.more;
-    first.focus();
-    first.scrollIntoView({ block: "nearest" });
+    const rare = this.items.find((item) => item.rare);
+    const first = this.memory.more && rare ? this.button(rare) : this.more;
+    first?.focus();
+    first?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {MenuItem} item */
   describe(item) {
-    const text = item.disabled ? `Not here: ${item.disabled}` : item.help;
-    this.about.replaceChildren(...(item.method ? [make("code", {}, item.method), " "] : []), text);
+    const text = item.disabled ? `Not available: ${item.disabled}` : (item.help ?? "");
+    this.about.replaceChildren(...(item.method ? [h("code", {}, item.method), " "] : []), text);
     this.about.classList.toggle("is-blocked", Boolean(item.disabled));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     const typing = event.target === this.filter;
     const text = this.filter.value;
@@ -220,17 +277,18 @@ class GroupedMenu {
     else if (!typing && isLetter(event)) this.write(text + event.key);
     else if (!typing && event.key === "Backspace" && text) this.write(text.slice(0, -1));
     else if (typing && event.key === "ArrowDown" && this.best) this.afterBest().focus();
-    else if (!walk(event, this.shown(), this.close)) return event.stopPropagation();
+    else if (!navigate(event, this.shown(), this.close)) return event.stopPropagation();
     event.preventDefault();
     event.stopPropagation();
   }
 
-  /** The entry below the best one: that one stands first, and Enter takes it already. */
+  /** The entry below the best one, which is first and which Enter runs. */
   afterBest() {
     const all = this.shown();
-    return all[Math.min(all.indexOf(this.best) + 1, all.length - 1)];
+    return all[Math.min(all.findIndex((button) => button === this.best) + 1, all.length - 1)];
   }
 
+  /** @param {string} text */
   write(text) {
     this.filter.value = text;
     this.draw();
@@ -239,8 +297,12 @@ class GroupedMenu {
   }
 }
 
-/** How well an entry fits a text: its letter, the beginning of its name, of a word in it, a part of it, of its help. 0: not at all. */
-function rank(item, text) {
+/**
+ * The rank of an entry for a search text: its letter, the beginning of its name, of a word in it, a part of it, of its help. 0: no match.
+ * @param {MenuItem} item
+ * @param {string} text
+ */
+export function rank(item, text) {
   const wanted = text.toLowerCase();
   const names = [item.label.toLowerCase(), (item.method ?? "").toLowerCase()];
   const words = wanted.split(/\s+/).filter(Boolean);

@@ -1,9 +1,22 @@
-// A name that is asked for, in a small form below what it is about.
+// A small form below an element that asks for a name.
 
 import { h } from "./dom.js";
 
-/** `back` gets the keyboard focus when the form closes: an element, or a function that finds it. */
-export function askName(popup, anchor, { title, value, action, most = 100, back = anchor }, done) {
+/** @import { Popup } from "./popup.js" */
+
+/**
+ * Ask for a name below `anchor`, and call `done(name)` unless the user cancels.
+ * @param {Popup} popup
+ * @param {HTMLElement} anchor
+ * @param {object} options
+ * @param {string} options.title
+ * @param {string} options.value The name at first.
+ * @param {string} options.action The text of the button.
+ * @param {number} [options.most] The largest number of characters.
+ * @param {HTMLElement | (() => HTMLElement | null | undefined) | null} [options.back] Gets the focus when the form closes.
+ * @param {(name: string) => void} done
+ */
+export function promptName(popup, anchor, { title, value, action, most = 100, back = anchor }, done) {
   const input = h("input", {
     class: "ask-name",
     type: "text",
@@ -15,7 +28,7 @@ export function askName(popup, anchor, { title, value, action, most = 100, back 
   });
   const close = () => {
     popup.hide();
-    (typeof back === "function" ? back() : back)?.focus?.({ preventScroll: true });
+    (typeof back === "function" ? back() : back)?.focus({ preventScroll: true });
   };
   const apply = () => {
     if (!input.value.trim()) return;

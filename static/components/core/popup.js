@@ -1,26 +1,23 @@
-// Things that float above the page: tooltips, menus, forms. They live in the browser's top layer (popover), so that no scroll
-// container clips them, and are always placed inside the viewport.
+// Floating elements: tooltips, menus, forms. They are in the browser's top layer (popover), so that no scroll container clips them, and
+// stay inside of the viewport.
+
+import { h, nodes } from "./dom.js";
+
+/** @import { Attributes, Child } from "./dom.js" */
+/** @import { Rect } from "./types.js" */
 
 const MARGIN = 8;
 const GAP = 5;
 
-export function make(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name === "class") node.className = value;
-    else if (name === "style") node.style.cssText = value;
-    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return node;
-}
-
 export class Popup {
-  /** A floating element in `host`, shown next to a rectangle. */
+  /**
+   * A floating element in `host`, shown next to a rectangle.
+   * @param {Element | ShadowRoot} host
+   * @param {string} className
+   * @param {Attributes} [attributes]
+   */
   constructor(host, className, attributes = {}) {
-    this.element = make("div", { class: `pop ${className}`, popover: "manual", ...attributes });
+    this.element = h("div", { class: `pop ${className}`, popover: "manual", ...attributes });
     this.host = host;
   }
 
@@ -28,10 +25,15 @@ export class Popup {
     return this.element.isConnected;
   }
 
-  /** Show `children` beside `anchor` ({left, top, right, bottom}); `side` is "below", or "beside": right of it when there is room. */
+  /**
+   * Show `children` below `anchor`, or right of it if there is room. Returns whether the popup was hidden before.
+   * @param {Rect} anchor
+   * @param {"below" | "beside"} side
+   * @param {...Child} children
+   */
   show(anchor, side, ...children) {
     const fresh = !this.shown;
-    this.element.replaceChildren(...children.filter(Boolean));
+    this.element.replaceChildren(...nodes(children));
     if (fresh) {
       this.host.append(this.element);
       this.element.showPopover?.();
@@ -40,9 +42,12 @@ export class Popup {
     return fresh;
   }
 
+  /**
+   * @param {Rect} anchor
+   * @param {"below" | "beside"} side
+   */
   move(anchor, side) {
-    // Where it stood would narrow it.
-    this.element.style.left = "0px";
+    this.element.style.left = "0px"; // the old position would limit the width
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const room = { width: document.documentElement.clientWidth, height: document.documentElement.clientHeight };
     let left = anchor.left;
@@ -51,7 +56,7 @@ export class Popup {
       left = anchor.right + GAP;
       top = anchor.top - 1;
     } else if (side === "beside") {
-      // No room: below the next row, as far right as can be, so that names stay readable.
+      // Below the next row and as far right as possible, so that names stay readable.
       left = room.width - width - MARGIN;
       top = anchor.bottom + (anchor.bottom - anchor.top);
     }
@@ -67,6 +72,12 @@ export class Popup {
   }
 }
 
+/**
+ * A rectangle without extent.
+ * @param {number} x
+ * @param {number} y
+ * @returns {Rect}
+ */
 export function pointRect(x, y) {
   return { left: x, top: y, right: x, bottom: y };
 }

@@ -1,16 +1,36 @@
-// What a primitive does, beside a menu: its rewrite drawn, what it requires and returns. It comes a moment after an entry is reached, or at
-// once with `?`. The pages are the server's; the page's component is asked for them by the event "tilewright:explain".
+// The documentation of a primitive beside a menu: a drawing of its rewrite, its requirements and results. A card opens a moment after an entry
+// gets the focus, or at once with `?`. The page's component requests the documentation from the server (event "tilewright:explain").
 
-import { make } from "./popup.js";
+import { h, nodes } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
-const CARD_DELAY = 450;
+/**
+ * The documentation of one primitive. `call` is its signature; texts have `code` in backquotes.
+ * @typedef {object} PrimitivePage
+ * @property {string} name
+ * @property {string} call
+ * @property {string} summary
+ * @property {string[]} about
+ * @property {string} requires
+ * @property {string} returns
+ * @property {string} errors
+ * @property {string} source
+ * @property {RewriteDrawing} drawing
+ */
 
+/** @typedef {{ before: string[], after: string[], notes: string[] }} RewriteDrawing Lines of a program. */
+
+/** @typedef {{ element: HTMLElement, about: HTMLElement }} CardOwner The menu, and the description of its focused entry. */
+
+const CARD_DELAY = 450; // ms
 const CARD_MARGIN = 8;
-
 const CARD_WIDTH = 460;
 
-/** `found(page)` is called with the page of `method`, now or when it is known; never where there is none. */
+/**
+ * Call `found(page)` with the documentation of a primitive when it is known; never for other names.
+ * @param {string} method
+ * @param {(page: PrimitivePage) => void} found
+ */
 export function explain(method, found) {
   allPages((pages) => {
     const page = pages.find((candidate) => candidate.name === method);
@@ -18,21 +38,27 @@ export function explain(method, found) {
   });
 }
 
-/** The pages of all primitives, now or when they are there. */
+/**
+ * Call `found(pages)` with the documentation of all primitives when it is known.
+ * @param {(pages: PrimitivePage[]) => void} found
+ */
 export function allPages(found) {
   window.dispatchEvent(new CustomEvent("tilewright:explain", { detail: found }));
 }
 
-/** A page as elements: summary, drawing, what is required and returned; with `full`, all that is said of it. */
+/**
+ * A page as elements: summary, drawing, requirements and results; with `full`, also the signature, the whole text, errors and source.
+ * @param {PrimitivePage} page
+ */
 export function primitivePage(page, full = false) {
-  const label = (name, text) =>
-    text ? make("p", { class: "prim-fact" }, make("b", {}, name), " ", ...withCode(text)) : null;
+  const label = (/** @type {string} */ name, /** @type {string} */ text) =>
+    text ? h("p", { class: "prim-fact" }, h("b", {}, name), " ", ...withCode(text)) : null;
   return [
-    make("p", { class: "prim-summary" }, ...withCode(page.summary)),
+    h("p", { class: "prim-summary" }, ...withCode(page.summary)),
     rewriteDrawing(page.drawing, full ? 92 : 58),
-    ...page.drawing.notes.map((text) => make("p", { class: "prim-note" }, ...withCode(text))),
-    full ? make("code", { class: "prim-call" }, ...highlighted(`sch.${page.call}`)) : null,
-    ...(full ? page.about.map((text) => make("p", {}, ...withCode(text))) : []),
+    ...page.drawing.notes.map((text) => h("p", { class: "prim-note" }, ...withCode(text))),
+    full ? h("code", { class: "prim-call" }, ...highlighted(`sch.${page.call}`)) : null,
+    ...(full ? page.about.map((text) => h("p", {}, ...withCode(text))) : []),
     label("Requires", page.requires),
     label("Returns", page.returns),
     full ? label("Errors", page.errors) : null,
@@ -40,49 +66,60 @@ export function primitivePage(page, full = false) {
   ];
 }
 
-/** Text with `code` in it. */
+/**
+ * Text with `code` in it.
+ * @param {string} text
+ */
 export function withCode(text) {
   return text
     .split(/(`[^`]+`)/)
-    .map((part) => (part.startsWith("`") && part.length > 2 ? make("code", {}, part.slice(1, -1)) : part));
+    .map((part) => (part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part));
 }
 
+/**
+ * @param {RewriteDrawing} drawing
+ * @param {number} room The largest number of characters side by side.
+ */
 function rewriteDrawing({ before, after }, room) {
-  const column = (name, lines) =>
-    make(
+  const column = (/** @type {string} */ name, /** @type {string[]} */ lines) =>
+    h(
       "figure",
       {},
-      make("figcaption", {}, name),
-      make("pre", { tabindex: 0, "aria-label": name }, ...lines.flatMap((line) => [...highlighted(line), "\n"])),
+      h("figcaption", {}, name),
+      h("pre", { tabindex: 0, "aria-label": name }, ...lines.flatMap((line) => [...highlighted(line), "\n"])),
     );
   const wide =
     Math.max(...before.map((line) => line.length), 0) + Math.max(...after.map((line) => line.length), 0) > room;
-  return make(
+  return h(
     "div",
     { class: `prim-drawing${wide ? " is-tall" : ""}` },
     column("before", before),
-    make("span", { class: "prim-arrow", "aria-hidden": "true" }, wide ? "⇓" : "⇒"),
+    h("span", { class: "prim-arrow", "aria-hidden": "true" }, wide ? "⇓" : "⇒"),
     column("after", after),
   );
 }
 
 let primitiveCards = 0;
 
-/** The card of one menu. It is a part of the menu's element, so that a click on it is not one elsewhere. */
+/** The card of one menu. It is inside of the menu's element, so that a click on it does not close the menu. */
 export class PrimitiveCard {
+  /** @param {CardOwner} menu */
   constructor(menu) {
     this.menu = menu;
-    this.element = make("div", {
-      class: "prim-card",
-      role: "tooltip",
-      id: `tw-prim-${++primitiveCards}`,
-      hidden: true,
-    });
-    this.wanted = null;
-    this.asked = false;
+    this.element = h("div", { class: "prim-card", role: "tooltip", id: `tw-prim-${++primitiveCards}`, hidden: true });
+    /** @type {string | undefined} */
+    this.wanted = undefined;
+    /** @type {HTMLElement | undefined} */
+    this.button = undefined;
+    /** @type {number | undefined} */
+    this.timer = undefined;
   }
 
-  /** An entry was reached: its card comes after a moment; the one of another entry goes at once. */
+  /**
+   * Open the card of the entry that got the focus after a delay, and close the card of another entry.
+   * @param {string | undefined} method
+   * @param {HTMLElement} button
+   */
   reach(method, button) {
     if (method === this.wanted && button === this.button) return;
     clearTimeout(this.timer);
@@ -90,10 +127,10 @@ export class PrimitiveCard {
     this.hide();
     this.wanted = method;
     this.button = button;
-    if (method) this.timer = setTimeout(() => this.show(), open ? CARD_DELAY / 4 : CARD_DELAY);
+    if (method) this.timer = window.setTimeout(() => this.show(), open ? CARD_DELAY / 4 : CARD_DELAY);
   }
 
-  /** `?`: there at once, or gone. */
+  /** Open or close the card at once. */
   toggle() {
     clearTimeout(this.timer);
     if (this.element.hidden) this.show(true);
@@ -111,15 +148,18 @@ export class PrimitiveCard {
     explain(wanted, (page) => {
       if (wanted !== this.wanted || !this.menu.element.isConnected) return;
       this.element.replaceChildren(
-        make("div", { class: "prim-name" }, page.name),
-        ...primitivePage(page).filter(Boolean),
-        make("div", { class: "prim-foot" }, make("span", { class: "tw-kbd" }, "?"), " shows and hides this"),
+        h("div", { class: "prim-name" }, page.name),
+        ...nodes(primitivePage(page)),
+        h("div", { class: "prim-foot" }, h("span", { class: "tw-kbd" }, "?"), " shows and hides this"),
       );
       this.place(asked);
     });
   }
 
-  /** Right of the menu, else left of it. Where there is room on neither side: over the page when it was asked for, else not at all. */
+  /**
+   * Place the card right or left of the menu. Without room on both sides it covers the page if the user requested it, else it stays closed.
+   * @param {boolean} asked
+   */
   place(asked) {
     const around = this.menu.element.getBoundingClientRect();
     const room = { right: innerWidth - around.right - 2 * CARD_MARGIN, left: around.left - 2 * CARD_MARGIN };
@@ -132,11 +172,11 @@ export class PrimitiveCard {
     card.style.width = `${over ? Math.min(CARD_WIDTH, innerWidth - 2 * CARD_MARGIN) : width}px`;
     const left = over ? CARD_MARGIN : side === "right" ? around.right + CARD_MARGIN : around.left - CARD_MARGIN - width;
     card.style.left = `${Math.round(left)}px`;
-    const line = this.button.getBoundingClientRect().top;
+    const line = this.button?.getBoundingClientRect().top ?? around.top;
     const top = over
       ? innerHeight - card.offsetHeight - CARD_MARGIN
       : Math.min(Math.max(around.top, line - 40), innerHeight - card.offsetHeight - CARD_MARGIN);
     card.style.top = `${Math.round(Math.max(CARD_MARGIN, top))}px`;
-    this.button.setAttribute("aria-describedby", `${this.menu.about.id} ${card.id}`);
+    this.button?.setAttribute("aria-describedby", `${this.menu.about.id} ${card.id}`);
   }
 }

@@ -1,4 +1,6 @@
-// Python in colours.
+// Python with syntax colours.
+
+import { h } from "./dom.js";
 
 const PYTHON_TOKEN = new RegExp(
   [
@@ -7,22 +9,23 @@ const PYTHON_TOKEN = new RegExp(
     "(?<decorator>@[\\w.]+)",
     "(?<number>\\b\\d[\\d_.]*\\b)",
     "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|lambda|True|False|None)\\b)",
-    "(?<call>(?<![\\w.])[\\w.]+(?=\\())", // from its beginning only: a long word is read once
+    "(?<call>(?<![\\w.])[\\w.]+(?=\\())", // the lookbehind reads a long word once
   ].join("|"),
   "g",
 );
 
-/** One line of Python as coloured spans. */
+/**
+ * One line of Python as coloured spans and texts.
+ * @param {string} line
+ */
 export function highlighted(line) {
+  /** @type {(HTMLSpanElement | string)[]} */
   const parts = [];
   let at = 0;
   for (const match of line.matchAll(PYTHON_TOKEN)) {
     if (match.index > at) parts.push(line.slice(at, match.index));
-    const [kind] = Object.entries(match.groups).find(([, text]) => text !== undefined);
-    const span = document.createElement("span");
-    span.className = `tok-${kind}`;
-    span.textContent = match[0];
-    parts.push(span);
+    const kind = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined)?.[0];
+    parts.push(h("span", { class: `tok-${kind}` }, match[0]));
     at = match.index + match[0].length;
   }
   parts.push(line.slice(at));

@@ -1,36 +1,62 @@
-// Pictures out of plain values: SVG elements, logarithmic scales, arrows.
+// SVG elements, logarithmic scales and their ticks.
+
+import { nodes } from "./dom.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-/** An SVG element with attributes and children: nodes or text. */
-export function s(tag, attributes = {}, ...children) {
+/**
+ * An SVG element with attributes and children.
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
+ * @param {import("./dom.js").Attributes} [attributes]
+ * @param {...import("./dom.js").Child} children
+ * @returns {SVGElementTagNameMap[K]}
+ */
+export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...nodes(children));
   return element;
 }
 
-/** A function from [low, high] to pixels [from, to], by powers of ten; `ticks` are the powers inside. */
+/** @typedef {((value: number) => number) & { ticks: number[] }} LogScale */
+
+/**
+ * A logarithmic scale from [low, high] to pixels [from, to]; `ticks` are the powers of ten in the range.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} from
+ * @param {number} to
+ * @returns {LogScale}
+ */
 export function logScale(low, high, from, to) {
   const [first, last] = [Math.log10(low), Math.log10(high)];
-  const at = (value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from);
-  at.ticks = [];
-  for (let power = Math.ceil(first - 1e-9); power <= last + 1e-9; power++) at.ticks.push(10 ** power);
-  return at;
+  const at = (/** @type {number} */ value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from);
+  /** @type {number[]} */
+  const ticks = [];
+  for (let power = Math.ceil(first - 1e-9); power <= last + 1e-9; power++) ticks.push(10 ** power);
+  return Object.assign(at, { ticks });
 }
 
-/** 0.001, 10, 10⁶: a power of ten as a tick says it. */
+/**
+ * The label of a power of ten: 0.001, 10, 10⁶.
+ * @param {number} value
+ */
 export function tickText(value) {
   const power = Math.round(Math.log10(value));
   if (power >= -3 && power <= 4) return String(Number(value.toPrecision(1)));
-  return `10${[...String(power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit] ?? "⁻").join("")}`;
+  return `10${[...String(power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "⁻").join("")}`;
 }
 
-/** Draw `view`'s picture again when its width is another one. */
+/**
+ * Call `draw` whenever the width of `view` changes.
+ * @param {Element} view
+ * @param {() => void} draw
+ */
 export function followWidth(view, draw) {
   let width = 0;
   new ResizeObserver(() => {

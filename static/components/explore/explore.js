@@ -1,13 +1,13 @@
 // The Explore pane: a search of the schedule's holes, while it goes on and afterwards. Large it takes the place of tree and timeline.
 
-import { follow, h, icon, keepingScroll } from "../core/dom.js";
+import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { ParallelAxes } from "./axes.js";
 import { ExploreForm } from "./form.js";
 import { axesOf, Candidates, digits, OUTCOMES } from "./model.js";
 import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 import { legendMark, Scatter } from "./scatter.js";
 import { Popup } from "../core/popup.js";
-import { readInks } from "../core/colors.js";
+import { readColors } from "../core/colors.js";
 
 const PAGE = document.documentElement;
 const RESTED_MS = 160;
@@ -51,7 +51,7 @@ class Explorer {
       candidates: this.candidates,
       axes: () => this.axes,
       data: () => this.search,
-      inks: () => (this.inks ??= readInks(this.view)),
+      inks: () => (this.inks ??= readColors(this.view)),
       hover: (row, rect) => this.hover(row, rect),
       choose: (row) => this.choose(row),
       open: (row) => this.open(row),
@@ -379,7 +379,7 @@ class Explorer {
     const front = data.front
       .map((number) => this.candidates.byNumber.get(number))
       .filter((row) => row && this.candidates.shows(row, this.axes));
-    keepingScroll(this.side, () =>
+    keepScroll(this.side, () =>
       this.side.replaceChildren(
         ...[
           trialCard(data, this.candidates.byNumber.get(data.card?.trial), this.act),

@@ -1,7 +1,7 @@
 // Beside the pictures: the candidate that is looked at and why it costs what it does, the best so far over time, the front as a table.
 
 import { h, icon } from "../core/dom.js";
-import { s } from "../core/svg.js";
+import { svg } from "../core/svg.js";
 import { digits, fullAmount, shortAmount } from "./model.js";
 import { plainText } from "../core/hole_text.js";
 
@@ -215,18 +215,18 @@ export function bestSoFar(data, rows, width) {
       `Best so far: ${figure.label.toLowerCase()}`,
       h("span", { class: "quiet" }, fullAmount(figure.unit, low)),
     ),
-    s(
+    svg(
       "svg",
       { width, height: tall, viewBox: `0 0 ${width} ${tall}`, role: "img", "aria-label": words },
-      s("line", { class: "grid", x1: left, x2: width - right, y1: tall - bottom, y2: tall - bottom }),
+      svg("line", { class: "grid", x1: left, x2: width - right, y1: tall - bottom, y2: tall - bottom }),
       high === low
         ? null
-        : s("text", { x: left - 5, y: y(high) + 3, "text-anchor": "end" }, shortAmount(figure.unit, high)),
-      s("text", { x: left - 5, y: y(low) + 3, "text-anchor": "end" }, shortAmount(figure.unit, low)),
-      s("text", { x: left, y: tall - 4 }, "1"),
-      s("text", { x: width - right, y: tall - 4, "text-anchor": "end" }, `${digits(all)} candidates`),
-      s("path", { class: "way", d: path }),
-      steps.map(([n, value]) => s("circle", { class: "step", cx: x(n), cy: y(value), r: 2.2 })),
+        : svg("text", { x: left - 5, y: y(high) + 3, "text-anchor": "end" }, shortAmount(figure.unit, high)),
+      svg("text", { x: left - 5, y: y(low) + 3, "text-anchor": "end" }, shortAmount(figure.unit, low)),
+      svg("text", { x: left, y: tall - 4 }, "1"),
+      svg("text", { x: width - right, y: tall - 4, "text-anchor": "end" }, `${digits(all)} candidates`),
+      svg("path", { class: "way", d: path }),
+      steps.map(([n, value]) => svg("circle", { class: "step", cx: x(n), cy: y(value), r: 2.2 })),
     ),
   );
 }

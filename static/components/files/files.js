@@ -1,11 +1,11 @@
 // The notebook's file: how it stands, its menu, and the choice where two texts clash.
 
-import { askName } from "../core/name_prompt.js";
+import { promptName } from "../core/name_prompt.js";
 import { follow, h } from "../core/dom.js";
 import { Versions } from "./file_versions.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
-import { takeOn } from "../core/redraw.js";
+import { patch } from "../core/patch.js";
 
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };
 
@@ -43,7 +43,7 @@ export class FileChip {
       name,
       h("span", { class: "file-words" }, file.text),
     );
-    return takeOn(this.button, made);
+    return patch(this.button, made);
   }
 
   menu() {
@@ -95,9 +95,9 @@ export class FileChip {
     body.focus();
   }
 
-  askName() {
+  promptName() {
     const value = this.file.name || "notebook.py";
-    askName(this.asking, this.button, { title: "Save as", value, action: "Save" }, (name) =>
+    promptName(this.asking, this.button, { title: "Save as", value, action: "Save" }, (name) =>
       this.model.send_msg({ kind: "save_as", name }),
     );
   }

@@ -1,6 +1,6 @@
 // The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
 
-import { askName } from "../core/name_prompt.js";
+import { promptName } from "../core/name_prompt.js";
 import { h, icon, follow, textOf } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { thumbnail } from "./thumbnail.js";
@@ -118,7 +118,7 @@ function draftRow(model, draft) {
 function newButton(model, popup) {
   const done = (name) => model.send_msg({ kind: "new_file", name });
   const ask = (event) =>
-    askName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
+    promptName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
   return h("button", { class: "tool framed", type: "button", onclick: ask }, icon("add"), "New notebook…");
 }
 

@@ -1,7 +1,7 @@
 // A program and its report in miniature, as an SVG: the shape of the loop tree on the left, engines and memories over time on the right.
 // What the numbers mean: app/views/shell/thumbnails.py. Colours are the page's, so that the picture follows the theme.
 
-import { s } from "../core/svg.js";
+import { svg } from "../core/svg.js";
 
 const WIDTH = 340;
 const TREE = { left: 10, right: 124, indent: 7 };
@@ -20,7 +20,7 @@ function tree(rows, height) {
     const x = TREE.left + depth * indent;
     const y = TOP + at * pitch;
     return colour < 0
-      ? s("rect", {
+      ? svg("rect", {
           class: "thumb-loop",
           x: round(x),
           y: round(y + pitch / 2 - 1),
@@ -28,7 +28,7 @@ function tree(rows, height) {
           height: 2,
           rx: 1,
         })
-      : s("rect", {
+      : svg("rect", {
           class: "thumb-block",
           x: round(x),
           y: round(y + pitch * 0.12),
@@ -47,7 +47,7 @@ const timeX = (at) => TIME.left + ((TIME.right - TIME.left) * at) / 1000;
 function engine({ bars }, y, lane) {
   return bars.map(([start, end, colour, share]) => {
     const height = Math.max(1, (lane * share) / 100);
-    return s("rect", {
+    return svg("rect", {
       x: round(timeX(start)),
       y: round(y + lane - height),
       width: round(Math.max(0.6, timeX(end) - timeX(start))),
@@ -63,14 +63,14 @@ function memory({ fill, limit, over }, y, height) {
   const level = (part) => round(y + height - (height * Math.min(part, 100)) / 100);
   const path = fill.map((part, at) => `V${level(part)}H${left(at + 1)}`).join("");
   const found = [
-    s("path", {
+    svg("path", {
       class: over ? "thumb-memory is-over" : "thumb-memory",
       d: `M${left(0)} ${round(y + height)}${path}V${round(y + height)}Z`,
     }),
   ];
   if (limit)
     found.push(
-      s("path", {
+      svg("path", {
         class: over ? "thumb-limit is-over" : "thumb-limit",
         d: `M${TIME.left} ${level(limit)}H${TIME.right}`,
       }),
@@ -100,18 +100,18 @@ function time({ engines, memories }, height) {
 
 /** The picture of a thumbnail's value; without one, an empty frame. It says nothing that the card's words do not. */
 export function thumbnail(data, height = 104) {
-  const svg = s("svg", {
+  const picture = svg("svg", {
     class: "thumb",
     viewBox: `0 0 ${WIDTH} ${height}`,
     "aria-hidden": "true",
     focusable: "false",
   });
-  if (!data?.rows.length) return svg;
+  if (!data?.rows.length) return picture;
   const room = height - 2 * TOP;
-  svg.append(
+  picture.append(
     ...tree(data.rows, room),
-    s("path", { class: "thumb-rule", d: `M${RULE} ${TOP}V${TOP + room}` }),
+    svg("path", { class: "thumb-rule", d: `M${RULE} ${TOP}V${TOP + room}` }),
     ...time(data, room),
   );
-  return svg;
+  return picture;
 }

@@ -1,6 +1,6 @@
 // What is chosen: the memories at a glance while nothing is, facts about a loop or a block, the layout of a buffer.
 
-import { h, follow, keepingScroll } from "../core/dom.js";
+import { h, follow, keepScroll } from "../core/dom.js";
 import { LayoutPicker } from "../layout/picker.js";
 import { reconcile } from "../core/reconcile.js";
 
@@ -83,7 +83,7 @@ class Inspector {
       ...data.sections,
       data.traffic.length ? { traffic: data.traffic } : null,
     ];
-    keepingScroll(this.element, () =>
+    keepScroll(this.element, () =>
       reconcile(this.body, parts.filter(Boolean), JSON.stringify, (part) => this.part(part)),
     );
   }

@@ -1,6 +1,6 @@
 // The machine's figures: each with its unit and where it is from, a stepper and a field, and what twice as good would gain.
 
-import { h, icon, follow, keepingScroll, bringIntoView } from "../core/dom.js";
+import { h, icon, follow, keepScroll, bringIntoView } from "../core/dom.js";
 
 const DEFAULTS = "the schema's default";
 
@@ -277,7 +277,7 @@ export function render({ model }) {
     if (name !== data.name) opened.clear();
     name = data.name;
     keepingFocus(() =>
-      keepingScroll(view, () => {
+      keepScroll(view, () => {
         view.replaceChildren(head(model, data, reach), ...data.parts.map((item) => part(model, data, item, open)));
         for (const details of view.querySelectorAll("details"))
           details.addEventListener("toggle", () => opened.set(details.dataset.part, details.open));

@@ -1,7 +1,7 @@
 // The roofline: what the machine's figures allow at each intensity, and where the program stands under it, on logarithmic axes.
 
 import { h } from "../core/dom.js";
-import { s, logScale, tickText } from "../core/svg.js";
+import { svg, logScale, tickText } from "../core/svg.js";
 
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 34 };
 const NEAR = 13; // labels of points keep so many pixels apart
@@ -21,20 +21,20 @@ function range(values, below, above) {
 
 function grid(x, y, box) {
   return [
-    ...x.ticks.map((tick) => s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom })),
+    ...x.ticks.map((tick) => svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom })),
     ...x.ticks.map((tick) =>
-      s("text", { class: "tick", x: x(tick), y: box.bottom + 13, "text-anchor": "middle" }, tickText(tick)),
+      svg("text", { class: "tick", x: x(tick), y: box.bottom + 13, "text-anchor": "middle" }, tickText(tick)),
     ),
-    ...y.ticks.map((tick) => s("line", { class: "grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) })),
+    ...y.ticks.map((tick) => svg("line", { class: "grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) })),
     ...y.ticks.map((tick) =>
-      s("text", { class: "tick", x: box.left - 5, y: y(tick) + 3.5, "text-anchor": "end" }, tickText(tick)),
+      svg("text", { class: "tick", x: box.left - 5, y: y(tick) + 3.5, "text-anchor": "end" }, tickText(tick)),
     ),
-    s(
+    svg(
       "text",
       { class: "axis", x: (box.left + box.right) / 2, y: box.bottom + 28, "text-anchor": "middle" },
       "operations per byte of the far memory",
     ),
-    s(
+    svg(
       "text",
       { class: "axis", transform: `translate(11 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },
       "operations per cycle",
@@ -54,14 +54,14 @@ function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
     .flatMap((roof) => {
       const start = Math.min(Math.max(lowX, roof.peak / width), highX);
       return [
-        s("line", {
+        svg("line", {
           class: `roof ${roof.used ? "used" : ""}`,
           x1: x(start),
           x2: box.right,
           y1: y(roof.peak),
           y2: y(roof.peak),
         }),
-        s(
+        svg(
           "text",
           { class: "roof-label", x: box.right - 2, y: y(roof.peak) - 4, "text-anchor": "end" },
           `${roof.name} ${count(roof.peak)}${roof.used ? "" : " (no work)"}`,
@@ -75,8 +75,8 @@ function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
   const [mx, my] = [x1 + (x2 - x1) * at, y1 + (y2 - y1) * at];
   return [
     ...parts,
-    s("line", { class: "roof used slope", x1, y1, x2, y2 }),
-    s(
+    svg("line", { class: "roof used slope", x1, y1, x2, y2 }),
+    svg(
       "text",
       {
         class: "roof-label",
@@ -89,9 +89,9 @@ function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
 }
 
 function mark(key, cx, cy) {
-  if (key === "now") return s("circle", { class: "mark now", cx, cy, r: 5.5 });
-  if (key === "start") return s("circle", { class: "mark", cx, cy, r: 4.5 });
-  return s("path", { class: "mark", d: `M${cx} ${cy - 6}l6 6l-6 6l-6 -6z` });
+  if (key === "now") return svg("circle", { class: "mark now", cx, cy, r: 5.5 });
+  if (key === "start") return svg("circle", { class: "mark", cx, cy, r: 4.5 });
+  return svg("path", { class: "mark", d: `M${cx} ${cy - 6}l6 6l-6 6l-6 -6z` });
 }
 
 function said(point, clock) {
@@ -108,7 +108,7 @@ function points(data, x, y, box, tell) {
   const spots = data.points.map((point) => ({ point, cx: x(point.x), cy: y(point.y) }));
   const path =
     spots.length > 1
-      ? s("polyline", { class: "way", points: spots.map(({ cx, cy }) => `${cx},${cy}`).join(" ") })
+      ? svg("polyline", { class: "way", points: spots.map(({ cx, cy }) => `${cx},${cy}`).join(" ") })
       : null;
   let last = -Infinity;
   const taken = [];
@@ -122,12 +122,12 @@ function points(data, x, y, box, tell) {
   }
   const marks = spots.map(({ point, cx, cy, label }) => {
     const right = cx < box.right - 120;
-    const group = s(
+    const group = svg(
       "g",
       { class: "point", tabindex: "0", role: "img", "aria-label": said(point, data.clock_hz), "data-point": point.key },
-      s("circle", { class: "halo", cx, cy, r: 10 }),
+      svg("circle", { class: "halo", cx, cy, r: 10 }),
       mark(point.key, cx, cy),
-      s(
+      svg(
         "text",
         { class: "point-label", x: cx + (right ? 10 : -10), y: label, "text-anchor": right ? "start" : "end" },
         point.label,
@@ -158,7 +158,7 @@ export function rooflineSection(data, width) {
     "section",
     { class: "picture roofline" },
     head,
-    s(
+    svg(
       "svg",
       { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline. ${data.words}` },
       grid(x, y, box),

@@ -1,8 +1,8 @@
 // Bytes from memory to memory: memories and engines as upright bars, each buffer's bytes as a band between two of them, as wide as they
 // are many, its least necessary part filled; what goes out and comes back turns round at the far memory. Below it the roofline.
 
-import { blankState, follow, h, keepingScroll } from "../core/dom.js";
-import { s, followWidth } from "../core/svg.js";
+import { blankState, follow, h, keepScroll } from "../core/dom.js";
+import { svg, followWidth } from "../core/svg.js";
 import { rooflineSection } from "./roofline.js";
 
 const ROW = { head: 34, gap: 9, trip: 4, least: 13, thickest: 20 };
@@ -50,9 +50,9 @@ function band({ flow, from, to, middle, thick }) {
   const body = `M${start} ${middle - half}H${end}V${middle - head}L${end + ARROW * way} ${middle}L${end} ${middle + head}V${middle + half}H${start}Z`;
   const least = flow.least === null ? thick : Math.max(flow.least ? 1.5 : 0, (thick * flow.least) / flow.bytes);
   return [
-    s("path", { class: "band", d: body, fill: fill(flow), stroke: fill(flow) }),
+    svg("path", { class: "band", d: body, fill: fill(flow), stroke: fill(flow) }),
     least
-      ? s("rect", {
+      ? svg("rect", {
           class: "least",
           x: Math.min(start, end),
           width: Math.abs(end - start),
@@ -70,12 +70,12 @@ function turn(first, second) {
   const x = out.to;
   const down = Math.sign(back.middle - out.middle);
   return [
-    s("path", {
+    svg("path", {
       class: "turn",
       d: `M${x - 4} ${out.middle}h-6q-8 0 -8 ${8 * down}V${back.middle - 8 * down}q0 ${8 * down} 8 ${8 * down}h6`,
       stroke: fill(out.flow),
     }),
-    s(
+    svg(
       "text",
       {
         class: "turn-label",
@@ -91,7 +91,7 @@ function turn(first, second) {
 function rowParts(row, width, tell) {
   const { flow, middle } = row;
   const isTrip = flow.round_trip;
-  const group = s(
+  const group = svg(
     "g",
     {
       class: `flow ${flow.kind} ${isTrip ? "is-trip" : ""}`,
@@ -100,7 +100,7 @@ function rowParts(row, width, tell) {
       "aria-label": words(flow),
       "data-flow": `${flow.buffer} ${flow.source} ${flow.destination}`,
     },
-    s("rect", {
+    svg("rect", {
       class: "reach",
       x: 0,
       y: row.top - ROW.gap / 2,
@@ -108,9 +108,9 @@ function rowParts(row, width, tell) {
       height: Math.max(ROW.least, row.thick) + ROW.gap,
     }),
     band(row),
-    s("rect", { x: 0, y: middle - 4, width: 8, height: 8, rx: 2, fill: fill(flow) }),
-    s("text", { class: "flow-name", x: 13, y: middle + 3.5 }, shortened(flow.buffer, isTrip ? 11 : 14)),
-    s("text", { class: "flow-bytes", x: width, y: middle + 3.5, "text-anchor": "end" }, ...amounts(flow)),
+    svg("rect", { x: 0, y: middle - 4, width: 8, height: 8, rx: 2, fill: fill(flow) }),
+    svg("text", { class: "flow-name", x: 13, y: middle + 3.5 }, shortened(flow.buffer, isTrip ? 11 : 14)),
+    svg("text", { class: "flow-bytes", x: width, y: middle + 3.5, "text-anchor": "end" }, ...amounts(flow)),
   );
   for (const event of ["pointerenter", "focus"])
     group.addEventListener(event, () => tell(`${words(flow)} (${flow.exact})`));
@@ -121,7 +121,7 @@ function rowParts(row, width, tell) {
 function amounts(flow) {
   const beside =
     flow.least === null ? "" : flow.round_trip ? " of 0" : flow.times ? ` of ${flow.least_text}` : " least";
-  return [s("tspan", { class: "amount" }, flow.text), beside ? s("tspan", { class: "beside" }, beside) : null];
+  return [svg("tspan", { class: "amount" }, flow.text), beside ? svg("tspan", { class: "beside" }, beside) : null];
 }
 
 function shortened(name, most) {
@@ -133,7 +133,7 @@ function picture(data, width, tell) {
   const bars = data.columns.flatMap((column) => {
     const x = at.get(column.name);
     return [
-      s("rect", {
+      svg("rect", {
         class: `bar ${column.kind}`,
         x: x - 4,
         y: ROW.head - 6,
@@ -141,8 +141,8 @@ function picture(data, width, tell) {
         height: height - ROW.head + 4,
         rx: 2,
       }),
-      s("text", { class: "bar-name", x, y: 11, "text-anchor": "middle" }, column.short),
-      s("text", { class: "bar-hint", x, y: 23, "text-anchor": "middle" }, column.hint),
+      svg("text", { class: "bar-name", x, y: 11, "text-anchor": "middle" }, column.short),
+      svg("text", { class: "bar-hint", x, y: 23, "text-anchor": "middle" }, column.hint),
     ];
   });
   const turns = data.trips.flatMap((trip) => {
@@ -152,7 +152,7 @@ function picture(data, width, tell) {
     );
     return first && second ? turn(first, second) : [];
   });
-  return s(
+  return svg(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Traffic. ${data.total}` },
     bars,
@@ -263,7 +263,7 @@ export function render({ model }) {
     const wide = view.clientWidth >= 900;
     const room = view.clientWidth - 24;
     const width = Math.max(300, wide ? room / 2 - 12 : room);
-    keepingScroll(view, () =>
+    keepScroll(view, () =>
       view.replaceChildren(
         ...(data.blank
           ? [blankState((message) => model.send_msg(message), data.blank)]

@@ -1,10 +1,10 @@
 // Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
 
-import { h, icon, follow, keepingScroll } from "../core/dom.js";
+import { h, icon, follow, keepScroll } from "../core/dom.js";
 import { followMoment, presentMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
 import { reconcile } from "../core/reconcile.js";
-import { redraw } from "../core/redraw.js";
+import { patchChildren } from "../core/patch.js";
 
 const SIGN = { added: "+", removed: "−" };
 
@@ -111,9 +111,9 @@ export function render({ model }) {
           )
         : null,
     ];
-    redraw(bar, ...tools.filter(Boolean));
+    patchChildren(bar, ...tools.filter(Boolean));
     body.setAttribute("aria-label", data.caption);
-    keepingScroll(body, () => drawLines(body, data.lines));
+    keepScroll(body, () => drawLines(body, data.lines));
     now.drawn(data.lines, data.playhead);
     const change = data.lines.findIndex((line) => line.mark);
     // In the frame to come, when the page is laid out once for all that changed.

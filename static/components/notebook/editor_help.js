@@ -1,7 +1,8 @@
 // Help beside the caret of a cell's editor: the call that is being written with the parameter that is meant, and a list of what could stand here.
 
-import { Popup, make } from "../core/popup.js";
-import { callAt, contextAt, fitting, offersAt } from "../core/call_text.js";
+import { h } from "../core/dom.js";
+import { Popup } from "../core/popup.js";
+import { callAt, contextAt, fitting, offersAt } from "./call_text.js";
 
 const MOST_OFFERS = 60;
 const KIND_SIGNS = { call: "ƒ", loop: "↻", block: "■", list: "[ ]", argument: "=", name: "x", schedule: "s" };
@@ -24,7 +25,7 @@ function rectAt(pre, offset) {
 
 /** `names` in back quotes as code. */
 function coded(text) {
-  return text.split("`").map((part, n) => (n % 2 ? make("code", {}, part) : part));
+  return text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
 }
 
 /** `area` is the text field, `pre` the same text drawn, `host` what both are in; `write(start, end, text)` types. */
@@ -34,7 +35,7 @@ export class EditorHelp {
     this.words = null;
     this.list = new Popup(host, "offers");
     this.sign = new Popup(host, "signature", { "aria-hidden": "true" });
-    this.said = make("div", { class: "tw-hidden", role: "status" });
+    this.said = h("div", { class: "tw-hidden", role: "status" });
     host.append(this.said);
     area.setAttribute("aria-autocomplete", "list");
     for (const name of ["keyup", "pointerup"]) area.addEventListener(name, () => this.moved());
@@ -107,7 +108,7 @@ export class EditorHelp {
     const { call, parameter, at } = within;
     const names = call.parameters.map((it, n) => [
       n ? ", " : "",
-      make(
+      h(
         "span",
         { class: n === parameter ? "is-meant" : it.default === null ? "" : "is-optional" },
         `${it.many ? "*" : ""}${it.name}`,
@@ -118,8 +119,8 @@ export class EditorHelp {
     this.sign.show(
       rectAt(this.pre, at),
       "below",
-      make("code", {}, make("b", {}, call.name), "(", ...names.flat(), ")"),
-      make("div", { class: "signature-says" }, ...coded(call.summary)),
+      h("code", {}, h("b", {}, call.name), "(", ...names.flat(), ")"),
+      h("div", { class: "signature-says" }, ...coded(call.summary)),
     );
     this.place();
     const spoken = `${call.name}: ${call.parameters.map((it) => it.name).join(", ")}. ${call.parameters[parameter]?.name ?? ""}`;
@@ -151,7 +152,7 @@ export class EditorHelp {
     this.chosen = (at + this.items.length) % this.items.length;
     if (fresh) {
       const options = this.items.map((item, n) =>
-        make(
+        h(
           "div",
           {
             class: "offer-line",
@@ -160,12 +161,12 @@ export class EditorHelp {
             onpointerdown: (event) => event.preventDefault(),
             onclick: () => this.take(n),
           },
-          make("span", { class: `offer-kind is-${item.kind}`, "aria-hidden": "true" }, KIND_SIGNS[item.kind] ?? "”"),
-          make("code", {}, item.text),
-          make("span", { class: "offer-detail" }, (item.detail ?? "").replaceAll("`", "")),
+          h("span", { class: `offer-kind is-${item.kind}`, "aria-hidden": "true" }, KIND_SIGNS[item.kind] ?? "”"),
+          h("code", {}, item.text),
+          h("span", { class: "offer-detail" }, (item.detail ?? "").replaceAll("`", "")),
         ),
       );
-      const box = make(
+      const box = h(
         "div",
         { class: "offer-lines", role: "listbox", id: "offers", "aria-label": "What could stand here" },
         ...options,
@@ -174,7 +175,7 @@ export class EditorHelp {
         rectAt(this.pre, this.from),
         "below",
         box,
-        make("div", { class: "offer-keys" }, "Tab takes it, ↑ ↓ choose, Esc closes"),
+        h("div", { class: "offer-keys" }, "Tab takes it, ↑ ↓ choose, Esc closes"),
       );
       this.place();
       this.area.setAttribute("aria-controls", "offers");

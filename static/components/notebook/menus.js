@@ -1,6 +1,6 @@
 // What the notebook's menus offer: for the place between two cells, a cell, a step, the branches.
 
-import { askName } from "../core/name_prompt.js";
+import { promptName } from "../core/name_prompt.js";
 
 const NEW_CELLS = [
   ["markdown", "Words", "Prose in Markdown"],
@@ -167,5 +167,5 @@ export function nameBranch(notebook, anchor, steps) {
 
 function askBranch(notebook, anchor, title, action, value, done) {
   const back = () => notebook.list.querySelector('[data-focus="branch"]');
-  askName(notebook.popup, anchor, { title, value, action, most: 60, back }, done);
+  promptName(notebook.popup, anchor, { title, value, action, most: 60, back }, done);
 }

@@ -1,15 +1,15 @@
 // The notebook's cells: prose, machine, workload, and the schedule as steps; the branches; what is wrong in the text, at its place.
 
-import { h, icon, follow, keepingScroll } from "../core/dom.js";
+import { h, icon, follow, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { CellEditor, problemLine } from "./cell_editor.js";
 import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
 import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./menus.js";
 import { Popup } from "../core/popup.js";
-import { keepingFocus, reconcile } from "../core/reconcile.js";
+import { keepFocus, reconcile } from "../core/reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
-import { showPointedSteps } from "../core/playhead.js";
+import { followHighlightedSteps } from "../core/playhead.js";
 import { keepTyped, takeTyped } from "./typed_text.js";
 
 class Notebook {
@@ -18,7 +18,7 @@ class Notebook {
     this.list = h("div", { class: "notebook", tabindex: "-1" });
     this.banners = h("div", { class: "banners" });
     this.view = h("div", { class: "notebook-view" }, this.list, this.banners);
-    showPointedSteps(this.list);
+    followHighlightedSteps(this.list);
     this.popup = new Popup(this.view, "menu-pop");
     this.data = null;
     this.editing = null;
@@ -96,7 +96,7 @@ class Notebook {
   draw() {
     const { data } = this;
     // First, for they take room from the cells.
-    keepingFocus(this.banners, () =>
+    keepFocus(this.banners, () =>
       reconcile(
         this.banners,
         data.banners,
@@ -104,10 +104,10 @@ class Notebook {
         (banner) => this.banner(banner),
       ),
     );
-    keepingFocus(
+    keepFocus(
       this.list,
       () =>
-        keepingScroll(this.list, () => {
+        keepScroll(this.list, () => {
           reconcile(
             this.list,
             data.cells,

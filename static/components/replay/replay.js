@@ -1,7 +1,7 @@
 // The page of a replay: the timeline as in the app, and beside it the tree and the program with what runs at the playhead.
 
 import { bringIntoView, h } from "../core/dom.js";
-import { followMoment } from "../core/playhead.js";
+import { followMoment, presentMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
 import { Recorded } from "./source.js";
 import { render } from "../timeline/timeline.js";
@@ -110,7 +110,7 @@ async function start() {
   const follows = follower(rows, lines);
   followMoment(follows);
   // The other theme's drawing is measured when it is shown.
-  new MutationObserver(() => follows(window.tilewrightMoment)).observe(document.documentElement, {
+  new MutationObserver(() => follows(presentMoment())).observe(document.documentElement, {
     attributes: true,
     attributeFilter: ["data-theme"],
   });

@@ -3,7 +3,7 @@
 import { h, icon, follow } from "../core/dom.js";
 import { ExportMenu } from "./export_menu.js";
 import { FileChip } from "../files/files.js";
-import { redraw } from "../core/redraw.js";
+import { patchChildren } from "../core/patch.js";
 
 const VERDICT = {
   checking: ["◌", "checking…"],
@@ -200,10 +200,10 @@ export function render({ model }) {
   follow(model, (data) => {
     now = data;
     title.title = data.title;
-    redraw(title, data.title);
-    redraw(under, ...aboutIt(model, data), chip.draw(data.file));
-    redraw(figures, ...data.figures.map((item) => figure(item, basis)));
-    redraw(tools, ...toolsOf(model, data), forms.draw(data.exports));
+    patchChildren(title, data.title);
+    patchChildren(under, ...aboutIt(model, data), chip.draw(data.file));
+    patchChildren(figures, ...data.figures.map((item) => figure(item, basis)));
+    patchChildren(tools, ...toolsOf(model, data), forms.draw(data.exports));
   });
   return bar;
 }

@@ -1,13 +1,14 @@
 // The command palette (Ctrl+Shift+P): every action by its name. Views that have actions of their own add them when they are asked by the
 // event "tilewright:commands", whose detail is the list to add to.
 
-import { Popup, make, pointRect } from "../core/popup.js";
+import { h } from "../core/dom.js";
+import { Popup, pointRect } from "../core/popup.js";
 import { menuBody } from "../core/menu.js";
 
 const WIDTH_OF_PALETTE = 560;
 
 export function render({ model }) {
-  const host = make("div", { class: "tw-palette" });
+  const host = h("div", { class: "tw-palette" });
   const palette = new Palette(model, host);
   model.on("payload", () => palette.drawAgain());
   model.on("remove", () => palette.remove());

@@ -1,6 +1,6 @@
 // What is wrong, where, and what to do about it: a button for each fix, with what it would change. Also tells apart "nothing is wrong".
 
-import { h, bringIntoView, follow, keepingScroll } from "../core/dom.js";
+import { h, bringIntoView, follow, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
@@ -137,7 +137,7 @@ export function render({ model }) {
     drawn = data;
     const said = summary(data);
     if (head.textContent !== said) head.textContent = said;
-    keepingScroll(view, () => {
+    keepScroll(view, () => {
       list.hidden = !data.problems.length;
       keepingFocus(list, () => list.replaceChildren(...data.problems.map((item) => problem(model, item))));
     });

@@ -3,7 +3,7 @@
 import { h, icon } from "../core/dom.js";
 import { CAUSES } from "../core/colors.js";
 import { grouped } from "./clock.js";
-import { pointAtStep } from "../core/playhead.js";
+import { highlightStep } from "../core/playhead.js";
 
 const WHY = {
   data: (w) => `Until ${w.block} has filled ${w.what}`,
@@ -96,12 +96,12 @@ export class Card {
           class: "tool small",
           type: "button",
           title: "Show the step in the notebook",
-          onclick: () => pointAtStep(step),
+          onclick: () => highlightStep(step),
         },
         h("code", {}, text),
       ),
     );
-    pointAtStep(step);
+    highlightStep(step);
   }
 
   /** A repeat: a slider over its iterations, its place by the clock, and ways to see it larger. */

@@ -2,7 +2,7 @@
 
 import { blankState, follow, h } from "../core/dom.js";
 import { Card } from "./card.js";
-import { CAUSES, readInks } from "../core/colors.js";
+import { CAUSES, readColors } from "../core/colors.js";
 import { grouped } from "./clock.js";
 import { TimelineModel } from "./model.js";
 import { Overview, OVERVIEW_INSET } from "./overview.js";
@@ -12,7 +12,7 @@ import { TimelinePointer } from "./pointer.js";
 import { Transport } from "./transport.js";
 import { nowText, tablesOf } from "./table.js";
 import { announceMoment } from "../core/playhead.js";
-import { redraw } from "../core/redraw.js";
+import { patchChildren } from "../core/patch.js";
 
 const LEAST_MARK = 19;
 
@@ -113,7 +113,7 @@ class TimelineView {
     const causes = data.cycles
       ? Object.keys(CAUSES).filter((cause) => data.waits.some((wait) => wait.cause === cause))
       : [];
-    redraw(
+    patchChildren(
       this.top,
       ...data.figures.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
       h(
@@ -193,7 +193,7 @@ class TimelineView {
     if (!model.data) return;
     const [width, height] = [stage.clientWidth, stage.clientHeight];
     if (!model.data.cycles || !width || !height) return;
-    this.inks ??= readInks(this.element);
+    this.inks ??= readColors(this.element);
     this.layout = layoutOf(model.data, width, height, model.folded);
     model.require();
     const now = model.now();

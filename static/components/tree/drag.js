@@ -1,7 +1,8 @@
 // What is in the hand: rows that were grabbed, where they may go, and what each drop would do. Three ways to move end here: drag with the
 // pointer; click the grip, then a loop; Enter, arrows, Enter. All three are one grab: `start`, `hover`, `drop`, `cancel`.
 
-import { make, pointRect } from "../core/popup.js";
+import { h } from "../core/dom.js";
+import { pointRect } from "../core/popup.js";
 import { icon } from "./rows.js";
 import { MARKS, offersOf, predictionKey, reasonBody, spokenOffer } from "./offers.js";
 
@@ -98,15 +99,15 @@ export class Hand {
     for (const offer of grab.offers.values()) grab.count[offer.state]++;
     const tried = entries.filter((entry) => entry.legal).reduce((sum, entry) => sum + (entry.loops?.length ?? 1), 0);
     const part = (name, text) =>
-      make("span", { class: `legend legend-${name}` }, icon(MARKS[name]), `${grab.count[name]} ${text}`);
+      h("span", { class: `legend legend-${name}` }, icon(MARKS[name]), `${grab.count[name]} ${text}`);
     tree.element.classList.toggle("is-trying", this.foretells && known.size < tried);
     tree.hint.replaceChildren(
-      make("b", {}, grab.name),
+      h("b", {}, grab.name),
       part("legal", "legal"),
       grab.count.costly ? part("costly", "costly") : "",
       part("illegal", "not possible"),
-      this.foretells && known.size < tried ? make("span", { class: "trying" }, `figures ${known.size}/${tried}`) : "",
-      make("span", { class: "tw-kbd" }, "Esc"),
+      this.foretells && known.size < tried ? h("span", { class: "trying" }, `figures ${known.size}/${tried}`) : "",
+      h("span", { class: "tw-kbd" }, "Esc"),
     );
   }
 
@@ -276,7 +277,7 @@ export class Hand {
 function helpLine(calls) {
   if (!calls.length) return null;
   const count = calls.length - 1;
-  return make(
+  return h(
     "div",
     { class: "reason-help" },
     `Possible after ${count === 1 ? "one more call" : `${count} more calls`}: drop it here to see ${count === 1 ? "it" : "them"}`,

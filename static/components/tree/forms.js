@@ -1,6 +1,6 @@
 // Forms for the arguments of a primitive: fields as the menu describes them, read back into plain values.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 import { reasonBody } from "./offers.js";
 
 const NAME = /^[A-Za-z_][A-Za-z_0-9]*$/;
@@ -54,11 +54,11 @@ function controlFor(field) {
   if (field.type === "choice") {
     const wanted = JSON.stringify(field.default);
     const options = field.choices.map((choice) =>
-      make("option", { selected: JSON.stringify(choice.value) === wanted }, choice.label),
+      h("option", { selected: JSON.stringify(choice.value) === wanted }, choice.label),
     );
-    return { id, control: make("select", { id, name: field.name, class: "field-control" }, ...options) };
+    return { id, control: h("select", { id, name: field.name, class: "field-control" }, ...options) };
   }
-  const control = make("input", {
+  const control = h("input", {
     id,
     name: field.name,
     class: `field-control field-${field.type}`,
@@ -70,10 +70,10 @@ function controlFor(field) {
     inputmode: field.type === "int" ? "numeric" : undefined,
   });
   if (!field.choices?.length) return { id, control };
-  const options = make(
+  const options = h(
     "datalist",
     { id: `${id}-list` },
-    ...field.choices.map((choice) => make("option", { value: choice.value })),
+    ...field.choices.map((choice) => h("option", { value: choice.value })),
   );
   control.setAttribute("list", options.id);
   return { id, control, extra: options };
@@ -106,9 +106,9 @@ function preview(entry, target, values) {
  *  submitted and refused is told by `refuse(notice)`: the form stays, so that it can be mended. */
 export function formBody(entry, target, submit, cancel) {
   const controls = entry.fields.map((field) => ({ field, ...controlFor(field) }));
-  const code = make("code", { class: "form-code" });
-  const error = make("div", { class: "form-error", role: "alert" });
-  const apply = make("button", { class: "tw-button tw-button--primary", type: "submit" }, "Apply");
+  const code = h("code", { class: "form-code" });
+  const error = h("div", { class: "form-error", role: "alert" });
+  const apply = h("button", { class: "tw-button tw-button--primary", type: "submit" }, "Apply");
 
   function read() {
     const values = {};
@@ -167,27 +167,27 @@ export function formBody(entry, target, submit, cancel) {
     apply.disabled = Boolean(problem);
   }
 
-  const form = make(
+  const form = h(
     "form",
     { class: "form" },
-    make("div", { class: "form-head" }, make("strong", {}, entry.method), make("span", { class: "tw-mono" }, target)),
-    make("div", { class: "form-help" }, entry.help),
+    h("div", { class: "form-head" }, h("strong", {}, entry.method), h("span", { class: "tw-mono" }, target)),
+    h("div", { class: "form-help" }, entry.help),
     ...controls.map(({ field, id, control, extra }) =>
-      make(
+      h(
         "div",
         { class: "field" },
-        make("label", { for: id }, field.label),
+        h("label", { for: id }, field.label),
         control,
         extra,
-        field.help ? make("small", {}, field.help) : null,
+        field.help ? h("small", {}, field.help) : null,
       ),
     ),
     error,
     code,
-    make(
+    h(
       "div",
       { class: "form-foot" },
-      make("button", { class: "tw-button tw-button--quiet", type: "button", onclick: cancel }, "Cancel"),
+      h("button", { class: "tw-button tw-button--quiet", type: "button", onclick: cancel }, "Cancel"),
       apply,
     ),
   );
@@ -220,7 +220,7 @@ export function formBody(entry, target, submit, cancel) {
   refresh();
   const first = controls[0]?.control ?? apply;
   // A form cannot be a dialog itself.
-  const dialog = make("div", { role: "dialog", "aria-label": `${entry.method} ${target}` }, form);
+  const dialog = h("div", { role: "dialog", "aria-label": `${entry.method} ${target}` }, form);
   const body = {
     element: dialog,
     refused: false,
@@ -232,7 +232,7 @@ export function formBody(entry, target, submit, cancel) {
       body.refused = true;
       apply.disabled = false;
       error.replaceChildren(
-        make("div", { class: "form-refusal" }, text),
+        h("div", { class: "form-refusal" }, text),
         ...reasons.map((reason) => reasonBody(reason, "illegal", "")),
       );
       first.focus();

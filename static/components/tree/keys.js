@@ -1,6 +1,6 @@
 // The keyboard on the tree: a cursor that walks, a grab that follows it, a letter a primitive.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 import { rowOf } from "./rows.js";
 
 const KEYS = [
@@ -198,23 +198,18 @@ export class Keys {
 
 /** The list of keys, and the letters of one row. */
 export function keysBody(entries, name, close) {
-  const caps = (keys) => keys.split(" ").map((key) => (key === "/" ? " " : make("span", { class: "tw-kbd" }, key)));
+  const caps = (keys) => keys.split(" ").map((key) => (key === "/" ? " " : h("span", { class: "tw-kbd" }, key)));
   const line = (keys, text) =>
-    make("div", { class: "keys-line" }, make("span", { class: "keys-caps" }, ...caps(keys)), make("span", {}, text));
+    h("div", { class: "keys-line" }, h("span", { class: "keys-caps" }, ...caps(keys)), h("span", {}, text));
   const letters = entries
     .filter((entry) => entry.key && !entry.disabled)
     .map((entry) => line(entry.key, entry.label.replace("…", "")));
   const part = (head, kind, lines) =>
-    make(
-      "div",
-      { class: "keys-part" },
-      make("div", { class: "menu-head" }, head),
-      make("div", { class: kind }, ...lines),
-    );
-  const body = make(
+    h("div", { class: "keys-part" }, h("div", { class: "menu-head" }, head), h("div", { class: kind }, ...lines));
+  const body = h(
     "div",
     { class: "keys", tabindex: -1, role: "dialog", "aria-label": "Keys" },
-    make(
+    h(
       "div",
       { class: "keys-columns" },
       part(

@@ -4,8 +4,9 @@
 // What is known (folds, choice, grab, matches, costs) is in fields; `decorate` puts it on the elements of the rows that stand. Parts: the
 // hand (grabs), sheets (menus, forms, notices), search, minimap, window (which rows stand), pointer and keys.
 
-import { Popup, make } from "../core/popup.js";
-import { inOrder, takeOn } from "../core/redraw.js";
+import { h } from "../core/dom.js";
+import { Popup } from "../core/popup.js";
+import { arrange, patch } from "../core/patch.js";
 import { ancestors, icon, indexRows, rowElement, rowOf, showCost, spoken, tell } from "./rows.js";
 import { MARKS } from "./offers.js";
 import { Hand } from "./drag.js";
@@ -61,22 +62,22 @@ class Tree {
   // ---- The frame.
 
   build() {
-    this.list = make("div", {
+    this.list = h("div", {
       class: "list",
       role: "tree",
       "aria-label": "Loop nest",
       "aria-multiselectable": "true",
       tabindex: -1,
     });
-    this.hint = make("div", { class: "hint" });
-    this.live = make("div", { class: "tw-hidden", role: "status", "aria-live": "polite" });
-    this.notice = make("div", { class: "notice", role: "alert", hidden: true });
+    this.hint = h("div", { class: "hint" });
+    this.live = h("div", { class: "tw-hidden", role: "status", "aria-live": "polite" });
+    this.notice = h("div", { class: "notice", role: "alert", hidden: true });
     const tool = (name, label, run) =>
-      make("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
+      h("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
     this.foldButton = tool("fold", "Fold all loops", () => this.foldAll());
     this.costButton = tool("costs", "Cost of rows: off", () => this.nextCosts());
     const find = tool("find", "Find (/)", () => this.search.open());
-    const keys = make(
+    const keys = h(
       "button",
       {
         class: "tool",
@@ -88,15 +89,15 @@ class Tree {
       "?",
     );
     this.search = new Search(this);
-    this.body = make("div", { class: "body" }, this.list);
-    this.element = make(
+    this.body = h("div", { class: "body" }, this.list);
+    this.element = h(
       "div",
       { class: "tw-tree" },
-      make("div", { class: "progress", "aria-hidden": "true" }),
+      h("div", { class: "progress", "aria-hidden": "true" }),
       this.search.element,
       this.body,
       this.notice,
-      make("div", { class: "foot" }, this.hint, find, this.costButton, this.foldButton, keys),
+      h("div", { class: "foot" }, this.hint, find, this.costButton, this.foldButton, keys),
       this.live,
     );
     this.tip = new Popup(this.element, "tip", { role: "tooltip" });
@@ -232,7 +233,7 @@ class Tree {
         const made = rowElement(byId, row);
         if (element) {
           made.tabIndex = element.tabIndex;
-          takeOn(element, made).said = {};
+          patch(element, made).said = {};
         } else fresh.push((element = made));
         this.elements.set(id, element);
         this.drawn.set(id, text);
@@ -242,7 +243,7 @@ class Tree {
       tell(element, "aria-setsize", row.siblings);
       return element;
     });
-    inOrder(this.list, order, this.window.below);
+    arrange(this.list, order, this.window.below);
     this.window.space([first, behind]);
     if (focused === this.list && wanted.has(this.cursor)) requestAnimationFrame(() => this.takeFocus());
     return fresh;

@@ -1,7 +1,7 @@
 // A slim picture of a long nest at its edge: every row a line, blocks in the colour of what they write, with the part that is in sight, the
 // chosen rows and what was found. A press or a drag goes there. The keyboard has the tree itself, so it is hidden from it.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 
 const WIDTH = 44;
 const LONG = 1.3;
@@ -9,8 +9,8 @@ const LONG = 1.3;
 export class Minimap {
   constructor(tree) {
     this.tree = tree;
-    this.canvas = make("canvas", { class: "minimap", "aria-hidden": "true", hidden: true });
-    this.probe = make("span", { hidden: true });
+    this.canvas = h("canvas", { class: "minimap", "aria-hidden": "true", hidden: true });
+    this.probe = h("span", { hidden: true });
     this.canvas.append(this.probe);
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.resized = new ResizeObserver(() => tree.resized());
@@ -69,7 +69,7 @@ export class Minimap {
 
   /** All rows, drawn once: scrolling only moves a frame over it. */
   pictureOf(height, scale) {
-    const canvas = make("canvas", { width: Math.ceil(WIDTH * scale), height: Math.ceil(height * scale) });
+    const canvas = h("canvas", { width: Math.ceil(WIDTH * scale), height: Math.ceil(height * scale) });
     const paper = canvas.getContext("2d");
     paper.scale(scale, scale);
     this.lines(paper, height);

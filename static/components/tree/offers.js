@@ -1,6 +1,6 @@
 // What a grab may end in: for every loop whether the drop is legal, costly or not possible, in words, figures and marks. Pure: no state here.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
 export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };
@@ -81,41 +81,41 @@ export function spokenOffer(offer) {
 export function reasonBody(reason, state, otherwise = "not here") {
   const head = reason.head || otherwise;
   const { value } = reason;
-  return make(
+  return h(
     "div",
     { class: `reason reason-${state}` },
-    make(
+    h(
       "div",
       { class: "reason-head" },
       icon(MARKS[state]),
-      head ? make("code", {}, head) : null,
+      head ? h("code", {}, head) : null,
       state === "costly"
-        ? make("span", { class: "reason-code" }, "costly")
+        ? h("span", { class: "reason-code" }, "costly")
         : reason.code
-          ? make("span", { class: "reason-code" }, reason.code)
+          ? h("span", { class: "reason-code" }, reason.code)
           : null,
     ),
-    value?.why.length ? make("div", { class: "reason-why" }, value.why.join("\n")) : null,
-    reason.text ? make("div", { class: "reason-text" }, reason.text) : null,
+    value?.why.length ? h("div", { class: "reason-why" }, value.why.join("\n")) : null,
+    reason.text ? h("div", { class: "reason-text" }, reason.text) : null,
     value?.lines.length ? figuresBody(value.lines) : null,
-    ...(reason.fix ?? []).map((call) => make("code", { class: "reason-fix" }, call)),
+    ...(reason.fix ?? []).map((call) => h("code", { class: "reason-fix" }, call)),
   );
 }
 
 /** name, now → then, change with its sign, and the word for it. */
 function figuresBody(lines) {
-  return make(
+  return h(
     "div",
     { class: "drop-figures" },
     ...lines.flatMap((line) => [
-      make("span", { class: "figure-name" }, line.name),
-      make("span", { class: "figure-text" }, line.text),
-      make(
+      h("span", { class: "figure-name" }, line.name),
+      h("span", { class: "figure-text" }, line.text),
+      h(
         "span",
         { class: `figure-change is-${line.trend}` },
         [line.change && SIGNS[line.sign], line.change].filter(Boolean).join(" "),
       ),
-      make("span", { class: `figure-word is-${line.trend}` }, line.word),
+      h("span", { class: `figure-word is-${line.trend}` }, line.word),
     ]),
   );
 }
@@ -124,23 +124,23 @@ function figuresBody(lines) {
 export function repairBody(calls, run) {
   const count = calls.length - 1;
   const before = count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
-  return make(
+  return h(
     "div",
     { class: "repair", role: "group", "aria-label": before },
-    make(
+    h(
       "div",
       { class: "repair-head" },
-      make("span", {}, before),
-      make(
+      h("span", {}, before),
+      h(
         "button",
         { class: "tw-button tw-button--primary", type: "button", onclick: run },
         count === 1 ? "Make both calls" : `Make these ${calls.length} calls`,
       ),
     ),
-    make(
+    h(
       "ol",
       { class: "repair-calls" },
-      ...calls.map((call, n) => make("li", { class: n === count ? "is-move" : "" }, make("code", {}, call))),
+      ...calls.map((call, n) => h("li", { class: n === count ? "is-move" : "" }, h("code", {}, call))),
     ),
   );
 }

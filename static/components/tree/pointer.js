@@ -1,6 +1,7 @@
 // The pointer on the tree: press, drag, click-move-click, rest. What they mean is the tree's business.
 
-import { Popup, make, pointRect } from "../core/popup.js";
+import { h } from "../core/dom.js";
+import { Popup, pointRect } from "../core/popup.js";
 import { markTip } from "./problems.js";
 import { rowOf } from "./rows.js";
 
@@ -182,7 +183,7 @@ export class Pointer {
     }
     const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
     this.ghost.element.style.cssText = colour;
-    this.ghost.show(anchor, "below", make("i", { class: "tw-swatch" }), name);
+    this.ghost.show(anchor, "below", h("i", { class: "tw-swatch" }), name);
   }
 
   scrollAtEdge({ y }) {
@@ -219,7 +220,7 @@ export class Pointer {
           this.tree.elements.get(id).getBoundingClientRect(),
           "beside",
           ...markTip(mark),
-          row.tooltip && make("div", { class: "tip-text" }, row.tooltip),
+          row.tooltip && h("div", { class: "tip-text" }, row.tooltip),
         );
       },
       event.target.closest("[data-act=problem]") ? SIGN_DELAY : TIP_DELAY,

@@ -1,6 +1,6 @@
 // What is said of rows in the Problems pane, as a small sign at the edge of each: the worst of it. A click on it, or "!", goes there.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 
 const PROBLEM_SIGNS = { error: "✘", warning: "!", info: "i" };
 const PROBLEM_WORDS = { error: "error", warning: "warning", info: "note" };
@@ -24,19 +24,19 @@ export function showMark(element, mark, spoken) {
 export function markTip(mark) {
   if (!mark) return [];
   const line = ({ severity, text }) =>
-    make(
+    h(
       "div",
       { class: "tip-problem", "data-severity": severity },
-      make("span", { class: "tip-sign" }, PROBLEM_SIGNS[severity]),
-      make("span", {}, text),
+      h("span", { class: "tip-sign" }, PROBLEM_SIGNS[severity]),
+      h("span", {}, text),
     );
   return [
     ...mark.messages.map(line),
-    make(
+    h(
       "div",
       { class: "tip-how" },
       "A click on the sign, or ",
-      make("span", { class: "tw-kbd" }, "!"),
+      h("span", { class: "tw-kbd" }, "!"),
       ", shows it with its fixes",
     ),
   ];

@@ -1,6 +1,6 @@
 // The name of a row, edited in its place. Enter sends it, Escape and leaving it do not.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 
 /** A field in the place of the name of row `id`. Of a block that a call made, the variable is edited: its name is its buffer's. */
 export function renameField(tree, id) {
@@ -10,7 +10,7 @@ export function renameField(tree, id) {
   const ofVariable = row.kind === "block" && row.made;
   const name = ofVariable ? (row.variable ?? row.name) : row.name;
   const what = ofVariable ? `Variable of ${row.name}` : `Name of ${row.kind} ${row.name}`;
-  const input = make("input", {
+  const input = h("input", {
     class: "rename",
     type: "text",
     "aria-label": what,

@@ -1,6 +1,6 @@
 // The rows of the loop tree: what a loop and a block look like, and how a list of rows becomes what is on the screen.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 
 const ICONS = {
   caret: "M5 3.5 9.5 8 5 12.5",
@@ -65,9 +65,9 @@ export function ancestors(byId, row) {
 function bufferChip(buffer, written) {
   // A read says where it comes from in its tooltip; a cache has its scope in its name already.
   const scope =
-    !written || buffer.name.includes(`_${buffer.scope}`) ? null : make("span", { class: "buf-scope" }, buffer.scope);
-  const size = written && buffer.bytes ? make("span", { class: "buf-size" }, buffer.bytes) : null;
-  return make(
+    !written || buffer.name.includes(`_${buffer.scope}`) ? null : h("span", { class: "buf-scope" }, buffer.scope);
+  const size = written && buffer.bytes ? h("span", { class: "buf-size" }, buffer.bytes) : null;
+  return h(
     "span",
     {
       class: "buf",
@@ -76,39 +76,37 @@ function bufferChip(buffer, written) {
       "data-buffer": buffer.id,
       style: `--tw-colour: var(--tw-buffer-${buffer.colour})`,
     },
-    make("i", { class: "tw-swatch" }),
-    make("span", { class: "buf-name" }, buffer.name),
+    h("i", { class: "tw-swatch" }),
+    h("span", { class: "buf-name" }, buffer.name),
     scope,
     size,
   );
 }
 
 function badge(item) {
-  return make("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
+  return h("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
 }
 
 function guides(byId, row) {
-  const lines = ancestors(byId, row).map((outer) => make("span", { class: "guide", "data-of": outer.id }));
-  return make("span", { class: "guides", "aria-hidden": "true" }, ...lines);
+  const lines = ancestors(byId, row).map((outer) => h("span", { class: "guide", "data-of": outer.id }));
+  return h("span", { class: "guides", "aria-hidden": "true" }, ...lines);
 }
 
 /** What the notebook's code calls it, where that is another name. */
 function variableOf(row) {
-  return row.variable
-    ? make("span", { class: "variable", title: `${row.variable} in the notebook` }, row.variable)
-    : null;
+  return row.variable ? h("span", { class: "variable", title: `${row.variable} in the notebook` }, row.variable) : null;
 }
 
 function loopContent(row) {
   const kind =
     row.loop_kind && row.loop_kind !== "serial"
-      ? make("span", { class: "loop-kind" }, icon(row.loop_kind), KIND_WORDS[row.loop_kind] ?? row.detail)
+      ? h("span", { class: "loop-kind" }, icon(row.loop_kind), KIND_WORDS[row.loop_kind] ?? row.detail)
       : null;
   return [
-    make("span", { class: "loop-name" }, row.name),
-    make("span", { class: "loop-extent" }, row.extent),
+    h("span", { class: "loop-name" }, row.name),
+    h("span", { class: "loop-extent" }, row.extent),
     variableOf(row),
-    row.reduces ? make("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
+    row.reduces ? h("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
     kind,
     ...(row.badges ?? []).map(badge),
   ];
@@ -117,26 +115,26 @@ function loopContent(row) {
 function blockContent(row) {
   const letters = { spatial: "S", reduce: "R", scan: "C", opaque: "O" };
   const iters = (row.iters ?? []).map((it) =>
-    make("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, letters[it.type] ?? "?"),
+    h("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, letters[it.type] ?? "?"),
   );
-  const flow = make(
+  const flow = h(
     "span",
     { class: "flow" },
     ...(row.reads ?? []).map((b) => bufferChip(b, false)),
-    make("span", { class: "arrow" }, "→"),
+    h("span", { class: "arrow" }, "→"),
     ...(row.writes ?? []).map((b) => bufferChip(b, true)),
   );
-  return make(
+  return h(
     "span",
     { class: "block-body" },
-    make(
+    h(
       "span",
       { class: "block-line" },
-      make("span", { class: "block-name" }, row.name),
+      h("span", { class: "block-name" }, row.name),
       variableOf(row),
-      make("span", { class: "iters" }, ...iters),
+      h("span", { class: "iters" }, ...iters),
       ...(row.badges ?? []).map(badge),
-      make("span", { class: "block-detail" }, row.detail ?? ""),
+      h("span", { class: "block-detail" }, row.detail ?? ""),
     ),
     flow,
   );
@@ -154,18 +152,18 @@ export function spoken(row) {
 export function rowElement(byId, row) {
   const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : undefined;
   const twist = row.children.length
-    ? make("span", { class: "twist", "data-act": "fold", "aria-hidden": "true" }, icon("caret"))
-    : make("span", { class: "twist" });
+    ? h("span", { class: "twist", "data-act": "fold", "aria-hidden": "true" }, icon("caret"))
+    : h("span", { class: "twist" });
   const head =
     row.kind === "block"
-      ? make(
+      ? h(
           "span",
           { class: "grip", "data-act": "grip", title: "Drag onto a loop, or click and then click a loop" },
           icon("grip"),
         )
       : null;
   const content = row.kind === "block" ? [head, blockContent(row)] : loopContent(row);
-  const element = make(
+  const element = h(
     "div",
     {
       class: `row row-${row.kind}`,
@@ -177,14 +175,14 @@ export function rowElement(byId, row) {
       "aria-label": spoken(row),
       "aria-level": row.depth + 1,
     },
-    make("span", { class: "mark", "aria-hidden": "true" }),
-    make("span", { class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true }),
+    h("span", { class: "mark", "aria-hidden": "true" }),
+    h("span", { class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true }),
     guides(byId, row),
     row.kind === "block" && !row.children.length ? null : twist,
     ...content,
-    make("span", { class: "cost", hidden: true }),
-    make("span", { class: "offer" }),
-    make(
+    h("span", { class: "cost", hidden: true }),
+    h("span", { class: "offer" }),
+    h(
       "button",
       { class: "kebab", type: "button", tabindex: -1, "data-act": "menu", "aria-label": `Actions of ${row.name}` },
       icon("dots"),
@@ -210,12 +208,12 @@ export function showCost(element, cost, mode, folded) {
   place.hidden = !parts.length;
   place.title = parts.map((part) => part.tip).join("\n");
   const bar = (part) =>
-    make("span", { class: "cost-bar", "aria-hidden": "true" }, make("i", { style: `width: ${100 * part.share}%` }));
+    h("span", { class: "cost-bar", "aria-hidden": "true" }, h("i", { style: `width: ${100 * part.share}%` }));
   place.replaceChildren(
     ...parts
       .flatMap((part) => [
         mode ? bar(part) : null,
-        make("span", { class: "cost-text" }, mode || part !== cost.cycles ? part.text : `${part.text} cycles`),
+        h("span", { class: "cost-text" }, mode || part !== cost.cycles ? part.text : `${part.text} cycles`),
       ])
       .filter(Boolean),
   );

@@ -1,7 +1,7 @@
 // Finding rows: by their names, variables and buffers, by the primitives that made them, by what is noted on them. Matches are lit; Enter
 // goes from one to the next.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
 export class Search {
@@ -10,7 +10,7 @@ export class Search {
     this.hits = [];
     this.found = new Set();
     this.at = -1;
-    this.input = make("input", {
+    this.input = h("input", {
       class: "search-text",
       type: "search",
       placeholder: "Rows, buffers, primitives",
@@ -18,10 +18,10 @@ export class Search {
       autocomplete: "off",
       spellcheck: "false",
     });
-    this.count = make("span", { class: "search-count", role: "status" });
+    this.count = h("span", { class: "search-count", role: "status" });
     const tool = (name, label, run) =>
-      make("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
-    this.element = make(
+      h("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
+    this.element = h(
       "div",
       { class: "search", role: "search", hidden: true },
       icon("find"),

@@ -1,6 +1,7 @@
 // What opens beside a row: its menu, the form of a call, the list of keys, a field for its name; and the notice below the rows.
 
-import { Popup, make } from "../core/popup.js";
+import { h } from "../core/dom.js";
+import { Popup } from "../core/popup.js";
 import { menuBody } from "../core/menu.js";
 import { formBody } from "./forms.js";
 import { icon } from "./rows.js";
@@ -195,14 +196,14 @@ export class Sheets {
   /** Reasons without a primitive of their own are of the call that the text names. */
   showNotice({ text, reasons = [], tone = "bad", otherwise = "" }) {
     const { notice } = this.tree;
-    const close = make(
+    const close = h(
       "button",
       { class: "tool", type: "button", "aria-label": "Dismiss", onclick: () => this.hideNotice() },
       icon("close"),
     );
     notice.dataset.tone = tone;
     notice.replaceChildren(
-      make("div", { class: "notice-head" }, make("span", {}, text), close),
+      h("div", { class: "notice-head" }, h("span", {}, text), close),
       ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)),
     );
     notice.hidden = false;

@@ -1,7 +1,7 @@
 // Which rows stand in the document: all of them while they are few, else those in sight and some around, between two spacers. The heights of
 // rows are measured on those that stand, one of each kind.
 
-import { make } from "../core/popup.js";
+import { h } from "../core/dom.js";
 
 const WHOLE = 100;
 const AROUND = 30;
@@ -10,8 +10,8 @@ const HIGHEST = 60; // pixels that no row goes beyond
 export class Window {
   constructor(list) {
     this.list = list;
-    this.above = make("div", { class: "spacer", role: "none" });
-    this.below = make("div", { class: "spacer", role: "none" });
+    this.above = h("div", { class: "spacer", role: "none" });
+    this.below = h("div", { class: "spacer", role: "none" });
     this.heights = { loop: 23, block: 29 };
     this.ids = [];
     this.top = this.room = 0;
