@@ -1,18 +1,52 @@
-// What is chosen: the memories at a glance while nothing is, facts about a loop or a block, the layout of a buffer.
+// The inspector: facts about the selected loop or block, the layout of the selected buffer, or a summary of the memories.
 
-import { h, follow, keepScroll } from "../core/dom.js";
-import { LayoutPicker } from "../layout/picker.js";
+import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
+import { LayoutPicker } from "../layout/picker.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+
+/**
+ * @typedef {object} InspectorData
+ * @property {"nothing" | "loop" | "block" | "buffer"} kind
+ * @property {{ label: string, row: string }[]} crumbs Rows of the tree, back from a buffer.
+ * @property {Section[]} sections
+ * @property {MemorySummary[]} memories
+ * @property {TrafficRow[]} traffic
+ * @property {any} picker The value of the layout picker.
+ */
+
+/**
+ * @typedef {object} Section
+ * @property {string} title
+ * @property {string} kind
+ * @property {string} [buffer] The id of the buffer that the title opens.
+ * @property {number | null} swatch A buffer's colour.
+ * @property {[name: string, value: string, hint: string][]} rows
+ * @property {string} note
+ */
+
+/** @typedef {{ name: string, scope: string, blocks: BankSummary[], buffers: BufferSummary[] }} MemorySummary */
+/** @typedef {{ name: string, peak: string, capacity: string, share: number, over: boolean }} BankSummary */
+/** @typedef {{ id: string, name: string, colour: number, size: string, note: string, tone: string, tip: string }} BufferSummary */
+/** @typedef {{ buffer: string, colour: number, source: string, destination: string, bytes: string }} TrafficRow */
+
+/** @typedef {{ memories: MemorySummary[] } | { traffic: TrafficRow[] } | { section: Section }} Part */
 
 const PAGE = document.documentElement;
 
+/** @param {number} colour */
 function swatch(colour) {
   return h("i", { class: "swatch", style: `background:var(--tw-buffer-${colour})` });
 }
 
 class Inspector {
+  /** @param {PayloadModel} model */
   constructor(model) {
     this.model = model;
+    /** @type {InspectorData["kind"]} */
+    this.kind = "nothing";
+    this.back = "";
     this.crumbs = h("nav", { class: "crumbs", "aria-label": "Back" });
     this.wide = h("button", {
       class: "tool small wide of-page",
@@ -35,7 +69,10 @@ class Inspector {
     return PAGE.dataset.inspector === "wide";
   }
 
-  /** The picker over the tree, for a while: the inspector's column is narrow. */
+  /**
+   * Show the picker over the tree, since the column of the inspector is narrow.
+   * @param {boolean} wide
+   */
   widen(wide) {
     if (wide) PAGE.dataset.inspector = "wide";
     else delete PAGE.dataset.inspector;
@@ -44,19 +81,22 @@ class Inspector {
     this.wide.setAttribute("aria-expanded", String(wide));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key !== "Escape" || event.defaultPrevented) return;
     if (this.isWide) this.widen(false);
-    else if (this.kind === "buffer") this.choose({ id: this.back });
+    else if (this.kind === "buffer") this.select({ id: this.back });
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  choose(what) {
-    this.model.send_msg({ kind: "select", id: "", buffer: "", ...what });
+  /** @param {{ id?: string, buffer?: string }} selection A row of the tree, or a buffer. */
+  select(selection) {
+    this.model.send_msg({ kind: "select", id: "", buffer: "", ...selection });
   }
 
+  /** @param {InspectorData} data */
   update(data) {
     const was = this.kind;
     this.kind = data.kind;
@@ -65,7 +105,7 @@ class Inspector {
       ...data.crumbs.map((crumb) =>
         h(
           "button",
-          { class: "link", type: "button", onclick: () => this.choose({ id: crumb.row }) },
+          { class: "link", type: "button", onclick: () => this.select({ id: crumb.row }) },
           `‹ ${crumb.label}`,
         ),
       ),
@@ -78,33 +118,41 @@ class Inspector {
       this.picker.update(data.picker);
       return;
     }
-    const parts = [
-      data.kind === "nothing" ? { memories: data.memories } : null,
-      ...data.sections,
-      data.traffic.length ? { traffic: data.traffic } : null,
-    ];
-    keepScroll(this.element, () =>
-      reconcile(this.body, parts.filter(Boolean), JSON.stringify, (part) => this.part(part)),
-    );
+    /** @type {Part[]} */
+    const parts = data.sections.map((section) => ({ section }));
+    if (data.kind === "nothing") parts.unshift({ memories: data.memories });
+    if (data.traffic.length) parts.push({ traffic: data.traffic });
+    const draw = () =>
+      reconcile(
+        this.body,
+        parts,
+        (part) => JSON.stringify(part),
+        (part) => this.part(part),
+      );
+    keepScroll(this.element, draw);
   }
 
+  /** @param {Part} part */
   part(part) {
-    return part.memories ? this.glance(part.memories) : part.traffic ? traffic(part.traffic) : this.section(part);
+    if ("memories" in part) return this.summary(part.memories);
+    return "traffic" in part ? traffic(part.traffic) : this.section(part.section);
   }
 
-  // ---- Nothing chosen.
+  // ---- Without a selection.
 
-  glance(memories) {
-    const said = "Choose a loop or a block in the tree, or a buffer here, to see what it costs and how it could lie.";
+  /** @param {MemorySummary[]} memories */
+  summary(memories) {
+    const hint = "Select a loop or a block in the tree to see its cost, or a buffer here to see its layout.";
     return h(
       "section",
       { class: "facts-section" },
       h("h2", {}, "Memories", h("span", { class: "kind" }, "at the peak")),
       memories.map((memory) => this.memory(memory)),
-      h("p", { class: "quiet" }, said),
+      h("p", { class: "quiet" }, hint),
     );
   }
 
+  /** @param {MemorySummary} memory */
   memory(memory) {
     return h(
       "div",
@@ -140,6 +188,7 @@ class Inspector {
     );
   }
 
+  /** @param {BufferSummary} buffer */
   bufferButton(buffer) {
     return h(
       "button",
@@ -148,7 +197,7 @@ class Inspector {
         type: "button",
         "data-buffer": buffer.id,
         title: buffer.tip || `Layout of ${buffer.name}`,
-        onclick: () => this.choose({ buffer: buffer.id }),
+        onclick: () => this.select({ buffer: buffer.id }),
       },
       swatch(buffer.colour),
       h("span", { class: "buffer-name" }, buffer.name),
@@ -161,6 +210,7 @@ class Inspector {
 
   // ---- A loop, a block.
 
+  /** @param {Section} part */
   section(part) {
     const title = part.buffer
       ? h(
@@ -170,7 +220,7 @@ class Inspector {
             type: "button",
             "data-buffer": part.buffer,
             title: `Layout of ${part.title}`,
-            onclick: () => this.choose({ buffer: part.buffer }),
+            onclick: () => this.select({ buffer: part.buffer }),
           },
           part.title,
           " ›",
@@ -190,9 +240,7 @@ class Inspector {
         ? h(
             "dl",
             {},
-            part.rows
-              .map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)])
-              .flat(),
+            part.rows.map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)]),
           )
         : null,
       part.note ? h("p", { class: "quiet" }, part.note) : null,
@@ -200,6 +248,7 @@ class Inspector {
   }
 }
 
+/** @param {TrafficRow[]} rows */
 function traffic(rows) {
   const table = h(
     "table",
@@ -231,8 +280,9 @@ function traffic(rows) {
   return h("section", { class: "facts-section" }, h("h2", {}, "Traffic"), table);
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const inspector = new Inspector(model);
-  follow(model, (data) => inspector.update(data));
+  follow(model, (/** @type {InspectorData} */ data) => inspector.update(data));
   return inspector.element;
 }

@@ -1,9 +1,25 @@
-// A component as a widget of a notebook. What Panel's model is to it on the page is made here of the widget's model (anywidget's contract):
-// properties, changes, messages both ways. The look is the notebook's, light or dark, and while it has the focus keys are the component's.
+// A component as a notebook's widget: Panel's model interface on top of the widget's model (anywidget's contract), the notebook's theme, and keys
+// for the component while it has the focus.
 
+import { download, h } from "../core/dom.js";
 import { joinGroup } from "../core/playhead.js";
 
-const THEMED = [
+/** @import { Message } from "../core/types.js" */
+
+/**
+ * anywidget's model.
+ * @typedef {object} AnyModel
+ * @property {(name: string) => any} get
+ * @property {(name: string, value: unknown) => void} set
+ * @property {() => void} save_changes
+ * @property {(message: unknown) => void} send
+ * @property {(event: string, listener: (message?: any) => void) => void} on
+ * @property {(event: string, listener: (message?: any) => void) => void} off
+ */
+
+/** @typedef {(options: { model: any }) => HTMLElement} Render */
+
+const THEME_ATTRIBUTES = [
   "class",
   "style",
   "theme",
@@ -13,20 +29,22 @@ const THEMED = [
   "data-vscode-theme-kind",
 ];
 
-// What is about the page around the views: there is none of ours, no gallery and no theme.
-// The headline is narrower than a page knows of: figures give way, not the words about the program.
-const OF_PAGE = `
+// Elements of the page's frame are hidden. The headline is narrower than on the page: its figures are cut, not the words about the program.
+const WIDGET_STYLE = `
   .of-page { display: none !important; }
   :host { background: var(--tw-surface); border-radius: 6px; }
   .headline .about { flex: none; }
   .headline .figures { flex: 1 1 0; min-width: 0; flex-wrap: wrap; row-gap: 24px; max-height: 40px; overflow: hidden; }
 `;
 
+/** Panel's model interface: the shared parameters as properties, and messages both ways. */
 class WidgetModel {
+  /** @param {AnyModel} model */
   constructor(model) {
     this.widget = model;
-    this.ends = [];
-    this.on("msg:custom", (message) => message.kind === "download" && download(message));
+    /** @type {(() => void)[]} */
+    this.cleanups = [];
+    this.on("msg:custom", (message) => message.kind === "download" && download(message.name, message.text));
     for (const name of model.get("shared")) {
       Object.defineProperty(this, name, {
         get: () => model.get(name),
@@ -38,106 +56,129 @@ class WidgetModel {
     }
   }
 
-  on(event, call) {
-    if (event === "remove") return this.ends.push(call);
+  /**
+   * @param {string} event
+   * @param {(message?: any) => void} listener
+   */
+  on(event, listener) {
+    if (event === "remove") {
+      this.cleanups.push(listener);
+      return;
+    }
     const name = event === "msg:custom" || event.startsWith("change:") ? event : `change:${event}`;
-    const heard = (message) => call(message);
-    this.widget.on(name, heard);
-    return this.ends.push(() => this.widget.off(name, heard));
+    const forward = (/** @type {any} */ message) => listener(message);
+    this.widget.on(name, forward);
+    this.cleanups.push(() => this.widget.off(name, forward));
   }
 
+  /** @param {Message} message */
   send_msg(message) {
     this.widget.send(message);
   }
 
   remove() {
-    for (const end of this.ends.splice(0)) end();
+    for (const cleanup of this.cleanups.splice(0)) cleanup();
   }
 }
 
-/** A file for the person, out of a message with its name and text. */
-function download({ name, text }) {
-  const link = document.createElement("a");
-  link.href = text.startsWith("data:") ? text : URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-/** Whether `element` stands on a dark ground: that of the first element around it that has one. */
-function standsOnDark(element) {
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const [red, green, blue, alpha = 1] = (
-      getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [255, 255, 255, 0]
-    ).map(Number);
+/**
+ * Whether the background of an element is dark: that of the nearest ancestor with one.
+ * @param {Element | null} element
+ */
+function isOnDark(element) {
+  for (let at = element; at; at = at.parentElement ?? shadowHost(at)) {
+    const numbers = getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [255, 255, 255, 0];
+    const [red, green, blue, alpha = 1] = numbers.map(Number);
     if (alpha > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
   }
   return false;
 }
 
-/** Takes the picture that a saved notebook keeps out of sight while the live view is there; returns what brings it back. */
+/** @param {Element} element */
+function shadowHost(element) {
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
+}
+
+/**
+ * Hide the static picture of a saved notebook while the live view is shown. Returns a function that shows it again.
+ * @param {string} name
+ */
 function hidePicture(name) {
-  const style = document.createElement("style");
   const picture = `[data-tilewright="${name}"]`;
-  style.textContent = `${picture}, .jp-OutputArea-child:has(${picture}) { display: none !important; }`;
+  const style = h("style", {}, `${picture}, .jp-OutputArea-child:has(${picture}) { display: none !important; }`);
   document.head.append(style);
   return () => style.remove();
 }
 
-/** Whether a key is the notebook's wherever the focus is: saving. All others are the component's, as `x` and the arrows. */
-function isOfNotebook(event) {
+/**
+ * Whether a key belongs to the notebook even inside of a component: the shortcut to save.
+ * @param {KeyboardEvent} event
+ */
+function isNotebookKey(event) {
   return (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
 }
 
 class Host {
+  /**
+   * @param {Render} render
+   * @param {string} css
+   * @param {AnyModel} model
+   * @param {HTMLElement} el
+   */
   constructor(render, css, model, el) {
-    Object.assign(this, { render, css, model });
-    this.element = document.createElement("div");
-    this.element.className = "tw-live";
-    this.keys = (event) =>
-      event.composedPath().includes(this.element) &&
-      this.element.toggleAttribute("data-lm-suppress-shortcuts", !isOfNotebook(event));
+    this.render = render;
+    this.css = css;
+    this.model = model;
+    this.dark = false;
+    this.component = new WidgetModel(model);
+    this.element = h("div", { class: "tw-live", "data-jp-suppress-context-menu": "true" });
+    this.keys = (/** @type {KeyboardEvent} */ event) => {
+      if (event.composedPath().includes(this.element))
+        this.element.toggleAttribute("data-lm-suppress-shortcuts", !isNotebookKey(event));
+    };
     window.addEventListener("keydown", this.keys, true);
-    this.element.dataset.jpSuppressContextMenu = "true";
     this.root = this.element.attachShadow({ mode: "open" });
     el.append(this.element);
-    this.sized = () => (this.element.style.height = `${model.get("height")}px`);
-    model.on("change:height", this.sized);
-    this.sized();
-    this.themed = new MutationObserver(() => this.dark !== standsOnDark(el) && this.draw());
+    this.resize = () => (this.element.style.height = `${model.get("height")}px`);
+    model.on("change:height", this.resize);
+    const redrawForTheme = () => this.dark !== isOnDark(el) && this.draw();
+    this.themeObserver = new MutationObserver(redrawForTheme);
     for (const watched of [document.documentElement, document.body])
-      this.themed.observe(watched, { attributes: true, attributeFilter: THEMED });
+      this.themeObserver.observe(watched, { attributes: true, attributeFilter: THEME_ATTRIBUTES });
     this.draw();
-    // The first drawing was before the element stood anywhere.
-    requestAnimationFrame(() => this.dark !== standsOnDark(el) && this.draw());
-    this.show = model.get("picture") ? hidePicture(model.get("picture")) : () => {};
+    requestAnimationFrame(redrawForTheme); // `el` gets its place in the page after this call
+    this.showPicture = model.get("picture") ? hidePicture(model.get("picture")) : () => {};
   }
 
-  /** The component, from the start: canvases keep the colours that they were made with. */
+  /** Draw the component anew: a canvas keeps the colours of its creation. */
   draw() {
-    this.component?.remove();
-    this.dark = standsOnDark(this.element.parentElement);
+    this.component.remove();
+    this.dark = isOnDark(this.element.parentElement);
     this.element.style.cssText = `display: block; position: relative; overflow: hidden; color-scheme: ${this.dark ? "dark" : "light"}`;
-    this.sized();
+    this.resize();
     this.component = new WidgetModel(this.model);
-    const style = document.createElement("style");
-    style.textContent = `${this.css}\n${OF_PAGE}`;
+    const style = h("style", {}, `${this.css}\n${WIDGET_STYLE}`);
     this.root.replaceChildren(style, this.render({ model: this.component }));
   }
 
   remove() {
-    this.model.off("change:height", this.sized);
-    this.themed.disconnect();
+    this.model.off("change:height", this.resize);
+    this.themeObserver.disconnect();
     window.removeEventListener("keydown", this.keys, true);
     this.component.remove();
-    this.show();
+    this.showPicture();
   }
 }
 
-/** What anywidget calls for each view of the widget. */
+/**
+ * The module that anywidget calls for each view of the widget.
+ * @param {Render} render
+ * @param {string} css
+ */
 export function hosted(render, css) {
   return {
-    render({ model, el }) {
+    render(/** @type {{ model: AnyModel, el: HTMLElement }} */ { model, el }) {
       joinGroup(model.get("group"));
       const host = new Host(render, css, model, el);
       return () => host.remove();
