@@ -22,7 +22,7 @@ export class FileChip {
       for (const popup of [this.popup, this.asking])
         if (popup.shown && !inside.includes(popup.element) && !inside.includes(this.button)) popup.hide();
     });
-    window.addEventListener("tilewright:save-as", () => this.button.checkVisibility() && this.askName());
+    window.addEventListener("tilewright:save-as", () => this.button.checkVisibility() && this.saveAs());
   }
 
   draw(file) {
@@ -68,7 +68,7 @@ export class FileChip {
         key: "a",
         help: "Under another name in the served folder; the page goes on there",
         disabled: file.folder ? undefined : "no folder is served",
-        run: () => this.askName(),
+        run: () => this.saveAs(),
       },
       document.getElementById("area-headline")
         ? {
@@ -95,7 +95,7 @@ export class FileChip {
     body.focus();
   }
 
-  promptName() {
+  saveAs() {
     const value = this.file.name || "notebook.py";
     promptName(this.asking, this.button, { title: "Save as", value, action: "Save" }, (name) =>
       this.model.send_msg({ kind: "save_as", name }),
