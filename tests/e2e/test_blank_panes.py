@@ -40,5 +40,5 @@ def test_given_an_empty_folder_then_it_says_what_would_stand_there(
     page: Page, serve_page: Callable[..., str], tmp_path: Path
 ) -> None:
     page.goto(serve_page(tmp_path))
-    expect(page.locator(".gallery")).to_contain_text("Nothing is in this folder yet.")
+    expect(page.locator(".gallery")).to_contain_text("This folder is empty.")
     expect(page.locator(".card[data-example]").first).to_be_visible()

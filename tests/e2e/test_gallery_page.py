@@ -46,7 +46,7 @@ def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: 
     expect(gallery.locator(".card[data-example]")).to_have_attribute("data-example", "gemmini_gemm")
     expect(gallery.locator(".found")).to_have_text(f"1 of {len(load_examples())}")
     field.fill("nothing has this word")
-    expect(gallery.get_by_text("No example has these words.")).to_be_visible()
+    expect(gallery.get_by_text("No example matches.")).to_be_visible()
     field.press("Escape")
     expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()))
     gallery.get_by_role("button", name="From the forum").click()

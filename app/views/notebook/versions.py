@@ -69,7 +69,7 @@ def _only_in(lines: list[str], others: list[str]) -> list[str]:
 
 
 def _changes(now: str, then: str) -> list[dict[str, Any]]:
-    """The lines that going back would change, those around them, and a gap (None for its number and mark) where others are left out."""
+    """The lines that a restoration would change, their neighbours, and a gap (None for its number and mark) for omitted lines."""
     lines = marked(now, then)
     near = {m for n, line in enumerate(lines) if line["mark"] for m in range(n - AROUND, n + AROUND + 1)}
     shown: list[dict[str, Any]] = []

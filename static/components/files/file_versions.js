@@ -1,10 +1,21 @@
-// The file's earlier versions: a list, what going back to the chosen one would change, and the way back.
+// Earlier versions of the file: a list, the difference to the selected version, and its restoration.
 
-import { h } from "../core/dom.js";
+import { focusIn, h } from "../core/dom.js";
 
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {{ number: number, at: number, what: string, now: boolean }} Version `at`: milliseconds since 1970. */
+/** @typedef {{ number?: number | null, text: string, mark?: keyof typeof MARKS | null }} Line */
+/** @typedef {{ name: string, chosen: number | null, versions: Version[], lines: Line[] }} VersionsData */
+
+/** @type {Record<string, number>} */
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 };
 const MARKS = { added: "+", removed: "−", gap: "⋯" };
 
-/** When it was: the time alone for today. */
+/**
+ * Date and time; for today only the time.
+ * @param {number} at
+ */
 function timeOf(at) {
   const then = new Date(at);
   const time = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -14,26 +25,33 @@ function timeOf(at) {
 }
 
 export class Versions {
+  /**
+   * @param {PayloadModel} model
+   * @param {Element | ShadowRoot} holder
+   */
   constructor(model, holder) {
     this.model = model;
-    this.list = h("div", { class: "versions-list", role: "listbox", "aria-label": "Versions, the newest first" });
-    this.lines = h("pre", { class: "versions-lines", tabindex: "0", "aria-label": "What going back would change" });
+    /** @type {VersionsData | null} */
+    this.data = null;
+    this.list = h("div", { class: "versions-list", role: "listbox", "aria-label": "Versions, newest first" });
+    this.lines = h("pre", { class: "versions-lines", tabindex: "0", "aria-label": "Changes of the restoration" });
     this.dialog = h("dialog", { class: "decision versions", "aria-labelledby": "versions-title" });
     this.dialog.addEventListener("close", () => this.data && model.send_msg({ kind: "no_versions" }));
     this.list.addEventListener("keydown", (event) => this.key(event));
     holder.append(this.dialog);
   }
 
+  /** @param {VersionsData | null} data */
   draw(data) {
     this.data = data;
     if (!data) {
       if (this.dialog.open) this.dialog.close();
       return;
     }
-    const had = this.list.contains(document.activeElement);
+    const had = this.list.contains(focusIn(this.list));
     this.list.replaceChildren(...data.versions.map((version) => this.row(version)));
     this.lines.replaceChildren(
-      ...(data.lines.length ? data.lines.map(line) : [h("i", { class: "quiet" }, "This is how the notebook is now.")]),
+      ...(data.lines.length ? data.lines.map(line) : [h("i", { class: "quiet" }, "This is the present notebook.")]),
     );
     const chosen = data.versions.find((version) => version.number === data.chosen);
     const back = h(
@@ -41,10 +59,10 @@ export class Versions {
       {
         class: "tool primary",
         type: "button",
-        disabled: !chosen || chosen.now,
+        disabled: chosen?.now ?? true,
         onclick: () => this.model.send_msg({ kind: "go_back", version: data.chosen }),
       },
-      "Go back to this",
+      "Restore this version",
     );
     this.dialog.replaceChildren(
       h("h2", { id: "versions-title" }, `Versions of ${data.name}`),
@@ -52,8 +70,8 @@ export class Versions {
         "p",
         {},
         data.versions.length
-          ? "Every edit is kept beside the file. Going back is an edit as well: undo takes it back."
-          : "Nothing was edited here yet.",
+          ? "Every edit is kept in the history of the file. A restoration is an edit too: undo reverts it."
+          : "There are no edits yet.",
       ),
       h("div", { class: "versions-both" }, this.list, this.lines),
       h(
@@ -65,11 +83,16 @@ export class Versions {
     );
     if (!this.dialog.open) this.dialog.showModal();
     const row = this.list.querySelector("[aria-selected=true]");
-    if (row && (had || document.activeElement === document.body || document.activeElement === this.dialog)) row.focus();
+    if (
+      row instanceof HTMLElement &&
+      (had || document.activeElement === document.body || document.activeElement === this.dialog)
+    )
+      row.focus();
   }
 
+  /** @param {Version} version */
   row(version) {
-    const chosen = version.number === this.data.chosen;
+    const chosen = version.number === this.data?.chosen;
     return h(
       "div",
       {
@@ -86,26 +109,29 @@ export class Versions {
     );
   }
 
+  /** @param {number | undefined} number */
   choose(number) {
-    if (number !== undefined && number !== this.data.chosen) this.model.send_msg({ kind: "version", version: number });
+    if (number !== undefined && number !== this.data?.chosen) this.model.send_msg({ kind: "version", version: number });
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 }[event.key];
-    if (!by) return;
+    const by = STEPS[event.key];
+    if (!by || !this.data) return;
     event.preventDefault();
     const numbers = this.data.versions.map((version) => version.number);
-    const at = Math.max(0, Math.min(numbers.length - 1, numbers.indexOf(this.data.chosen) + by));
+    const at = Math.max(0, Math.min(numbers.length - 1, numbers.indexOf(this.data.chosen ?? -1) + by));
     this.choose(numbers[at]);
   }
 }
 
+/** @param {Line} line */
 function line({ number, text, mark }) {
   return h(
     "span",
     { class: `versions-line ${mark ?? ""}` },
     h("span", { class: "number" }, number ?? ""),
-    h("span", { class: "mark" }, MARKS[mark] ?? " "),
+    h("span", { class: "mark" }, mark ? MARKS[mark] : " "),
     text,
     "\n",
   );

@@ -1,4 +1,4 @@
-// The notebook's file: how it stands, its menu, and the choice where two texts clash.
+// The notebook's file: its status, its menu, and the dialog for a conflict between two texts.
 
 import { promptName } from "../core/name_prompt.js";
 import { follow, h } from "../core/dom.js";
@@ -7,13 +7,27 @@ import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 import { patch } from "../core/patch.js";
 
+/** @import { PayloadModel } from "../core/types.js" */
+/** @import { MenuItem } from "../core/menu.js" */
+/** @import { VersionsData } from "./file_versions.js" */
+
+/** @typedef {{ name: string, status: keyof typeof SIGNS, text: string, hint: string, folder: boolean }} FileData */
+/** @typedef {{ line: number, ours: string[], theirs: string[], above: string[], below: string[] }} Clash */
+/** @typedef {{ who: "page" | "disk", name: string, clashes: Clash[] }} Question */
+/** @typedef {"ours" | "theirs" | "both"} Choice */
+
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };
 
-/** The button that says how the file stands, and its menu. */
+/** The button with the status of the file, and its menu. */
 export class FileChip {
+  /**
+   * @param {PayloadModel} model
+   * @param {Element | ShadowRoot} host
+   */
   constructor(model, host) {
     this.model = model;
-    this.host = host;
+    /** @type {FileData} */
+    this.file = { name: "", status: "none", text: "", hint: "", folder: false };
     this.button = h("button", {});
     this.popup = new Popup(host, "menu-pop");
     this.asking = new Popup(host, "file-ask");
@@ -25,6 +39,7 @@ export class FileChip {
     window.addEventListener("tilewright:save-as", () => this.button.checkVisibility() && this.saveAs());
   }
 
+  /** @param {FileData} file */
   draw(file) {
     this.file = file;
     const name = file.name ? h("span", { class: "file-name" }, file.name) : null;
@@ -47,52 +62,59 @@ export class FileChip {
   }
 
   menu() {
+    const { file } = this;
+    const body = menuBody(file.name || "No file", this.items(), (back) => {
+      this.popup.hide();
+      if (back) this.button.focus();
+    });
+    this.popup.hide();
+    this.popup.show(this.button.getBoundingClientRect(), "below", body.element);
+    body.focus();
+  }
+
+  /** @returns {MenuItem[]} */
+  items() {
     const { file, model } = this;
-    const items = [
-      file.status === "asking"
-        ? {
-            label: "Decide between two versions…",
-            key: "t",
-            run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")),
-          }
-        : null,
+    const noFile = file.name ? undefined : "the notebook has no file";
+    /** @type {MenuItem[]} */
+    const items = [];
+    if (file.status === "asking")
+      items.push({
+        label: "Resolve the conflict…",
+        key: "t",
+        run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")),
+      });
+    items.push(
       {
         label: file.status === "failed" ? "Try again" : "Save now",
         key: "s",
-        help: "Ctrl+S; edits are saved by themselves",
-        disabled: file.name ? undefined : "it is in no file",
+        help: "Ctrl+S; edits are saved automatically",
+        disabled: noFile,
         run: () => model.send_msg({ kind: "save" }),
       },
       {
         label: "Save as…",
         key: "a",
-        help: "Under another name in the served folder; the page goes on there",
+        help: "Save under another name in the served folder, and continue with that file",
         disabled: file.folder ? undefined : "no folder is served",
         run: () => this.saveAs(),
       },
-      document.getElementById("area-headline")
-        ? {
-            label: "Earlier versions…",
-            key: "v",
-            help: "What the history of the file has: look at one, go back to it",
-            disabled: file.name ? undefined : "it is in no file",
-            run: () => model.send_msg({ kind: "versions" }),
-          }
-        : null,
-      {
-        label: "Download",
-        key: "d",
-        help: "A copy of the notebook as it is on this page",
-        run: () => model.send_msg({ kind: "download" }),
-      },
-    ].filter(Boolean);
-    const body = menuBody(file.name || "Not in a file", items, (back) => {
-      this.popup.hide();
-      if (back !== false) this.button.focus();
+    );
+    if (document.getElementById("area-headline"))
+      items.push({
+        label: "Earlier versions…",
+        key: "v",
+        help: "Compare and restore versions from the history of the file",
+        disabled: noFile,
+        run: () => model.send_msg({ kind: "versions" }),
+      });
+    items.push({
+      label: "Download",
+      key: "d",
+      help: "A copy of the notebook on this page",
+      run: () => model.send_msg({ kind: "download" }),
     });
-    this.popup.hide();
-    this.popup.show(this.button.getBoundingClientRect(), "below", body.element);
-    body.focus();
+    return items;
   }
 
   saveAs() {
@@ -103,18 +125,25 @@ export class FileChip {
   }
 }
 
-/** Two texts that changed the same lines: both shown, each place chosen. Opens by itself once, and again when it is asked for. */
+/** The dialog for two texts that changed the same lines, with a choice for each place. It opens once by itself, later from the menu. */
 export class Decision {
+  /**
+   * @param {PayloadModel} model
+   * @param {Element | ShadowRoot} holder
+   */
   constructor(model, holder) {
     this.model = model;
+    /** @type {Question | null} */
+    this.question = null;
     this.dialog = h("dialog", { class: "decision", "aria-labelledby": "decision-title" });
     holder.append(this.dialog);
     this.seen = "";
     window.addEventListener("tilewright:decide", () => this.question && this.open());
     const versions = new Versions(model, holder);
-    follow(model, (data) => versions.draw(data.versions));
+    follow(model, (/** @type {{ versions: VersionsData | null }} */ data) => versions.draw(data.versions));
   }
 
+  /** @param {Question | null} question */
   draw(question) {
     this.question = question;
     const key = JSON.stringify(question);
@@ -133,28 +162,29 @@ export class Decision {
     if (!this.dialog.open) this.dialog.showModal();
   }
 
+  /** @param {Question} question */
   fill({ who, name, clashes }) {
     const other = who === "page" ? "Another page" : "Another program";
     const places = clashes.map((clash, n) => this.place(clash, n, who));
-    const send = (choices) => {
+    const send = (/** @type {Choice[]} */ choices) => {
       this.dialog.close();
       this.model.send_msg({ kind: "resolve", choices });
     };
-    const all = (choice) => () => send(clashes.map(() => choice));
-    const chosen = () => places.map((place) => place.querySelector("input:checked").value);
+    const all = (/** @type {Choice} */ choice) => () => send(clashes.map(() => choice));
+    const chosen = () => places.map(choiceOf);
     const count = clashes.length === 1 ? "one place" : `${clashes.length} places`;
     this.dialog.replaceChildren(
       h("h2", { id: "decision-title" }, `Two versions of ${name}`),
       h(
         "p",
         {},
-        `${other} changed the file while you did, and both changed ${count}. Everything else is brought together already. Undo leads back to each version.`,
+        `${other} changed the file while you did, and both changed ${count}. All other changes are merged. Undo restores each version.`,
       ),
       h("div", { class: "decision-places", tabindex: "0", role: "group", "aria-label": "Places" }, places),
       h(
         "div",
         { class: "decision-bar" },
-        h("button", { class: "tool primary", type: "button", onclick: () => send(chosen()) }, "Keep what is chosen"),
+        h("button", { class: "tool primary", type: "button", onclick: () => send(chosen()) }, "Apply choices"),
         h("button", { class: "tool framed", type: "button", onclick: all("ours") }, "All mine"),
         h("button", { class: "tool framed", type: "button", onclick: all("theirs") }, "All theirs"),
         h(
@@ -162,7 +192,7 @@ export class Decision {
           {
             class: "tool",
             type: "button",
-            title: "Nothing is written meanwhile (Escape)",
+            title: "The file stays as it is until then (Escape)",
             onclick: () => this.dialog.close(),
           },
           "Later",
@@ -171,7 +201,18 @@ export class Decision {
     );
   }
 
+  /**
+   * @param {Clash} clash
+   * @param {number} n
+   * @param {Question["who"]} who
+   */
   place(clash, n, who) {
+    /**
+     * @param {Choice} value
+     * @param {string} label
+     * @param {string[]} lines
+     * @param {boolean} checked
+     */
     const side = (value, label, lines, checked) =>
       h(
         "label",
@@ -195,7 +236,7 @@ export class Decision {
           clash.above.map((line) => h("span", { class: "quiet" }, line, "\n")),
           lines.length
             ? lines.map((line) => h("span", { class: "decision-line" }, line || " ", "\n"))
-            : h("i", { class: "quiet" }, "nothing here\n"),
+            : h("i", { class: "quiet" }, "no lines\n"),
           clash.below.map((line) => h("span", { class: "quiet" }, line, "\n")),
         ),
       );
@@ -213,4 +254,13 @@ export class Decision {
       ),
     );
   }
+}
+
+/**
+ * @param {Element} place
+ * @returns {Choice}
+ */
+function choiceOf(place) {
+  const input = /** @type {HTMLInputElement} */ (place.querySelector("input:checked"));
+  return /** @type {Choice} */ (input.value);
 }

@@ -1,12 +1,46 @@
-// The start screen: a program of one's own, recent files, and worked examples with their pictures, to be looked through by word and by kind.
+// The start screen: a field for a program, drafts, recent files, and worked examples with a search by word and kind.
 
 import { promptName } from "../core/name_prompt.js";
-import { h, icon, follow, textOf } from "../core/dom.js";
+import { focusIn, follow, h, icon, nodes, textOf } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { thumbnail } from "./thumbnail.js";
 
+/** @import { Notice, PayloadModel } from "../core/types.js" */
+/** @import { Thumbnail } from "./thumbnail.js" */
+
+/**
+ * A notebook on the start screen.
+ * @typedef {object} Card
+ * @property {string} name
+ * @property {string} title
+ * @property {string} sentence
+ * @property {string[]} facts
+ * @property {string[]} figures
+ * @property {string} discussion
+ * @property {string} question
+ * @property {string} machine
+ * @property {string} words The search index, in lower case.
+ * @property {number | null} changed Seconds since 1970, of a user's file.
+ * @property {Thumbnail | null} thumbnail
+ */
+
+/**
+ * @typedef {object} GalleryData
+ * @property {(Card & { path: string })[]} drafts
+ * @property {Card[]} examples
+ * @property {string} theme
+ * @property {Notice | null} problem The error of a text that did not open.
+ * @property {string} folder
+ * @property {boolean} can_make
+ */
+
 const FORUM = "forum";
 
+/**
+ * @param {PayloadModel} model
+ * @param {Card} example
+ * @param {boolean} [featured]
+ */
 function card(model, example, featured) {
   const id = `card-${example.name.replace(/\W/g, "-")}`;
   return h(
@@ -47,7 +81,11 @@ function card(model, example, featured) {
   );
 }
 
-/** A person's own file: a line with a small picture. */
+/**
+ * A file of the user: a line with a small picture.
+ * @param {PayloadModel} model
+ * @param {Card} example
+ */
 function fileRow(model, example) {
   return h(
     "li",
@@ -68,14 +106,18 @@ function fileRow(model, example) {
         h(
           "span",
           { class: "quiet" },
-          [example.name, ago(example.changed), ...example.figures].filter(Boolean).join(" · "),
+          [example.name, ago(example.changed ?? 0), ...example.figures].filter(Boolean).join(" · "),
         ),
       ),
     ),
   );
 }
 
-/** A draft that the server keeps: a line as of a file, and a way to be rid of it. */
+/**
+ * A draft that the server keeps: a line as for a file, and a button that discards it.
+ * @param {PayloadModel} model
+ * @param {Card & { path: string }} draft
+ */
 function draftRow(model, draft) {
   const discard = () => {
     if (window.confirm(`Discard the draft "${draft.title}"? Its edits are deleted.`))
@@ -97,7 +139,7 @@ function draftRow(model, draft) {
         "span",
         { class: "card-words" },
         h("span", { class: "card-title" }, draft.title),
-        h("span", { class: "quiet" }, [ago(draft.changed), ...draft.figures].filter(Boolean).join(" · ")),
+        h("span", { class: "quiet" }, [ago(draft.changed ?? 0), ...draft.figures].filter(Boolean).join(" · ")),
       ),
     ),
     h(
@@ -114,28 +156,49 @@ function draftRow(model, draft) {
   );
 }
 
-/** A new notebook in the folder, by a name that is asked for. */
+/**
+ * The button that creates a notebook in the folder; it asks for a name.
+ * @param {PayloadModel} model
+ * @param {Popup} popup
+ */
 function newButton(model, popup) {
-  const done = (name) => model.send_msg({ kind: "new_file", name });
-  const ask = (event) =>
-    promptName(popup, event.currentTarget, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
-  return h("button", { class: "tool framed", type: "button", onclick: ask }, icon("add"), "New notebook…");
+  const done = (/** @type {string} */ name) => model.send_msg({ kind: "new_file", name });
+  /** @type {HTMLButtonElement} */
+  const button = h(
+    "button",
+    { class: "tool framed", type: "button", onclick: () => ask() },
+    icon("add"),
+    "New notebook…",
+  );
+  const ask = () => promptName(popup, button, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
+  return button;
 }
 
-/** "3 minutes ago", for a time in seconds. */
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const UNITS = [
+  ["second", 1],
+  ["minute", 60],
+  ["hour", 3600],
+  ["day", 86400],
+  ["week", 604800],
+  ["year", 31557600],
+];
+
+/**
+ * "3 minutes ago", for a time in seconds since 1970.
+ * @param {number} seconds
+ */
 function ago(seconds) {
   const past = Date.now() / 1000 - seconds;
-  const [unit, length] = [
-    ["minute", 60],
-    ["hour", 3600],
-    ["day", 86400],
-    ["week", 604800],
-    ["year", 31557600],
-  ].findLast(([, l]) => past >= l) ?? ["second", 1];
+  const [unit, length] = UNITS.findLast(([, seconds]) => past >= seconds) ?? UNITS[0];
   return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.round(past / length), unit);
 }
 
-/** Text or a file: by typing, by the file chooser, by dropping a file anywhere on the screen. */
+/**
+ * The section for a text or a file: typed, chosen, or dropped anywhere on the screen.
+ * @param {PayloadModel} model
+ * @param {HTMLElement} view
+ */
 function ownProgram(model, view) {
   const area = h("textarea", {
     class: "paste",
@@ -146,33 +209,36 @@ function ownProgram(model, view) {
   });
   const problem = h("div", { class: "paste-problem", role: "alert" });
   const open = () => model.send_msg({ kind: "open_text", text: area.value });
-  const take = async (file) => {
+  const take = async (/** @type {File | undefined} */ file) => {
     if (!file) return;
     area.value = await textOf(file);
     open();
   };
+  /** @type {HTMLInputElement} */
   const chooser = h("input", {
     type: "file",
     accept: ".py,.txt,.tir,text/x-python,text/plain",
     hidden: true,
     "aria-label": "A file",
-    onchange: () => take(chooser.files[0]),
+    onchange: () => take(chooser.files?.[0]),
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) open();
   });
   view.addEventListener("dragover", (event) => {
-    if (![...event.dataTransfer.types].includes("Files")) return;
+    if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     view.classList.add("is-dropping");
   });
   view.addEventListener("dragleave", (event) =>
-    event.relatedTarget && view.contains(event.relatedTarget) ? null : view.classList.remove("is-dropping"),
+    event.relatedTarget instanceof Node && view.contains(event.relatedTarget)
+      ? null
+      : view.classList.remove("is-dropping"),
   );
   view.addEventListener("drop", (event) => {
     event.preventDefault();
     view.classList.remove("is-dropping");
-    take(event.dataTransfer.files[0]);
+    take(event.dataTransfer?.files[0]);
   });
   const part = h(
     "section",
@@ -181,7 +247,7 @@ function ownProgram(model, view) {
     h(
       "p",
       { class: "quiet" },
-      "Paste TVMScript, TE or a notebook, or drop a file on this page. The text is read, never run.",
+      "Paste TVMScript, TE or a notebook, or drop a file on this page. The text is never executed.",
     ),
     area,
     problem,
@@ -196,8 +262,9 @@ function ownProgram(model, view) {
   return { part, problem };
 }
 
-/** The field and the kinds that narrow the cards. */
+/** The search field and the kinds that filter the cards. */
 class Finder {
+  /** @param {() => void} changed */
   constructor(changed) {
     this.kind = "";
     this.changed = changed;
@@ -217,7 +284,10 @@ class Finder {
     });
   }
 
-  /** All kinds there are: the forum's, and each machine's. */
+  /**
+   * Show all kinds: the forum's, and one per machine.
+   * @param {Card[]} examples
+   */
   offer(examples) {
     const machines = [...new Set(examples.map((e) => e.machine).filter(Boolean))];
     const entries = [["", "All"], [FORUM, "From the forum"], ...machines.map((name) => [name, name])];
@@ -237,11 +307,17 @@ class Finder {
     );
   }
 
+  /**
+   * @param {string} kind
+   * @param {Card[]} examples
+   */
   choose(kind, examples) {
-    const at = [...this.kinds.children].indexOf(this.kinds.getRootNode().activeElement);
+    const focused = focusIn(this.kinds);
+    const at = [...this.kinds.children].findIndex((button) => button === focused);
     this.kind = kind;
     this.offer(examples);
-    this.kinds.children[at]?.focus();
+    const button = this.kinds.children[at];
+    if (button instanceof HTMLElement) button.focus();
     this.changed();
   }
 
@@ -254,26 +330,38 @@ class Finder {
     return Boolean(this.kind || this.field.value.trim());
   }
 
-  /** The examples that have every word, and are of the kind. */
+  /**
+   * Whether an example has every word and the kind.
+   * @param {Card} example
+   */
   fits(example) {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const kind = !this.kind || (this.kind === FORUM ? example.question : example.machine === this.kind);
     return kind && words.every((word) => example.words.includes(word));
   }
 
-  tell(count, all) {
+  /**
+   * @param {number} count
+   * @param {number} all
+   */
+  showCount(count, all) {
     this.found.textContent = this.active ? `${count} of ${all}` : "";
   }
 }
 
-/** Why a text did not open. */
-function refused(problem) {
+/**
+ * The error of a text that did not open.
+ * @param {Notice} problem
+ */
+function errorOf(problem) {
   return [
     h("b", {}, problem.place ? `${problem.place}: ` : "", problem.message),
-    ...["found", "expected"].filter((part) => problem[part]).map((part) => h("div", {}, `${part}: ${problem[part]}`)),
+    problem.found ? h("div", {}, `found: ${problem.found}`) : null,
+    problem.expected ? h("div", {}, `expected: ${problem.expected}`) : null,
   ];
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("main", { class: "gallery" });
   const own = ownProgram(model, view);
@@ -282,6 +370,7 @@ export function render({ model }) {
   const files = h("section", { class: "files", "aria-labelledby": "files-title" });
   const drafts = h("section", { class: "files drafts", "aria-labelledby": "drafts-title" });
   const theme = h("button", { class: "tool", type: "button" });
+  /** @type {HTMLButtonElement} */
   const help = h(
     "button",
     {
@@ -294,8 +383,9 @@ export function render({ model }) {
     },
     "?",
   );
-  const none = h("p", { class: "quiet none" }, "No example has these words.");
+  const none = h("p", { class: "quiet none" }, "No example matches.");
   const popup = new Popup(view, "file-ask");
+  /** @type {Card[]} */
   let shown = [];
   const narrow = () => {
     const found = shown.filter((example) => finder.fits(example));
@@ -306,7 +396,7 @@ export function render({ model }) {
       ...(featured ? found.slice(1) : found).map((example) => card(model, example)),
       ...(found.length ? [] : [none]),
     );
-    finder.tell(found.length, shown.length);
+    finder.showCount(found.length, shown.length);
   };
   const finder = new Finder(narrow);
   view.append(
@@ -345,7 +435,7 @@ export function render({ model }) {
       cards,
     ),
   );
-  follow(model, (data) => {
+  follow(model, (/** @type {GalleryData} */ data) => {
     const mine = data.examples.filter((example) => example.changed !== null);
     shown = data.examples.filter((example) => example.changed === null);
     finder.offer(shown);
@@ -376,14 +466,14 @@ export function render({ model }) {
         : h(
             "p",
             { class: "quiet" },
-            "Nothing is in this folder yet. Notebooks and programs (.py files with TVMScript or TE) stand here, those that were changed last first: begin with an example below, or paste a program above.",
+            "This folder is empty. It will list notebooks and programs (.py files with TVMScript or TE), the most recently changed first. Open an example below, or paste a program above.",
           ),
     );
     const dark = data.theme === "dark";
     theme.replaceChildren(icon(dark ? "sun" : "moon"));
     theme.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
     theme.onclick = () => model.send_msg({ kind: "theme", theme: dark ? "light" : "dark" });
-    own.problem.replaceChildren(...(data.problem ? refused(data.problem) : []));
+    own.problem.replaceChildren(...(data.problem ? nodes(errorOf(data.problem)) : []));
   });
   return view;
 }

@@ -1,7 +1,13 @@
-// A program and its report in miniature, as an SVG: the shape of the loop tree on the left, engines and memories over time on the right.
-// What the numbers mean: app/views/shell/thumbnails.py. Colours are the page's, so that the picture follows the theme.
+// A thumbnail of a program and its report: the shape of the loop tree on the left, engines and memories over time on the right.
+// app/views/shell/thumbnails.py defines the numbers. The colours are variables of the page, so that the picture follows the theme.
 
 import { svg } from "../core/svg.js";
+
+/** @typedef {[depth: number, width: number, colour: number]} Row The colour of a loop is -1. */
+/** @typedef {[start: number, end: number, colour: number, share: number]} Bar */
+/** @typedef {{ name: string, bars: Bar[] }} Lane */
+/** @typedef {{ name: string, fill: number[], limit: number, over: boolean }} Level */
+/** @typedef {{ rows: Row[], engines: Lane[], memories: Level[] }} Thumbnail */
 
 const WIDTH = 340;
 const TREE = { left: 10, right: 124, indent: 7 };
@@ -9,9 +15,13 @@ const TIME = { left: 138, right: 330, gap: 4 };
 const TOP = 8;
 const RULE = 131;
 
-const round = (number) => Math.round(number * 100) / 100;
+const round = (/** @type {number} */ number) => Math.round(number * 100) / 100;
 
-/** Loops as lines, the longer the more trips; blocks as bars in the colour of what they write. */
+/**
+ * Loops as lines whose length grows with the trip count, blocks as bars in the colour of the written buffer.
+ * @param {Row[]} rows
+ * @param {number} height
+ */
 function tree(rows, height) {
   const pitch = Math.min(height / 11, height / Math.max(1, rows.length));
   const deepest = Math.max(1, ...rows.map(([depth]) => depth));
@@ -40,27 +50,37 @@ function tree(rows, height) {
   });
 }
 
-const paint = (colour) => `fill: var(--tw-buffer-${colour})`;
+const paint = (/** @type {number} */ colour) => `fill: var(--tw-buffer-${colour})`;
 
-const timeX = (at) => TIME.left + ((TIME.right - TIME.left) * at) / 1000;
+const timeX = (/** @type {number} */ at) => TIME.left + ((TIME.right - TIME.left) * at) / 1000;
 
-function engine({ bars }, y, lane) {
+/**
+ * @param {Lane} lane
+ * @param {number} y
+ * @param {number} height
+ */
+function engine({ bars }, y, height) {
   return bars.map(([start, end, colour, share]) => {
-    const height = Math.max(1, (lane * share) / 100);
+    const tall = Math.max(1, (height * share) / 100);
     return svg("rect", {
       x: round(timeX(start)),
-      y: round(y + lane - height),
+      y: round(y + height - tall),
       width: round(Math.max(0.6, timeX(end) - timeX(start))),
-      height: round(height),
+      height: round(tall),
       style: paint(colour),
     });
   });
 }
 
-/** Steps of one memory with a dashed line where it is full. */
+/**
+ * The fill of a memory as steps, with a dashed line at its capacity.
+ * @param {Level} level
+ * @param {number} y
+ * @param {number} height
+ */
 function memory({ fill, limit, over }, y, height) {
-  const left = (at) => round(timeX((1000 * at) / fill.length));
-  const level = (part) => round(y + height - (height * Math.min(part, 100)) / 100);
+  const left = (/** @type {number} */ at) => round(timeX((1000 * at) / fill.length));
+  const level = (/** @type {number} */ part) => round(y + height - (height * Math.min(part, 100)) / 100);
   const path = fill.map((part, at) => `V${level(part)}H${left(at + 1)}`).join("");
   const found = [
     svg("path", {
@@ -78,7 +98,12 @@ function memory({ fill, limit, over }, y, height) {
   return found;
 }
 
+/**
+ * @param {Thumbnail} data
+ * @param {number} height
+ */
 function time({ engines, memories }, height) {
+  /** @type {SVGElement[]} */
   const found = [];
   let y = TOP;
   const lane = height / 10;
@@ -98,7 +123,10 @@ function time({ engines, memories }, height) {
   return found;
 }
 
-/** The picture of a thumbnail's value; without one, an empty frame. It says nothing that the card's words do not. */
+/**
+ * The picture of a thumbnail, or an empty frame. The text of the card has the same information.
+ * @param {Thumbnail | null} data
+ */
 export function thumbnail(data, height = 104) {
   const picture = svg("svg", {
     class: "thumb",
