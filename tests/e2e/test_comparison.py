@@ -78,7 +78,7 @@ def test_given_the_keyboard_then_differences_are_walked_filtered_and_sides_swapp
     expect(page.locator('.ab-line[data-status="changed"]').nth(1)).to_be_focused()
     page.get_by_role("button", name="Differences only").press("Enter")
     expect(page.locator(".ab-line")).to_have_count(3)
-    expect(page.locator(".ab-alike").first).to_contain_text("alike")
+    expect(page.locator(".ab-alike").first).to_contain_text("equal")
     expect(line(page, "Time: Cycles").locator(".ab-change")).to_contain_text("✓ better", timeout=PATIENT)
     page.get_by_role("button", name="Swap A and B").press("Enter")
     expect(line(page, "Time: Cycles").locator(".ab-change")).to_contain_text("✗ worse")

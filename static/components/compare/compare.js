@@ -1,6 +1,43 @@
-// A/B: two programs in line with each other, row by row, and in figures. Which they are is chosen above; Escape leads back.
+// The comparison of two programs, A and B: aligned loop nests, and differences of figures. Selects above choose the programs; Escape closes it.
 
-import { h, icon, follow, bringIntoView, textOf } from "../core/dom.js";
+import { bringIntoView, focusIn, follow, h, icon, textOf } from "../core/dom.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {keyof typeof SIGNS} Status */
+/** @typedef {keyof typeof TRENDS} Trend */
+/** @typedef {{ name: string, scope: string, colour: number }} BufferName */
+
+/**
+ * A loop or a block in a line of the comparison.
+ * @typedef {object} Cell
+ * @property {string} name
+ * @property {"loop" | "block"} kind
+ * @property {number} depth
+ * @property {string} extent
+ * @property {string} detail
+ * @property {string[]} badges
+ * @property {BufferName[]} reads
+ * @property {BufferName[]} writes
+ */
+
+/** @typedef {{ a: Cell | null, b: Cell | null, status: Status, words: string[] }} Line */
+/** @typedef {{ key: string, label: string, machine: string, cycles: string, error: string, waiting: boolean }} Side */
+/** @typedef {{ title: string, items: { key: string, text: string }[] }} ChoiceGroup */
+/** @typedef {{ side: string, number: string, text: string, size: number, change: string, trend: Trend }} Effect */
+/** @typedef {{ text: string, how: string, done: number, total: number, effects: Effect[] }} Explanation */
+/** @typedef {{ label: string, a: string, b: string, change: string, trend: Trend, hint: string }} Figure */
+
+/**
+ * @typedef {object} CompareData
+ * @property {Side[]} sides Empty without a comparison.
+ * @property {ChoiceGroup[]} choices
+ * @property {Line[]} lines
+ * @property {number} more Lines that were not sent.
+ * @property {Record<Exclude<Status, "same">, number>} counts
+ * @property {{ title: string, lines: Figure[] }[]} table
+ * @property {Explanation | null} explanation
+ */
 
 const SIGNS = {
   changed: ["≠", "changed"],
@@ -12,8 +49,9 @@ const SIGNS = {
 const TRENDS = { better: "✓ better", worse: "✗ worse", same: "" };
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
+/** @param {Cell} cell */
 function buffers(cell) {
-  const chips = (list) =>
+  const chips = (/** @type {BufferName[]} */ list) =>
     list.map((b) =>
       h(
         "span",
@@ -32,6 +70,10 @@ function buffers(cell) {
   );
 }
 
+/**
+ * @param {Cell | null} cell
+ * @param {string[]} words
+ */
 function cellOf(cell, words) {
   if (!cell) return h("td", { class: "ab-none" });
   return h(
@@ -46,6 +88,10 @@ function cellOf(cell, words) {
   );
 }
 
+/**
+ * @param {Line} item
+ * @param {number} number
+ */
 function line(item, number) {
   const [sign, word] = SIGNS[item.status];
   const onA = item.a && !item.b;
@@ -63,33 +109,44 @@ function line(item, number) {
   );
 }
 
-/** All lines, or those that differ, with how many alike were left out between them. */
+/**
+ * All lines, or only different ones with the number of equal lines between them.
+ * @param {CompareData} data
+ * @param {boolean} onlyDifferences
+ */
 function linesOf(data, onlyDifferences) {
   if (!onlyDifferences) return data.lines.map(line);
+  /** @type {HTMLElement[]} */
   const rows = [];
-  let alike = 0;
-  const told = () => alike && rows.push(h("tr", { class: "ab-alike" }, h("td", { colspan: 3 }, `${alike} alike`)));
+  let equal = 0;
+  const endRun = () => {
+    if (equal) rows.push(h("tr", { class: "ab-alike" }, h("td", { colspan: 3 }, `${equal} equal`)));
+    equal = 0;
+  };
   data.lines.forEach((item, number) => {
-    if (item.status === "same") return alike++;
-    told();
-    alike = 0;
-    rows.push(line(item, number));
+    if (item.status === "same") equal++;
+    else {
+      endRun();
+      rows.push(line(item, number));
+    }
   });
-  told();
+  endRun();
   return rows;
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {CompareData} data
+ * @param {number} n
+ */
 function picker(model, data, n) {
   const name = "ab"[n];
   const side = data.sides[n];
   const known = data.choices.some((group) => group.items.some((item) => item.key === side.key));
+  /** @type {HTMLSelectElement} */
   const select = h(
     "select",
-    {
-      "aria-label": `Side ${name.toUpperCase()}`,
-      "data-key": `side-${name}`,
-      onchange: (event) => choose(event.target),
-    },
+    { "aria-label": `Side ${name.toUpperCase()}`, "data-key": `side-${name}`, onchange: () => choose() },
     known ? null : h("option", { value: side.key }, side.label),
     data.choices.map((group) =>
       h(
@@ -101,13 +158,17 @@ function picker(model, data, n) {
     h("optgroup", { label: "Another file" }, h("option", { value: "file…" }, "Open a file…")),
   );
   select.value = side.key;
+  /** @type {HTMLInputElement} */
   const file = h("input", {
     type: "file",
     accept: ".py,.txt,text/x-python,text/plain",
     hidden: true,
-    onchange: () => file.files[0] && send(file.files[0]),
+    onchange: () => sendFirst(file.files),
   });
-  async function send(chosen) {
+  /** @param {FileList | null | undefined} files */
+  async function sendFirst(files) {
+    const chosen = files?.[0];
+    if (!chosen) return;
     model.send_msg({
       kind: "compare_text",
       side: name,
@@ -115,9 +176,9 @@ function picker(model, data, n) {
       text: await textOf(chosen),
     });
   }
-  function choose(element) {
-    if (element.value !== "file…") return model.send_msg({ kind: "compare", [name]: element.value });
-    element.value = side.key;
+  function choose() {
+    if (select.value !== "file…") return model.send_msg({ kind: "compare", [name]: select.value });
+    select.value = side.key;
     file.click();
   }
   const box = h(
@@ -139,17 +200,18 @@ function picker(model, data, n) {
   box.addEventListener("dragover", (event) => event.preventDefault());
   box.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]);
+    sendFirst(event.dataTransfer?.files);
   });
   return box;
 }
 
+/** @param {Explanation | null} found */
 function explanation(found) {
   if (!found?.text) return null;
   const most = Math.max(1, ...found.effects.map((effect) => effect.size));
   return h(
     "section",
-    { class: "ab-explanation", "aria-label": "What explains the difference", role: "status" },
+    { class: "ab-explanation", "aria-label": "Explanation of the difference", role: "status" },
     h("p", {}, h("b", {}, found.text)),
     found.total ? h("progress", { max: found.total, value: found.done, "aria-label": "Steps tried" }) : null,
     found.effects.length
@@ -180,6 +242,7 @@ function explanation(found) {
   );
 }
 
+/** @param {CompareData["table"]} groups */
 function table(groups) {
   if (!groups.length) return null;
   return h(
@@ -221,29 +284,43 @@ function table(groups) {
   );
 }
 
+/** @param {CompareData} data */
 function summary(data) {
+  /** @type {[number, string][]} */
   const parts = [
     [data.counts.changed, "changed"],
     [data.counts.moved, "moved"],
     [data.counts.only_a, "only in A"],
     [data.counts.only_b, "only in B"],
   ];
-  const said = parts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`);
-  return said.length ? said.join(", ") : "the same loop nest";
+  const texts = parts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`);
+  return texts.length ? texts.join(", ") : "the same loop nest";
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("section", { class: "ab", tabindex: "-1", "aria-label": "Comparison of A and B" });
-  let data = null;
+  /** @type {CompareData} */
+  let data = {
+    sides: [],
+    choices: [],
+    lines: [],
+    more: 0,
+    counts: { changed: 0, moved: 0, only_a: 0, only_b: 0 },
+    table: [],
+    explanation: null,
+  };
   let onlyDifferences = false;
 
+  /** @param {1 | -1} by */
   function step(by) {
-    const rows = [...view.querySelectorAll(".ab-line[tabindex]")];
+    const rows = /** @type {HTMLElement[]} */ ([...view.querySelectorAll(".ab-line[tabindex]")]);
     if (!rows.length) return;
-    const at = rows.indexOf(view.getRootNode().activeElement);
+    const focused = focusIn(view);
+    const at = rows.findIndex((row) => row === focused);
     const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : (at + by + rows.length) % rows.length];
     next.focus({ preventScroll: true });
-    bringIntoView(view.querySelector(".ab-trees"), next);
+    bringIntoView(/** @type {Element} */ (view.querySelector(".ab-trees")), next);
   }
 
   function tools() {
@@ -291,9 +368,9 @@ export function render({ model }) {
         "button",
         {
           class: "tool small",
-          "aria-label": "Leave the comparison (Escape)",
-          title: "Leave the comparison (Esc)",
-          onclick: leave,
+          "aria-label": "Close the comparison (Escape)",
+          title: "Close the comparison (Esc)",
+          onclick: close,
         },
         icon("remove"),
         "Esc",
@@ -301,11 +378,11 @@ export function render({ model }) {
     );
   }
 
-  const leave = () => model.send_msg({ kind: "uncompare" });
+  const close = () => model.send_msg({ kind: "uncompare" });
 
   function draw() {
-    if (!data?.sides.length) return view.replaceChildren();
-    const key = view.getRootNode().activeElement?.dataset?.key;
+    if (!data.sides.length) return view.replaceChildren();
+    const key = focusIn(view)?.dataset.key;
     const scrolled = [...view.querySelectorAll(".ab-scroll")].map((box) => box.scrollTop);
     view.replaceChildren(
       h("div", { class: "ab-head" }, picker(model, data, 0), picker(model, data, 1), tools()),
@@ -317,7 +394,7 @@ export function render({ model }) {
           { class: "ab-scroll ab-trees", tabindex: "0", role: "group", "aria-label": "Loop nests of A and B" },
           h(
             "table",
-            { class: "ab-lines", "aria-label": "Loop nests of A and B, in line" },
+            { class: "ab-lines", "aria-label": "Aligned loop nests of A and B" },
             h("colgroup", {}, h("col"), h("col", { class: "ab-sign-column" }), h("col")),
             h(
               "thead",
@@ -343,15 +420,18 @@ export function render({ model }) {
       ),
     );
     [...view.querySelectorAll(".ab-scroll")].forEach((box, n) => (box.scrollTop = scrolled[n] ?? 0));
-    if (key) [...view.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key)?.focus();
+    const again = key && view.querySelector(`[data-key="${key}"]`);
+    if (again instanceof HTMLElement) again.focus();
   }
 
   document.addEventListener("keydown", (event) => {
-    if (!data?.sides.length || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!data.sides.length || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const path = event.composedPath();
-    const typing = TYPING.has(path[0].tagName) || path[0].isContentEditable;
-    const here = path.includes(view) || path[0] === document.body;
-    if (event.key === "Escape" && (!typing || path[0].tagName === "SELECT")) leave();
+    const target = path[0];
+    if (!(target instanceof HTMLElement)) return;
+    const typing = TYPING.has(target.tagName) || target.isContentEditable;
+    const here = path.includes(view) || target === document.body;
+    if (event.key === "Escape" && (!typing || target.tagName === "SELECT")) close();
     else if (typing || !here) return;
     else if (event.key === "n") step(1);
     else if (event.key === "p") step(-1);
@@ -359,11 +439,11 @@ export function render({ model }) {
     event.preventDefault();
   });
 
-  follow(model, (fresh) => {
-    const entered = fresh.sides.length && !data?.sides.length;
+  follow(model, (/** @type {CompareData} */ fresh) => {
+    const entered = fresh.sides.length && !data.sides.length;
     data = fresh;
     draw();
-    // So that the next key is the comparison's, and a screen reader says where one is.
+    // The comparison handles the next key, and a screen reader announces it.
     if (entered) requestAnimationFrame(() => view.focus({ preventScroll: true }));
   });
   return view;

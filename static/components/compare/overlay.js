@@ -1,30 +1,62 @@
-// Two runs on one scale: each engine has a lane for A and one for B; where the shorter run ends is marked. The wheel zooms, a drag pans.
+// The timelines of A and B on one scale: each engine has a lane for both, and a line marks the end of the shorter run. The wheel zooms, a drag
+// pans.
 
-import { h, follow } from "../core/dom.js";
-import { svg, followWidth } from "../core/svg.js";
+import { follow, h, nodes } from "../core/dom.js";
+import { followWidth, svg } from "../core/svg.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {[start: number, end: number, colour: number, words: string]} Bar In cycles. */
+/** @typedef {{ bars: Bar[], stretches: [colour: number, shares: number[]][] }} LaneData `stretches`: busy shares by column of the span. */
+/** @typedef {{ name: string, a: LaneData, b: LaneData }} Engine */
+/** @typedef {{ name: string, a: number[], b: number[], limit: number, words: string, over: boolean }} Memory Levels are shares of the scale. */
+
+/**
+ * @typedef {object} OverlayData
+ * @property {[number, number]} cycles Of A and of B.
+ * @property {number} longest
+ * @property {number} start The visible range in cycles.
+ * @property {number} end
+ * @property {Engine[]} engines Empty without two reports.
+ * @property {Memory[]} memories
+ * @property {string} note
+ */
+
+/** @typedef {{ start: number, end: number }} Span */
+/** @typedef {(cycle: number) => number} Scale */
 
 const EDGE = { left: 92, right: 16, top: 18, bottom: 22 };
 const LANE = { least: 11, most: 34, gap: 3, between: 12 };
-const SETTLED_MS = 140;
-const TALL = 10_000; // more than any picture
+const REQUEST_DELAY_MS = 140;
+const TALL = 10_000; // higher than any picture
 
-const grouped = (number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
+const grouped = (/** @type {number} */ number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
 
-/** Round numbers of cycles between start and end, at most about `count`. */
-function ticks(start, end, count) {
+/**
+ * About `count` round numbers of cycles between start and end.
+ * @param {number} start
+ * @param {number} end
+ * @param {number} count
+ */
+export function ticks(start, end, count) {
   const raw = (end - start) / count;
   const power = 10 ** Math.floor(Math.log10(Math.max(1, raw)));
-  const step = Math.max(
-    1,
-    [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw),
-  );
+  const step = Math.max(1, [1, 2, 5].map((n) => n * power).find((n) => n >= raw) ?? 10 * power);
   const found = [];
   for (let at = Math.ceil(start / step) * step; at <= end; at += step) found.push(at);
   return found;
 }
 
+/**
+ * @param {LaneData} content
+ * @param {OverlayData} data
+ * @param {Scale} x
+ * @param {number} top
+ * @param {number} tall
+ * @param {string} side
+ */
 function lane(content, data, x, top, tall, side) {
-  const fill = (colour) => `var(--tw-buffer-${colour})`;
+  const fill = (/** @type {number} */ colour) => `var(--tw-buffer-${colour})`;
   const bars = content.bars.map(([start, end, colour, words]) =>
     svg(
       "rect",
@@ -56,7 +88,15 @@ function lane(content, data, x, top, tall, side) {
   return [...bars, ...steps];
 }
 
-/** Where the run ends: its lane is no longer than it. */
+/**
+ * A lane as long as its run, and the line at the end of the run.
+ * @param {number} cycles
+ * @param {string} name
+ * @param {Scale} x
+ * @param {number} y
+ * @param {number} tall
+ * @param {{ left: number, right: number }} box
+ */
 function ending(cycles, name, x, y, tall, box) {
   const at = Math.min(x(cycles), box.right + 2);
   return [
@@ -65,12 +105,19 @@ function ending(cycles, name, x, y, tall, box) {
   ];
 }
 
-/** A memory's live bytes: B as an area, A as a line over it, and the capacity. */
+/**
+ * The live bytes of a memory: B as an area, A as a line over it, and the capacity.
+ * @param {Memory} item
+ * @param {OverlayData} data
+ * @param {Scale} x
+ * @param {number} top
+ * @param {number} tall
+ */
 function memory(item, data, x, top, tall) {
   const count = Math.max(item.a.length, item.b.length);
   const wide = (data.end - data.start) / Math.max(1, count);
-  const height = (level) => (top + tall * (1 - Math.min(1, level))).toFixed(1);
-  const steps = (levels) =>
+  const height = (/** @type {number} */ level) => (top + tall * (1 - Math.min(1, level))).toFixed(1);
+  const steps = (/** @type {number[]} */ levels) =>
     levels
       .map(
         (level, n) =>
@@ -101,14 +148,21 @@ function memory(item, data, x, top, tall) {
   ];
 }
 
+/**
+ * @param {OverlayData} data
+ * @param {Span} span
+ * @param {number} width
+ * @param {number} height
+ */
 function picture(data, span, width, height) {
   const box = { left: EDGE.left, right: width - EDGE.right };
-  const x = (cycle) => box.left + ((cycle - span.start) / (span.end - span.start)) * (box.right - box.left);
+  const x = (/** @type {number} */ cycle) =>
+    box.left + ((cycle - span.start) / (span.end - span.start)) * (box.right - box.left);
   const lanes = data.engines.length + 0.75 * data.memories.length;
   const room = (height - EDGE.top - EDGE.bottom) / lanes - LANE.between - LANE.gap;
   const tall = Math.max(LANE.least, Math.min(LANE.most, room / 2));
   const wide = Math.max(1, box.right - box.left);
-  // A picture in the picture: what is outside of it is cut off.
+  // A nested picture clips its content.
   const inside = svg("svg", {
     x: box.left,
     y: 0,
@@ -121,13 +175,10 @@ function picture(data, span, width, height) {
   let y = EDGE.top;
   for (const engine of data.engines) {
     labels.push(svg("text", { class: "engine", x: box.left - 26, y: y + tall + 4, "text-anchor": "end" }, engine.name));
-    for (const [n, name] of ["A", "B"].entries()) {
+    for (const [n, [name, content]] of Object.entries({ A: engine.a, B: engine.b }).entries()) {
       const top = y + n * (tall + LANE.gap);
       labels.push(svg("text", { class: "letter", x: box.left - 8, y: top + tall / 2 + 4, "text-anchor": "end" }, name));
-      inside.append(
-        ...ending(data.cycles[n], name, x, top, tall, box),
-        ...lane(engine[name.toLowerCase()], data, x, top, tall, name),
-      );
+      inside.append(...ending(data.cycles[n], name, x, top, tall, box), ...lane(content, data, x, top, tall, name));
     }
     y += 2 * tall + LANE.gap + LANE.between;
   }
@@ -136,7 +187,7 @@ function picture(data, span, width, height) {
     labels.push(
       svg("text", { class: "memory-name", x: box.left - 26, y: y + high / 2 + 4, "text-anchor": "end" }, item.name),
     );
-    inside.append(...memory(item, data, x, y, high).filter(Boolean));
+    inside.append(...nodes(memory(item, data, x, y, high)));
     y += high + LANE.between;
   }
   const bottom = y - LANE.between + 4;
@@ -178,6 +229,7 @@ function picture(data, span, width, height) {
   );
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const canvas = h("div", {
     class: "overlay-canvas",
@@ -187,31 +239,35 @@ export function render({ model }) {
   });
   const bar = h("div", { class: "overlay-bar" });
   const view = h("div", { class: "overlay" }, bar, canvas);
-  let data = null;
-  let span = null;
-  let waiting = null;
+  /** @type {OverlayData} */
+  let data = { cycles: [0, 0], longest: 0, start: 0, end: 0, engines: [], memories: [], note: "" };
+  /** @type {Span} */
+  let span = { start: 0, end: 0 };
+  /** @type {number | undefined} */
+  let timer;
 
   const draw = () => {
-    if (!data?.engines.length) {
-      bar.replaceChildren(h("span", { class: "quiet" }, data?.note ?? ""));
+    if (!data.engines.length) {
+      bar.replaceChildren(h("span", { class: "quiet" }, data.note));
       return canvas.replaceChildren();
     }
-    const button = (words, label, act) =>
+    const button = (/** @type {string} */ words, /** @type {string} */ label, /** @type {() => void} */ act) =>
       h("button", { class: "tool small", "aria-label": label, title: label, onclick: act }, words);
+    const memoryKey = data.memories.length
+      ? h(
+          "span",
+          { class: "quiet overlay-key" },
+          "memory: ",
+          h("i", { class: "key is-a" }),
+          "A ",
+          h("i", { class: "key is-b" }),
+          "B",
+        )
+      : "";
     bar.replaceChildren(
       h("b", {}, "A and B on one scale"),
       h("span", { class: "quiet overlay-span" }, `${grouped(span.start)} to ${grouped(span.end)} cycles`),
-      data.memories.length
-        ? h(
-            "span",
-            { class: "quiet overlay-key" },
-            "memory: ",
-            h("i", { class: "key is-a" }),
-            "A ",
-            h("i", { class: "key is-b" }),
-            "B",
-          )
-        : null,
+      memoryKey,
       h(
         "span",
         { class: "overlay-tools" },
@@ -224,24 +280,32 @@ export function render({ model }) {
       canvas.replaceChildren(picture(data, span, canvas.clientWidth, Math.max(120, canvas.clientHeight - 4)));
   };
 
-  /** What is in sight changes at once; the server sends what that needs when it has come to rest. */
+  /**
+   * Show a range at once, and request its data from the server after a short delay.
+   * @param {number} start
+   * @param {number} end
+   */
   function show(start, end) {
     const wide = Math.min(data.longest, Math.max(20, end - start));
     const from = Math.max(0, Math.min(data.longest - wide, start));
     span = { start: from, end: from + wide };
     draw();
-    clearTimeout(waiting);
-    waiting = setTimeout(() => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
       const all = span.start <= 0 && span.end >= data.longest;
       model.send_msg({ kind: "span", start: all ? null : span.start, end: all ? null : span.end });
-    }, SETTLED_MS);
+    }, REQUEST_DELAY_MS);
   }
 
+  /**
+   * @param {number} by
+   * @param {number} at The cycle that keeps its place.
+   */
   function zoom(by, at = (span.start + span.end) / 2) {
     show(at - (at - span.start) * by, at + (span.end - at) * by);
   }
 
-  const cycleAt = (event) => {
+  const cycleAt = (/** @type {MouseEvent} */ event) => {
     const box = canvas.getBoundingClientRect();
     const [left, right] = [box.left + EDGE.left, box.right - EDGE.right];
     return span.start + ((event.clientX - left) / (right - left)) * (span.end - span.start);
@@ -249,14 +313,14 @@ export function render({ model }) {
   canvas.addEventListener(
     "wheel",
     (event) => {
-      if (!data?.engines.length) return;
+      if (!data.engines.length) return;
       event.preventDefault();
       zoom(event.deltaY < 0 ? 0.8 : 1.25, Math.max(span.start, Math.min(span.end, cycleAt(event))));
     },
     { passive: false },
   );
   canvas.addEventListener("pointerdown", (event) => {
-    if (!data?.engines.length || event.button) return;
+    if (!data.engines.length || event.button) return;
     const [grabbed, from] = [cycleAt(event), { ...span }];
     canvas.setPointerCapture(event.pointerId);
     canvas.onpointermove = (move) => {
@@ -266,23 +330,25 @@ export function render({ model }) {
     canvas.onpointerup = canvas.onpointercancel = () => (canvas.onpointermove = null);
   });
   canvas.addEventListener("keydown", (event) => {
-    if (!data?.engines.length) return;
+    if (!data.engines.length) return;
     const wide = span.end - span.start;
-    const act = {
+    /** @type {Record<string, () => void>} */
+    const actions = {
       "+": () => zoom(0.5),
       "=": () => zoom(0.5),
       "-": () => zoom(2),
       0: () => show(0, data.longest),
       ArrowLeft: () => show(span.start - wide / 8, span.end - wide / 8),
       ArrowRight: () => show(span.start + wide / 8, span.end + wide / 8),
-    }[event.key];
+    };
+    const act = actions[event.key];
     if (!act || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     act();
   });
   followWidth(canvas, draw);
   new ResizeObserver(draw).observe(view);
-  follow(model, (fresh) => {
+  follow(model, (/** @type {OverlayData} */ fresh) => {
     data = fresh;
     if (data.engines.length) span = { start: data.start, end: data.end };
     draw();
