@@ -1,9 +1,48 @@
-// The machine's figures: each with its unit and where it is from, a stepper and a field, and what twice as good would gain.
+// The parameters of the machine, each with its unit, its source, a stepper and a field, and the gain if it were twice as good.
 
-import { h, icon, follow, keepScroll, bringIntoView } from "../core/dom.js";
+import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {{ better: string, change: string, trend: "better" | "worse" | "same", hint: string, width: number }} Gain */
+/** @typedef {{ text: string, value: string, hint: string, chosen: boolean, possible: boolean }} Offer */
+
+/**
+ * @typedef {object} Parameter
+ * @property {string} path
+ * @property {string} label
+ * @property {string} meaning
+ * @property {string} unit
+ * @property {string} text The present value.
+ * @property {string} source
+ * @property {boolean} changed
+ * @property {string} was The value in the machine file.
+ * @property {string[]} choices
+ * @property {string | null} less The next smaller value.
+ * @property {string | null} more
+ * @property {Offer[]} offers Common sizes.
+ * @property {Gain} [gain]
+ */
+
+/** @typedef {{ path: string, name: string, kind: string, about: string, used: boolean, figures: Parameter[] }} Part */
+/** @typedef {{ path: string, text: string, detail: string, done: number, total: number }} Limit */
+/** @typedef {{ path: string, name: string, better: string, change: string, share: number, hint: string }} Lever */
+
+/**
+ * @typedef {object} MachineData
+ * @property {string} name
+ * @property {string} description
+ * @property {number} changed The number of changed parameters.
+ * @property {Limit | null} limit
+ * @property {Lever[]} levers
+ * @property {Part[]} parts
+ */
+
+/** @typedef {(path: string, usual: boolean) => boolean} IsOpen */
 
 const DEFAULTS = "the schema's default";
 
+/** @param {Gain | undefined} gain */
 function gainBar(gain) {
   if (!gain) return h("span", { class: "gain" });
   const none = gain.trend === "same";
@@ -24,6 +63,11 @@ function gainBar(gain) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ * @param {"less" | "more"} direction
+ */
 function stepper(model, figure, direction) {
   const value = figure[direction];
   const sign = direction === "less" ? "−" : "+";
@@ -33,7 +77,7 @@ function stepper(model, figure, direction) {
       class: "tool small step-button",
       "data-key": `${figure.path} ${direction}`,
       "aria-label": value === null ? `${figure.label}: no ${direction}` : `${figure.label}: ${value}`,
-      title: value ?? "The machine cannot have that",
+      title: value ?? "No further value",
       disabled: value === null,
       onclick: () => model.send_msg({ kind: "knob", path: figure.path, text: value }),
     },
@@ -41,6 +85,10 @@ function stepper(model, figure, direction) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ */
 function field(model, figure) {
   const input = h("input", {
     class: "knob-input",
@@ -54,17 +102,16 @@ function field(model, figure) {
     "aria-label": `${figure.label}${figure.unit ? ` in ${figure.unit}` : ""}`,
     title: figure.meaning,
   });
-  const send = (text) =>
+  const send = (/** @type {string | null} */ text) =>
     text !== null && text !== figure.text && model.send_msg({ kind: "knob", path: figure.path, text });
   input.addEventListener("change", () => {
     input.dataset.sent = input.value;
     send(input.value);
   });
   input.addEventListener("keydown", (event) => {
-    const by = { ArrowUp: "more", ArrowDown: "less" }[event.key];
-    if (by) {
+    if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       event.preventDefault();
-      send(figure[by]);
+      send(event.key === "ArrowUp" ? figure.more : figure.less);
     } else if (event.key === "Escape" && input.value !== figure.text) {
       event.stopPropagation();
       input.value = figure.text;
@@ -73,7 +120,12 @@ function field(model, figure) {
   return h("span", { class: "knob-field" }, stepper(model, figure, "less"), input, stepper(model, figure, "more"));
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ */
 function choice(model, figure) {
+  /** @type {HTMLSelectElement} */
   const select = h(
     "select",
     {
@@ -81,7 +133,7 @@ function choice(model, figure) {
       "aria-label": figure.label,
       title: figure.meaning,
       "data-key": figure.path,
-      onchange: (event) => model.send_msg({ kind: "knob", path: figure.path, text: event.target.value }),
+      onchange: () => model.send_msg({ kind: "knob", path: figure.path, text: select.value }),
     },
     figure.choices.map((value) => h("option", { value, selected: value === figure.text }, value.replaceAll("_", " "))),
   );
@@ -89,6 +141,10 @@ function choice(model, figure) {
   return h("span", { class: "knob-field" }, select);
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ */
 function reset(model, figure) {
   if (!figure.changed) return null;
   return h(
@@ -104,6 +160,10 @@ function reset(model, figure) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ */
 function sizes(model, figure) {
   if (!figure.offers.length) return null;
   return h(
@@ -126,7 +186,12 @@ function sizes(model, figure) {
   );
 }
 
-function knob(model, figure, limiting) {
+/**
+ * @param {PayloadModel} model
+ * @param {Parameter} figure
+ * @param {boolean} limiting Whether it limits the speed.
+ */
+function parameterRow(model, figure, limiting) {
   return h(
     "div",
     { class: `knob ${figure.changed ? "is-changed" : ""} ${limiting ? "is-limit" : ""}`, "data-knob": figure.path },
@@ -148,11 +213,18 @@ function knob(model, figure, limiting) {
   );
 }
 
-/** A part's figures; those that the machine file leaves out are shown on demand. */
+/**
+ * The parameters of a part; unchanged defaults are collapsed.
+ * @param {PayloadModel} model
+ * @param {MachineData} data
+ * @param {Part} item
+ * @param {IsOpen} open
+ */
 function part(model, data, item, open) {
-  const isPlain = (figure) =>
+  const isPlain = (/** @type {Parameter} */ figure) =>
     figure.source.startsWith(DEFAULTS) && !figure.changed && (!figure.gain || figure.gain.trend === "same");
-  const rows = (figures) => figures.map((figure) => knob(model, figure, data.limit?.path === figure.path));
+  const rows = (/** @type {Parameter[]} */ figures) =>
+    figures.map((figure) => parameterRow(model, figure, data.limit?.path === figure.path));
   const plain = item.figures.filter(isPlain);
   return h(
     "details",
@@ -169,13 +241,14 @@ function part(model, data, item, open) {
       ? h(
           "details",
           { class: "plain", "data-part": `${item.path} defaults`, open: open(`${item.path} defaults`, false) },
-          h("summary", {}, `${plain.length} more, left at their defaults`),
+          h("summary", {}, `${plain.length} more with default values`),
           rows(plain),
         )
       : null,
   );
 }
 
+/** @param {MachineData} data */
 function limit(data) {
   const found = data.limit;
   if (!found) return null;
@@ -183,17 +256,21 @@ function limit(data) {
     "div",
     { class: "limit", role: "status", "data-limit": found.path },
     h("b", {}, found.text),
-    found.total ? h("progress", { max: found.total, value: found.done, "aria-label": "Figures tried" }) : null,
+    found.total ? h("progress", { max: found.total, value: found.done, "aria-label": "Evaluated parameters" }) : null,
     h("span", { class: "quiet" }, found.detail),
   );
 }
 
-/** What gains the most, as bars that lead to their figures. */
+/**
+ * The parameters with the largest gains, as bars that link to their fields.
+ * @param {MachineData} data
+ * @param {(path: string) => void} reach
+ */
 function levers(data, reach) {
   if (!data.levers.length) return null;
   return h(
     "ul",
-    { class: "levers", "aria-label": "Twice as good saves the most" },
+    { class: "levers", "aria-label": "Largest gains of a parameter twice as good" },
     data.levers.map((lever) => {
       const most = data.levers[0].share;
       return h(
@@ -216,6 +293,11 @@ function levers(data, reach) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {MachineData} data
+ * @param {(path: string) => void} reach
+ */
 function head(model, data, reach) {
   return h(
     "div",
@@ -235,52 +317,63 @@ function head(model, data, reach) {
               onclick: () => model.send_msg({ kind: "unknob", path: null }),
             },
             icon("undo"),
-            `Reset ${data.changed === 1 ? "the changed figure" : `${data.changed} figures`}`,
+            `Reset ${data.changed === 1 ? "the changed parameter" : `${data.changed} parameters`}`,
           )
         : null,
     ),
   );
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("section", { class: "machine-panel", tabindex: "0", "aria-label": "Machine" });
+  /** @type {Map<string, boolean>} */
   const opened = new Map();
+  /** @type {IsOpen} */
   const open = (path, usual) => opened.get(path) ?? usual;
+  /** @type {string | null} */
   let name = null;
 
-  /** To the field of a figure. */
+  /**
+   * Show and focus the field of a parameter.
+   * @param {string} path
+   */
   function reach(path) {
-    const row = [...view.querySelectorAll("[data-knob]")].find((element) => element.dataset.knob === path);
-    for (let box = row?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
-    if (row) bringIntoView(view, row);
-    row?.querySelector("input, select")?.focus({ preventScroll: true });
+    const row = view.querySelector(`[data-knob="${CSS.escape(path)}"]`);
+    if (!row) return;
+    for (let box = row.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
+    bringIntoView(view, row);
+    /** @type {HTMLElement | null} */ (row.querySelector("input, select"))?.focus({ preventScroll: true });
   }
 
-  /** What has the focus, with what is half typed into it, stays while the panel is drawn anew. */
-  function keepingFocus(draw) {
-    const before = view.getRootNode().activeElement;
-    const key = before?.dataset?.key;
+  /**
+   * Draw, and keep the focus and a partly typed value.
+   * @param {() => void} draw
+   */
+  function keepInput(draw) {
+    const before = focusIn(view);
+    const key = before?.dataset.key;
     draw();
-    const after = key && [...view.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key);
-    if (!after) return;
+    const after = key && view.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (!(after instanceof HTMLElement)) return;
     after.focus({ preventScroll: true });
-    if (!before.matches("input")) return;
+    if (!(before instanceof HTMLInputElement && after instanceof HTMLInputElement)) return;
     const half = before.value !== before.dataset.shown && before.value !== before.dataset.sent;
     if (half && before.dataset.shown === after.value) after.value = before.value;
     after.setSelectionRange(
-      Math.min(before.selectionStart, after.value.length),
-      Math.min(before.selectionEnd, after.value.length),
+      Math.min(before.selectionStart ?? 0, after.value.length),
+      Math.min(before.selectionEnd ?? 0, after.value.length),
     );
   }
 
-  follow(model, (data) => {
+  follow(model, (/** @type {MachineData} */ data) => {
     if (name !== data.name) opened.clear();
     name = data.name;
-    keepingFocus(() =>
+    keepInput(() =>
       keepScroll(view, () => {
         view.replaceChildren(head(model, data, reach), ...data.parts.map((item) => part(model, data, item, open)));
         for (const details of view.querySelectorAll("details"))
-          details.addEventListener("toggle", () => opened.set(details.dataset.part, details.open));
+          details.addEventListener("toggle", () => opened.set(details.dataset.part ?? "", details.open));
       }),
     );
   });

@@ -1,24 +1,68 @@
-// The roofline: what the machine's figures allow at each intensity, and where the program stands under it, on logarithmic axes.
+// The roofline: the bound of the machine for each arithmetic intensity, and the program's points below it, on logarithmic axes.
 
 import { h } from "../core/dom.js";
-import { svg, logScale, tickText } from "../core/svg.js";
+import { logScale, svg, tickText } from "../core/svg.js";
+
+/** @import { LogScale } from "../core/svg.js" */
+
+/** @typedef {{ name: string, peak: number, used: boolean }} Roof `peak` in operations per cycle. */
+
+/**
+ * A version of the program: operations per byte (x) and per cycle (y).
+ * @typedef {object} Point
+ * @property {"now" | "start" | string} key
+ * @property {string} label
+ * @property {number} x
+ * @property {number} y
+ * @property {number} roof
+ * @property {number} share
+ * @property {string} operations
+ * @property {string} bytes
+ * @property {string} cycles
+ */
+
+/**
+ * @typedef {object} RooflineData
+ * @property {Roof[]} roofs
+ * @property {{ name: string, bytes_per_cycle: number } | null} slope The far memory.
+ * @property {Point[]} points
+ * @property {number | null} ridge
+ * @property {number} clock_hz
+ * @property {string} note
+ * @property {string} words
+ */
+
+/** @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
+/** @typedef {[low: number, high: number]} Range */
 
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 34 };
-const NEAR = 13; // labels of points keep so many pixels apart
+const LABEL_HEIGHT = 13; // px
 
+/** @param {number} value */
 function count(value) {
   if (value >= 1000) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
   return String(Number(value.toPrecision(3)));
 }
 
-/** The range of an axis: all of `values` with room around them, in whole halves of a decade. */
-function range(values, below, above) {
+/**
+ * The range of an axis: all positive `values` with factors of margin, rounded to half decades.
+ * @param {number[]} values
+ * @param {number} below
+ * @param {number} above
+ * @returns {Range}
+ */
+export function range(values, below, above) {
   const positive = values.filter((value) => value > 0);
   const low = Math.floor(2 * Math.log10(Math.min(...positive) / below)) / 2;
   const high = Math.ceil(2 * Math.log10(Math.max(...positive) * above)) / 2;
   return [10 ** low, 10 ** Math.max(high, low + 1)];
 }
 
+/**
+ * @param {LogScale} x
+ * @param {LogScale} y
+ * @param {Box} box
+ */
 function grid(x, y, box) {
   return [
     ...x.ticks.map((tick) => svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom })),
@@ -42,9 +86,17 @@ function grid(x, y, box) {
   ];
 }
 
-/** The slope of the memory's bandwidth up to the fastest engine that works, and a flat roof for each engine. */
+/**
+ * The slope of the memory's bandwidth up to the fastest used engine, and a flat roof for each engine.
+ * @param {RooflineData} data
+ * @param {LogScale} x
+ * @param {LogScale} y
+ * @param {Box} box
+ * @param {Range} xs
+ * @param {Range} ys
+ */
 function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
-  const width = data.slope.bytes_per_cycle;
+  const { bytes_per_cycle: width, name } = data.slope ?? { bytes_per_cycle: 1, name: "" };
   const used = data.roofs.filter((roof) => roof.used);
   const peak = Math.max(...(used.length ? used : data.roofs).map((roof) => roof.peak));
   const from = Math.max(lowX, lowY / width);
@@ -83,18 +135,27 @@ function roofs(data, x, y, box, [lowX, highX], [lowY, highY]) {
         "text-anchor": "middle",
         transform: `translate(${mx} ${my}) rotate(${angle}) translate(0 -5)`,
       },
-      `${data.slope.name} ${width} B/cycle`,
+      `${name} ${width} B/cycle`,
     ),
   ];
 }
 
+/**
+ * @param {string} key
+ * @param {number} cx
+ * @param {number} cy
+ */
 function mark(key, cx, cy) {
   if (key === "now") return svg("circle", { class: "mark now", cx, cy, r: 5.5 });
   if (key === "start") return svg("circle", { class: "mark", cx, cy, r: 4.5 });
   return svg("path", { class: "mark", d: `M${cx} ${cy - 6}l6 6l-6 6l-6 -6z` });
 }
 
-function said(point, clock) {
+/**
+ * @param {Point} point
+ * @param {number} clock In hertz.
+ */
+function pointText(point, clock) {
   const rate = point.y * clock;
   const speed =
     rate >= 1e9 ? `${Number((rate / 1e9).toPrecision(3))} Gop/s` : `${Number((rate / 1e6).toPrecision(3))} Mop/s`;
@@ -104,44 +165,73 @@ function said(point, clock) {
   );
 }
 
-function points(data, x, y, box, tell) {
+/**
+ * The heights of labels: a label that would cover one beside it moves down.
+ * @param {{ cx: number, cy: number }[]} spots
+ * @returns {number[]}
+ */
+export function labelHeights(spots) {
+  /** @type {number[]} */
+  const heights = [];
+  /** @type {{ cx: number, label: number }[]} */
+  const placed = [];
+  let last = -Infinity;
+  for (const [n, { cx, cy }] of [...spots.entries()].sort(([, a], [, b]) => a.cy - b.cy)) {
+    const isBeside = placed.some((other) => Math.abs(other.cx - cx) < 110);
+    const label = isBeside ? Math.max(cy + 3.5, last + LABEL_HEIGHT) : cy + 3.5;
+    heights[n] = label;
+    placed.push({ cx, label });
+    last = isBeside ? label : Math.max(last, label);
+  }
+  return heights;
+}
+
+/**
+ * @param {RooflineData} data
+ * @param {LogScale} x
+ * @param {LogScale} y
+ * @param {Box} box
+ * @param {(text: string | null) => void} show
+ */
+function points(data, x, y, box, show) {
   const spots = data.points.map((point) => ({ point, cx: x(point.x), cy: y(point.y) }));
+  const labels = labelHeights(spots);
   const path =
     spots.length > 1
       ? svg("polyline", { class: "way", points: spots.map(({ cx, cy }) => `${cx},${cy}`).join(" ") })
       : null;
-  let last = -Infinity;
-  const taken = [];
-  for (const spot of [...spots].sort((a, b) => a.cy - b.cy)) {
-    spot.label = Math.max(spot.cy + 3.5, last + NEAR);
-    // Only labels of points that are side by side push each other down.
-    if (taken.some((other) => Math.abs(other.cx - spot.cx) < 110)) last = spot.label;
-    else spot.label = spot.cy + 3.5;
-    taken.push(spot);
-    last = Math.max(last, spot.label);
-  }
-  const marks = spots.map(({ point, cx, cy, label }) => {
+  const marks = spots.map(({ point, cx, cy }, n) => {
     const right = cx < box.right - 120;
     const group = svg(
       "g",
-      { class: "point", tabindex: "0", role: "img", "aria-label": said(point, data.clock_hz), "data-point": point.key },
+      {
+        class: "point",
+        tabindex: "0",
+        role: "img",
+        "aria-label": pointText(point, data.clock_hz),
+        "data-point": point.key,
+      },
       svg("circle", { class: "halo", cx, cy, r: 10 }),
       mark(point.key, cx, cy),
       svg(
         "text",
-        { class: "point-label", x: cx + (right ? 10 : -10), y: label, "text-anchor": right ? "start" : "end" },
+        { class: "point-label", x: cx + (right ? 10 : -10), y: labels[n], "text-anchor": right ? "start" : "end" },
         point.label,
       ),
     );
     for (const event of ["pointerenter", "focus"])
-      group.addEventListener(event, () => tell(said(point, data.clock_hz)));
-    for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => tell(null));
+      group.addEventListener(event, () => show(pointText(point, data.clock_hz)));
+    for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => show(null));
     return group;
   });
   return [path, ...marks];
 }
 
-/** The section with the picture, `width` pixels wide. */
+/**
+ * The section with the picture.
+ * @param {RooflineData} data
+ * @param {number} width In pixels.
+ */
 export function rooflineSection(data, width) {
   const readout = h("p", { class: "picture-readout", "aria-live": "polite" }, data.words || data.note);
   const head = h("h3", {}, "Roofline");
@@ -153,7 +243,7 @@ export function rooflineSection(data, width) {
   const ys = range([...data.points.map((p) => p.y), ...peaks], 3, 2);
   const x = logScale(...xs, box.left, box.right);
   const y = logScale(...ys, box.bottom, box.top);
-  const tell = (text) => (readout.textContent = text ?? data.words);
+  const show = (/** @type {string | null} */ text) => (readout.textContent = text ?? data.words);
   return h(
     "section",
     { class: "picture roofline" },
@@ -163,7 +253,7 @@ export function rooflineSection(data, width) {
       { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Roofline. ${data.words}` },
       grid(x, y, box),
       roofs(data, x, y, box, xs, ys),
-      points(data, x, y, box, tell),
+      points(data, x, y, box, show),
     ),
     readout,
   );

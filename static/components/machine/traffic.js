@@ -1,16 +1,45 @@
-// Bytes from memory to memory: memories and engines as upright bars, each buffer's bytes as a band between two of them, as wide as they
-// are many, its least necessary part filled; what goes out and comes back turns round at the far memory. Below it the roofline.
+// Traffic between memories: memories and engines as vertical bars, the bytes of a buffer as a band between two of them. The width of a band is
+// the number of bytes; its filled part is the lower bound. A round trip turns at the far memory. The roofline is below.
 
 import { blankState, follow, h, keepScroll } from "../core/dom.js";
-import { svg, followWidth } from "../core/svg.js";
+import { followWidth, svg } from "../core/svg.js";
 import { rooflineSection } from "./roofline.js";
+
+/** @import { Blank, PayloadModel } from "../core/types.js" */
+/** @import { RooflineData } from "./roofline.js" */
+
+/**
+ * Bytes of a buffer from one memory to another, or between a memory and an engine.
+ * @typedef {object} Flow
+ * @property {string} kind
+ * @property {string} buffer
+ * @property {number} colour
+ * @property {string} source
+ * @property {string} destination
+ * @property {number} bytes
+ * @property {string} text
+ * @property {string} exact
+ * @property {number | null} least The lower bound in bytes.
+ * @property {string} least_text
+ * @property {string} times
+ * @property {boolean} round_trip
+ */
+
+/** @typedef {{ name: string, short: string, kind: string, hint: string }} Column */
+/** @typedef {{ buffer: string, scope: string, bytes: string, text: string }} Trip */
+/** @typedef {{ name: string, size: string, asked: string, missed: string, share: string, worst: string }} Cache */
+/** @typedef {{ columns: Column[], flows: Flow[], trips: Trip[], caches: Cache[], total: string, note: string }} TrafficData */
+/** @typedef {{ traffic: TrafficData, roofline: RooflineData, blank: Blank | null }} PicturesData */
+/** @typedef {{ flow: Flow, from: number, to: number, middle: number, thick: number, top: number }} Row */
+/** @typedef {(text: string | null) => void} Show */
 
 const ROW = { head: 34, gap: 9, trip: 4, least: 13, thickest: 20 };
 const LABEL = { left: 112, right: 104 };
 const ARROW = 7;
 
-const fill = (flow) => `var(--tw-buffer-${flow.colour})`;
+const fill = (/** @type {Flow} */ flow) => `var(--tw-buffer-${flow.colour})`;
 
+/** @param {Flow} flow */
 function words(flow) {
   const least =
     flow.least === null
@@ -21,7 +50,11 @@ function words(flow) {
   return `${flow.buffer}: ${flow.text} from ${flow.source} to ${flow.destination}${least}${flow.times ? `, ${flow.times}` : ""}`;
 }
 
-/** Bands as rows: each with its top, its width and where it starts and ends. */
+/**
+ * The place of each band, in rows from the top.
+ * @param {TrafficData} data
+ * @param {number} width
+ */
 function layOut(data, width) {
   const left = LABEL.left;
   const right = width - LABEL.right;
@@ -30,18 +63,20 @@ function layOut(data, width) {
   const most = Math.max(...data.flows.map((flow) => flow.bytes));
   let y = ROW.head;
   let kind = "copy";
+  const x = (/** @type {string} */ name) => at.get(name) ?? left;
   const rows = data.flows.map((flow) => {
     if (flow.kind !== kind) y += kind === flow.kind || y === ROW.head ? 0 : 18;
     kind = flow.kind;
     const thick = Math.max(2, (flow.bytes / most) * ROW.thickest);
     const tall = Math.max(ROW.least, thick);
-    const row = { flow, from: at.get(flow.source), to: at.get(flow.destination), middle: y + tall / 2, thick, top: y };
+    const row = { flow, from: x(flow.source), to: x(flow.destination), middle: y + tall / 2, thick, top: y };
     y += tall + ROW.gap + (flow.round_trip ? ROW.trip : 0);
     return row;
   });
-  return { at, rows, height: y + 2 };
+  return { x, rows, height: y + 2 };
 }
 
+/** @param {Row} row */
 function band({ flow, from, to, middle, thick }) {
   const way = Math.sign(to - from);
   const [start, end] = [from + 4 * way, to - (4 + ARROW) * way];
@@ -64,7 +99,11 @@ function band({ flow, from, to, middle, thick }) {
   ];
 }
 
-/** Out and back: the bands of a round trip meet left of the far memory's bar. */
+/**
+ * The turn of a round trip, left of the far memory's bar.
+ * @param {Row} first
+ * @param {Row} second
+ */
 function turn(first, second) {
   const [out, back] = first.from > first.to ? [first, second] : [second, first];
   const x = out.to;
@@ -88,7 +127,12 @@ function turn(first, second) {
   ];
 }
 
-function rowParts(row, width, tell) {
+/**
+ * @param {Row} row
+ * @param {number} width
+ * @param {Show} show
+ */
+function rowParts(row, width, show) {
   const { flow, middle } = row;
   const isTrip = flow.round_trip;
   const group = svg(
@@ -110,28 +154,38 @@ function rowParts(row, width, tell) {
     band(row),
     svg("rect", { x: 0, y: middle - 4, width: 8, height: 8, rx: 2, fill: fill(flow) }),
     svg("text", { class: "flow-name", x: 13, y: middle + 3.5 }, shortened(flow.buffer, isTrip ? 11 : 14)),
-    svg("text", { class: "flow-bytes", x: width, y: middle + 3.5, "text-anchor": "end" }, ...amounts(flow)),
+    svg("text", { class: "flow-bytes", x: width, y: middle + 3.5, "text-anchor": "end" }, amounts(flow)),
   );
   for (const event of ["pointerenter", "focus"])
-    group.addEventListener(event, () => tell(`${words(flow)} (${flow.exact})`));
-  for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => tell(null));
+    group.addEventListener(event, () => show(`${words(flow)} (${flow.exact})`));
+  for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => show(null));
   return group;
 }
 
+/** @param {Flow} flow */
 function amounts(flow) {
   const beside =
     flow.least === null ? "" : flow.round_trip ? " of 0" : flow.times ? ` of ${flow.least_text}` : " least";
   return [svg("tspan", { class: "amount" }, flow.text), beside ? svg("tspan", { class: "beside" }, beside) : null];
 }
 
+/**
+ * @param {string} name
+ * @param {number} most
+ */
 function shortened(name, most) {
   return name.length > most + 2 ? `${name.slice(0, most)}…` : name;
 }
 
-function picture(data, width, tell) {
-  const { at, rows, height } = layOut(data, width);
+/**
+ * @param {TrafficData} data
+ * @param {number} width
+ * @param {Show} show
+ */
+function picture(data, width, show) {
+  const { x: columnX, rows, height } = layOut(data, width);
   const bars = data.columns.flatMap((column) => {
-    const x = at.get(column.name);
+    const x = columnX(column.name);
     return [
       svg("rect", {
         class: `bar ${column.kind}`,
@@ -156,13 +210,14 @@ function picture(data, width, tell) {
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Traffic. ${data.total}` },
     bars,
-    rows.map((row) => rowParts(row, width, tell)),
+    rows.map((row) => rowParts(row, width, show)),
     turns,
   );
 }
 
+/** @param {TrafficData} data */
 function table(data) {
-  const cells = (flow) => [
+  const cells = (/** @type {Flow} */ flow) => [
     flow.buffer,
     flow.source,
     flow.destination,
@@ -203,10 +258,20 @@ function table(data) {
   );
 }
 
-/** What each cache is asked for and lacks, the nearest first. */
+/**
+ * Accesses and misses of each cache, the nearest first.
+ * @param {Cache[]} caches
+ */
 function cacheTable(caches) {
-  const names = ["cache", "size", "asked", "missed", "of them", "most of these"];
-  const cells = (cache) => [cache.name, cache.size, cache.asked, cache.missed, cache.share, cache.worst];
+  const names = ["cache", "size", "accesses", "misses", "miss rate", "most misses"];
+  const cells = (/** @type {Cache} */ cache) => [
+    cache.name,
+    cache.size,
+    cache.asked,
+    cache.missed,
+    cache.share,
+    cache.worst,
+  ];
   return h(
     "table",
     { class: "flow-table cache-table", "aria-label": "Caches" },
@@ -233,6 +298,11 @@ function cacheTable(caches) {
   );
 }
 
+/**
+ * @param {TrafficData} data
+ * @param {number} width
+ * @param {boolean} open Whether the table is open.
+ */
 function trafficSection(data, width, open) {
   const usual = data.trips[0]?.text ?? data.total;
   const readout = h(
@@ -240,8 +310,8 @@ function trafficSection(data, width, open) {
     { class: `picture-readout ${data.trips.length ? "is-warning" : ""}`, "aria-live": "polite" },
     data.note || usual,
   );
-  const tell = (text) => (readout.textContent = text ?? usual);
-  const drawn = data.flows.length ? [picture(data, width, tell), readout, table(data)] : [readout];
+  const show = (/** @type {string | null} */ text) => (readout.textContent = text ?? usual);
+  const drawn = data.flows.length ? [picture(data, width, show), readout, table(data)] : [readout];
   const made = h(
     "section",
     { class: "picture traffic-flow" },
@@ -254,25 +324,28 @@ function trafficSection(data, width, open) {
   return made;
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("div", { class: "pictures", tabindex: "0", role: "group", "aria-label": "Traffic and roofline" });
+  /** @type {PicturesData | null} */
   let data = null;
   const draw = () => {
     if (!data || !view.clientWidth) return;
+    const { blank, traffic, roofline } = data;
     const open = view.querySelector("details")?.open ?? false;
     const wide = view.clientWidth >= 900;
     const room = view.clientWidth - 24;
     const width = Math.max(300, wide ? room / 2 - 12 : room);
     keepScroll(view, () =>
       view.replaceChildren(
-        ...(data.blank
-          ? [blankState((message) => model.send_msg(message), data.blank)]
-          : [trafficSection(data.traffic, width, open), rooflineSection(data.roofline, width)]),
+        ...(blank
+          ? [blankState((message) => model.send_msg(message), blank)]
+          : [trafficSection(traffic, width, open), rooflineSection(roofline, width)]),
       ),
     );
   };
   followWidth(view, draw);
-  follow(model, (fresh) => {
+  follow(model, (/** @type {PicturesData} */ fresh) => {
     data = fresh;
     draw();
   });
