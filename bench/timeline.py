@@ -141,7 +141,7 @@ def measure(name: str, report: Report, schedule: Schedule, *, by_the_clock: bool
             page.goto(f"http://127.0.0.1:{port}")
             page.locator(".playhead[aria-valuetext]").wait_for()
             if by_the_clock:
-                page.get_by_role("button", name="By the clock").click()
+                page.get_by_role("button", name="Expand repeats").click()
             page.wait_for_timeout(500)
             for action in ("zoom", "pan", "scrub", "play"):
                 frames = act(page, action)

@@ -1,4 +1,4 @@
-"""The timeline in the browser: it receives tables and a window, and requests further windows. `static/components/timeline*.js` draws it."""
+"""The timeline in the browser: it receives tables and a window, and requests further windows. `static/components/timeline` draws it."""
 
 from __future__ import annotations
 

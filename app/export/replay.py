@@ -1,6 +1,6 @@
 """A run as one HTML file with tree, program and timeline. It plays without a server, a network or Tilewright.
 
-The timeline is the page's component; `static/components/replay*.js` answers its queries in place of the server. The file contains all data,
+The timeline is the page's component; `static/components/replay` answers its queries in place of the server. The file contains all data,
 compressed; its content security policy forbids it to load anything.
 """
 

@@ -51,7 +51,7 @@ sch.double_buffer(B_pad)
 # %% [markdown]
 # ## What to look at
 # The array waits once for each tile of the result: its sums leave the accumulator before the next tile may overwrite them. In the
-# inspector, Waits says which engine waits for what, and which step brought that in.
+# inspector, *Stalls* lists the resources that each engine waits for, and the steps that introduced them.
 
 # %% report
 report = tilewright.simulate(sch, machine)

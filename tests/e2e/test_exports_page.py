@@ -176,7 +176,7 @@ def test_given_a_replay_then_it_unfolds_finds_and_says_what_is_waited_for(
     expect(page.locator(".trees .is-light [data-row='jo'] .index")).to_have_text("= 3")
     there = playhead(page)
     assert 40_000 < there < 1_002_200
-    page.get_by_role("button", name="By the clock").click()
+    page.get_by_role("button", name="Expand repeats").click()
     head = page.get_by_role("slider", name="Playhead")
     head.focus()
     for _ in range(6):

@@ -36,9 +36,8 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
     state, store = State(notebook=notebook, shown=notebook), Store()
     report = store.report_now(state)
     assert isinstance(report, Report)
-    open_modules(page, "", 'import { Recorded } from "./replay/source.js"; window.Recorded = Recorded;')
-    page.wait_for_function("() => window.Recorded")
-    page.wait_for_function("() => Boolean(window.Recorded)")
+    open_modules(page, "", 'import { RecordedModel } from "./replay/source.js"; window.RecordedModel = RecordedModel;')
+    page.wait_for_function("() => Boolean(window.RecordedModel)")
     replay(page, state, store, report, 40_000)
     return state, store, report
 
@@ -46,7 +45,7 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
 def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
     """A recording with no more than so many tasks, as a replay has it."""
     data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
-    page.evaluate("data => { window.replay = new Recorded(data, () => {}); }", data)
+    page.evaluate("data => { window.replay = new RecordedModel(data, () => {}); }", data)
 
 
 def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:

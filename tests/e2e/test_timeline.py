@@ -32,8 +32,8 @@ def cycle(page: Page) -> int:
 
 
 def sight(page: Page) -> tuple[float, float]:
-    """What is in sight, in cycles of the clock."""
-    ends = [page.get_by_role("slider", name=f"{end} of what is in sight") for end in ("Start", "End")]
+    """The visible range in real time."""
+    ends = [page.get_by_role("slider", name=f"{end} of visible range") for end in ("Start", "End")]
     start, end = (float(slider.get_attribute("aria-valuenow") or 0) for slider in ends)
     return start, end
 
@@ -88,8 +88,8 @@ def test_given_keys_then_the_playhead_moves_and_tree_code_and_its_own_words_say_
 
 def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, app_url: str, shoot: Shoot) -> None:
     opened(page, app_url, "vtcm_double_buffer")
-    page.get_by_role("button", name="By the clock").click()
-    expect(page.get_by_role("button", name="By the clock")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Expand repeats").click()
+    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
     whole = span(page)
     page.mouse.move(*at(page, 0.5, 20))
     for _ in range(14):
@@ -100,7 +100,7 @@ def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, 
     page.mouse.down()
     page.mouse.move(*at(page, 0.2, 20), steps=6)
     page.mouse.up()
-    expect(page.get_by_role("slider", name="Start of what is in sight")).not_to_have_attribute(
+    expect(page.get_by_role("slider", name="Start of visible range")).not_to_have_attribute(
         "aria-valuenow", str(round(start))
     )
     moved, _ = sight(page)
@@ -126,7 +126,7 @@ def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, 
     page.mouse.up()
     expect(playhead(page)).not_to_have_attribute("aria-valuenow", str(before))
     page.mouse.dblclick(*at(page, 0.9, 25))
-    expect(page.get_by_role("slider", name="Start of what is in sight")).to_have_attribute("aria-valuenow", "0")
+    expect(page.get_by_role("slider", name="Start of visible range")).to_have_attribute("aria-valuenow", "0")
     assert span(page) == whole
 
 
@@ -134,7 +134,7 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
     page: Page, app_url: str, shoot: Shoot
 ) -> None:
     opened(page, app_url, "gemmini_gemm")
-    expect(page.get_by_role("button", name="Folded")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "false")
     page.get_by_role("button", name="Repeats 60 times: io, jo").click()
     card = page.get_by_role("dialog", name=re.compile("×60"))
     card.get_by_role("slider").fill("20")
@@ -142,8 +142,8 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
     expect(card).to_contain_text("io = 2, jo = 7")
     shoot(page, "timeline-repeat")
     start = int(re.sub(r"\D", "", re.findall(r"cycles ([\d\u202f]+) to", card.inner_text())[0]))
-    card.get_by_role("button", name="Unfold here").click()
-    expect(page.get_by_role("button", name="By the clock")).to_have_attribute("aria-pressed", "true")
+    card.get_by_role("button", name="Expand here").click()
+    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
     expect(playhead(page)).to_have_attribute("aria-valuenow", str(start))
     low, high = sight(page)
     assert low < start < high and high - low < 60_000
@@ -155,15 +155,15 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
         expect(playhead(page)).not_to_have_attribute("aria-valuetext", text)
         text = playhead(page).get_attribute("aria-valuetext") or ""
         page.keyboard.press("e")
-        expect(page.get_by_role("button", name="Folded")).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "false")
         expect(playhead(page)).to_have_attribute("aria-valuetext", text)
         page.keyboard.press("e")
-        expect(page.get_by_role("button", name="By the clock")).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
         expect(playhead(page)).to_have_attribute("aria-valuetext", text)
         said[text] = text
     assert len(said) >= 5
     page.keyboard.press("0")
-    expect(page.get_by_role("slider", name="End of what is in sight")).to_have_attribute("aria-valuenow", "1002200")
+    expect(page.get_by_role("slider", name="End of visible range")).to_have_attribute("aria-valuenow", "1002200")
     # Too many tasks to draw one by one: how much of each bin they take.
     page.mouse.move(*at(page, 0.5, 75))
     expect(page.locator(".timeline-tip")).to_contain_text(re.compile(r"array, .*\nC \d+ %"))
@@ -177,12 +177,12 @@ def test_given_a_wait_then_its_block_buffer_and_step_are_shown_by_key_and_by_cli
     playhead(page).focus()
     page.keyboard.press("w")
     page.keyboard.press("Enter")
-    card = page.get_by_role("dialog", name=re.compile("waits: operand"))
-    expect(card).to_contain_text("Until")
+    card = page.get_by_role("dialog", name=re.compile("stalled on operand"))
+    expect(card).to_contain_text("Operand not ready")
     expect(card.locator(".card-step code")).to_contain_text("sch.")
     step = card.locator(".card-step code").inner_text()
     expect(page.locator(".step.is-pointed, .step").filter(has_text=step).first).to_be_visible()
-    expect(page.locator(".inspector")).to_contain_text("waits")
+    expect(page.locator(".inspector")).to_contain_text("stalls")
     expect(page.locator('[role="treeitem"][aria-selected="true"]')).to_have_count(1)
     shoot(page, "timeline-wait")
     page.keyboard.press("Escape")
@@ -199,9 +199,9 @@ def test_given_a_wait_then_its_block_buffer_and_step_are_shown_by_key_and_by_cli
     lanes = [y + n for n in range(50, 90, 4)]
     for lane in lanes:
         page.mouse.click(x, lane)
-        if page.get_by_role("dialog", name="matrix waits: operand").count():
+        if page.get_by_role("dialog", name="matrix stalled on operand").count():
             break
-    expect(page.get_by_role("dialog", name="matrix waits: operand")).to_contain_text("for this cause in all")
+    expect(page.get_by_role("dialog", name="matrix stalled on operand")).to_contain_text("over the run")
 
 
 def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sight(page: Page, app_url: str) -> None:
@@ -210,13 +210,13 @@ def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sigh
     box = overview.bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
-    end = page.get_by_role("slider", name="End of what is in sight")
+    end = page.get_by_role("slider", name="End of visible range")
     page.mouse.move(box["x"] + box["width"] - 1, middle)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.25, middle, steps=6)
     page.mouse.up()
     # A part of the run is by the clock.
-    expect(page.get_by_role("button", name="By the clock")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
     assert float(end.get_attribute("aria-valuenow") or 0) == pytest.approx(250_550, rel=0.02)
     page.mouse.move(box["x"] + box["width"] * 0.12, middle)
     page.mouse.down()
@@ -224,10 +224,10 @@ def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sigh
     page.mouse.up()
     start, stop = sight(page)
     assert start == pytest.approx(400_880, rel=0.03) and stop - start == pytest.approx(250_550, rel=0.02)
-    body = page.get_by_role("slider", name="What is in sight", exact=True)
+    body = page.get_by_role("slider", name="Visible range", exact=True)
     body.focus()
     page.keyboard.press("Shift+ArrowLeft")
-    expect(page.get_by_role("slider", name="Start of what is in sight")).not_to_have_attribute(
+    expect(page.get_by_role("slider", name="Start of visible range")).not_to_have_attribute(
         "aria-valuenow", str(round(start))
     )
     assert sight(page)[0] == pytest.approx(start - 0.2 * (stop - start), rel=0.02)
@@ -272,7 +272,7 @@ def test_given_the_table_then_the_figures_are_there_as_text(page: Page, app_url:
     tables = page.get_by_role("region", name="Timeline as tables")
     expect(tables.get_by_role("table", name=re.compile("Engines over 203"))).to_contain_text("matrix")
     expect(tables.get_by_role("table", name="Memories")).to_contain_text("A_local.vtcm#1")
-    expect(tables.get_by_role("table", name="At cycle 0")).to_contain_text("waits for operand")
+    expect(tables.get_by_role("table", name="At cycle 0")).to_contain_text("stalled on operand")
     shoot(page, "timeline-table")
     page.keyboard.press("t")
     expect(tables).to_be_hidden()
@@ -285,7 +285,7 @@ def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_ane
     page.mouse.wheel(0, -600)
     page.locator('[data-step="3"] .step-text').click()
     expect(playhead(page)).not_to_have_attribute("aria-valuemax", str(before))
-    expect(page.get_by_role("slider", name="Start of what is in sight")).to_have_attribute("aria-valuenow", "0")
+    expect(page.get_by_role("slider", name="Start of visible range")).to_have_attribute("aria-valuenow", "0")
     assert span(page) == float(playhead(page).get_attribute("aria-valuemax") or 0)
     # A machine that cannot run it: the reason stands where the picture was.
     page.locator(".machine-picker").select_option("dual-bank-npu")

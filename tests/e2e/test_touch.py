@@ -47,7 +47,7 @@ def page_and_hand(open_page: Callable[..., Page], serve_page: Callable[..., str]
     page = open_page(has_touch=True)
     page.goto(f"{serve_page()}/example/vtcm_double_buffer")
     page.get_by_role("treeitem").first.wait_for()
-    page.get_by_role("slider", name="Start of what is in sight").wait_for()
+    page.get_by_role("slider", name="Start of visible range").wait_for()
     yield page, Hand(page)
 
 
@@ -61,14 +61,14 @@ def name_of(page: Page, block: str) -> Point:
 
 
 def sight(page: Page) -> tuple[int, int]:
-    sliders = [page.get_by_role("slider", name=f"{end} of what is in sight") for end in ("Start", "End")]
+    sliders = [page.get_by_role("slider", name=f"{end} of visible range") for end in ("Start", "End")]
     start, end = (int(slider.get_attribute("aria-valuenow") or 0) for slider in sliders)
     return start, end
 
 
 def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_hand: tuple[Page, Hand]) -> None:
     page, hand = page_and_hand
-    page.get_by_role("button", name="By the clock").click()
+    page.get_by_role("button", name="Expand repeats").click()
     start, end = sight(page)
     canvas = page.locator(".stage canvas").first.bounding_box()
     assert canvas is not None
@@ -76,7 +76,7 @@ def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_
     hand.down((middle - 20, y), (middle + 20, y))
     hand.move(((middle - 20, y), (middle - 120, y)), ((middle + 20, y), (middle + 120, y)))
     hand.up()
-    first = page.get_by_role("slider", name="Start of what is in sight")
+    first = page.get_by_role("slider", name="Start of visible range")
     expect(first).not_to_have_attribute("aria-valuenow", str(start))
     nearer = sight(page)
     assert (nearer[1] - nearer[0]) == pytest.approx((end - start) / 6, rel=0.05)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....engine.hwsim import Report
 from ..labels.numbers import THIN_SPACE, change_of, grouped, percent_text, size_text
+from ..timeline.waits import CAUSES
 
 Line = dict[str, Any]
 
@@ -20,7 +21,7 @@ def difference_table(a: Report, b: Report) -> list[dict[str, Any]]:
         ("Bytes copied", _counts(_copied(a), _copied(b), size_text, in_all=True)),
         ("Read and written by engines", _counts(_accessed(a), _accessed(b), size_text, in_all=True)),
         ("Energy", _energies(a, b)),
-        ("Waiting, by cause", _counts(_waits(a), _waits(b), grouped, in_all=True)),
+        ("Stalls, by cause", _counts(_waits(a), _waits(b), grouped, in_all=True)),
         ("Bank conflicts", _counts(_conflicts(a), _conflicts(b), grouped, in_all=True)),
     )
     found = [{"title": title, "lines": list(lines)} for title, lines in groups]
@@ -118,16 +119,6 @@ def energy_text(picojoules: float) -> str:
         if picojoules >= scale:
             return f"{picojoules / scale:.3g}{THIN_SPACE}{unit}"
     return f"{picojoules:.3g}{THIN_SPACE}pJ"
-
-
-CAUSES = {
-    "data": "for data",
-    "slot": "for a free slot",
-    "issue": "to be issued",
-    "port": "for a port",
-    "unit": "for its unit",
-    "idle": "at the end, with nothing left",
-}
 
 
 def _waits(report: Report) -> dict[str, int]:

@@ -187,7 +187,7 @@ def _waits(canvas: Canvas, value: Value, frame: Frame) -> None:
     for of, path in boxes.items():
         wait = value["waits"][of]
         engine, cause = value["engines"][wait["lane"]]["name"], wait["cause"]
-        tip = f"{engine} is done" if cause == "idle" else f"{engine} waits for {CAUSES[cause][0]} {wait['what']}"
+        tip = f"{engine} is done" if cause == "idle" else f"{engine} stalled on {CAUSES[cause][0]} {wait['what']}"
         with canvas.group(tip, wait=cause, of=engine, cycles=cycles[of]):
             canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause][1])
 
@@ -288,7 +288,7 @@ def _legend(canvas: Canvas, value: Value, frame: Frame) -> float:
     x, y = 12.0, frame.bottom + 34.0
     causes = [cause for cause in CAUSES if any(wait["cause"] == cause for wait in value["waits"])]
     entries = [(buffer["name"], f"buffer-{buffer['colour']}", "") for buffer in value["buffers"]]
-    entries += [(f"waits: {CAUSES[c][0]}" if c != "idle" else "done", f"stall-{c}", CAUSES[c][1]) for c in causes]
+    entries += [(f"stall: {CAUSES[c][0]}" if c != "idle" else "done", f"stall-{c}", CAUSES[c][1]) for c in causes]
     if len(value["engines"]) > 1:
         entries.append(("engines overlap", "accent", "overlap"))
     for name, ink, hatch in entries:

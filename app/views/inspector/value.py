@@ -76,7 +76,7 @@ def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> di
     assert state.shown is not None
     moments = state.shown.states[: state.step_count + 1]
     if rows := wait_rows(data["engines"], moments, state.shown.steps, store):
-        sections.append({**_section("Waits", "cycles"), "rows": rows})
+        sections.append({**_section("Stalls", "cycles"), "rows": rows})
     return {"sections": sections, "traffic": _traffic(data, func)}
 
 
@@ -238,7 +238,7 @@ def _engines(data: dict[str, Any]) -> Section:
         stalls = [f"{cause} {grouped(count)}" for cause, count in engine["stall"].items() if count]
         share = percent_text(engine["busy"] / cycles) if cycles else "–"
         hint = f"{grouped(engine['busy'])} cycles busy; waited for {', '.join(stalls) or 'nothing'}"
-        section["rows"].append((name, f"{share}{f'  waits: {stalls[0]}' if stalls else ''}", hint))
+        section["rows"].append((name, f"{share}{f'  stalls: {stalls[0]}' if stalls else ''}", hint))
     return section
 
 

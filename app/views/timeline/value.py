@@ -47,7 +47,7 @@ NOTHING: dict[str, Any] = {
     **{name: [] for name in LISTS},
 }
 
-BLANK = "Here stands what each engine does when, what it waits for, and what lies in each memory."
+BLANK = "This pane shows the tasks and stalls of each engine over time, and the contents of each memory."
 
 Message = dict[str, Any]
 

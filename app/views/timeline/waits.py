@@ -14,15 +14,16 @@ from ...state.model import State
 from ..labels.numbers import grouped, percent_text
 
 CAUSES = {
-    "data": "operand not there yet",
-    "slot": "no slot free",
+    "data": "operand not ready",
+    "slot": "no free slot",
     "issue": "queue full",
-    "port": "others on the port",
-    "unit": "another engine's turn",
+    "port": "port contention",
+    "unit": "unit busy",
+    "idle": "no further tasks",
 }
 
 MOST = 6
-"""Waits that are shown; the rest are together."""
+"""The maximum number of stalls that are listed separately."""
 
 
 def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
@@ -46,7 +47,7 @@ def wait_rows(
         rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _words(wait, made, steps)))
     rest = sum(wait["cycles"] for _, wait in waits[MOST:])
     if rest:
-        rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter waits"))
+        rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter stalls"))
     return rows
 
 
@@ -71,7 +72,7 @@ def _known_origin(report: object, buffer: str, block: str) -> tuple[int, str]:
 
 
 def blame_section(state: State, report: Report) -> dict[str, Any] | None:
-    """For the inspector: the wait that was clicked on the timeline, in all; None once no engine of the report waits for that."""
+    """The selected stall over the whole run, for the inspector; None once the report has no such stall."""
     blamed = state.blamed
     engine = report.engines.get(blamed.engine) if blamed is not None else None
     if blamed is None or engine is None:
@@ -82,23 +83,23 @@ def blame_section(state: State, report: Report) -> dict[str, Any] | None:
     if not cycles:
         return None
     rows = [
-        ("cycles", grouped(cycles), "All waits of this engine for this, over the run"),
+        ("cycles", grouped(cycles), "All such stalls of this engine over the run"),
         ("of the run", percent_text(cycles / max(1, report.cycles)), ""),
         ("cause", CAUSES.get(blamed.cause, blamed.cause), ""),
         *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
     ]
-    title = f"{blamed.engine} waits"
+    title = f"{blamed.engine} stalls"
     return {"title": title, "kind": "timeline", "swatch": None, "rows": rows, "note": "", "buffer": blamed.buffer}
 
 
 def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
     block, buffer = wait["block"], wait["buffer"]
     why = {
-        "data": f"Until {block} has filled {buffer}",
-        "slot": f"Until {block} is done with {buffer}: no slot of it is free",
-        "issue": f"Its task had not been issued yet: the {block} was full",
-        "unit": f"While {block} had its turn: both are one unit",
-        "port": f"While it ran, for bursts of other engines on the {block}",
+        "data": f"Operand not ready: {block} is still filling {buffer}",
+        "slot": f"No free slot: {block} still uses {buffer}",
+        "issue": f"Queue full: the task could not be issued to the {block}",
+        "unit": f"Unit busy: {block} runs on the same unit",
+        "port": f"Port contention: other engines transfer bursts through the {block}",
     }[wait["cause"]]
     step = step_of(made, buffer, block) or 0
     if not 0 < step <= len(steps):

@@ -1,89 +1,117 @@
-// The page of a replay: the timeline as in the app, and beside it the tree and the program with what runs at the playhead.
+// The page of a replay: the timeline, and beside it the loop tree and the program, which mark the state at the playhead.
 
 import { bringIntoView, h } from "../core/dom.js";
 import { followMoment, presentMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
-import { Recorded } from "./source.js";
+import { svg } from "../core/svg.js";
 import { render } from "../timeline/timeline.js";
+import { RecordedModel } from "./source.js";
 
-const SVG_NAMES = "http://www.w3.org/2000/svg";
+/** @import { Moment } from "../core/playhead.js" */
+/** @import { Recording } from "./source.js" */
 
-/** The page's data: deflated, in base 64. */
-async function recordedData() {
-  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
+/** @typedef {Map<string, SVGGElement[]>} Rows The rows of the drawn trees by their ids: each theme has its own drawing. */
+
+/**
+ * An element that app/export/replay.py writes.
+ * @template {Element} E
+ * @param {string} selector
+ * @param {new () => E} type
+ * @returns {E}
+ */
+function part(selector, type) {
+  const found = document.querySelector(selector);
+  if (!(found instanceof type)) throw new Error(`The page has no ${selector}`);
+  return found;
 }
 
-function chooseTheme(theme) {
+/**
+ * The recording: JSON, deflated, in base 64.
+ * @returns {Promise<Recording>}
+ */
+async function readRecording() {
+  const packed = Uint8Array.from(atob(part("#data", HTMLElement).textContent ?? ""), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).json();
+}
+
+/** @param {"light" | "dark"} theme */
+function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
-  const button = document.getElementById("theme");
+  const button = part("#theme", HTMLElement);
   const other = theme === "dark" ? "Light" : "Dark";
   button.textContent = other;
   button.setAttribute("aria-label", `${other} theme`);
 }
 
-/** Rows of the drawn trees by their ids: each theme has its own drawing. */
+/** @returns {Rows} */
 function rowsOfTrees() {
-  const found = new Map();
-  for (const group of document.querySelectorAll(".trees g[data-row]")) {
-    found.set(group.dataset.row, [...(found.get(group.dataset.row) ?? []), group]);
-  }
-  return found;
+  const groups = [...document.querySelectorAll(".trees g[data-row]")].filter((group) => group instanceof SVGGElement);
+  return Map.groupBy(groups, (group) => group.dataset.row ?? "");
 }
 
-/** A box behind a row, and behind it in words what it does: an iteration or an engine. */
-function light(group, text) {
-  const before = group.querySelector(".lit");
-  if (text === undefined) {
-    before?.remove();
-    group.querySelector(".index")?.remove();
-    return;
+/**
+ * Mark a row with a box behind it, a loop also with its iteration.
+ * @param {SVGGElement} group
+ * @param {string} text An iteration or an engine.
+ */
+function mark(group, text) {
+  if (!group.querySelector(".lit")) {
+    const { x, y, width, height } = group.getBBox();
+    if (!width) return; // the drawing of the other theme
+    group.prepend(
+      svg("rect", {
+        class: "lit",
+        x: x - 4,
+        y: y - 3,
+        width: width + 8,
+        height: height + 6,
+        rx: 5,
+        "fill-opacity": group.dataset.kind === "block" ? 0 : 1,
+      }),
+    );
   }
-  if (!before) {
-    const own = group.getBBox();
-    if (!own.width) return; // of the theme that is not shown
-    const box = document.createElementNS(SVG_NAMES, "rect");
-    for (const [name, value] of Object.entries({
-      class: "lit",
-      x: own.x - 4,
-      y: own.y - 3,
-      width: own.width + 8,
-      height: own.height + 6,
-      rx: 5,
-      "fill-opacity": group.dataset.kind === "block" ? 0 : 1,
-    }))
-      box.setAttribute(name, value);
-    group.prepend(box);
-  }
+  if (group.dataset.kind !== "loop") return;
   let index = group.querySelector(".index");
-  if (!index && group.dataset.kind === "loop") {
-    const [name, ...others] = group.querySelectorAll("tspan");
-    const last = others.at(-1) ?? name;
-    index = document.createElementNS(SVG_NAMES, "tspan");
-    index.setAttribute("class", "index");
-    index.setAttribute("dx", "10");
-    last.after(index);
+  if (!index) {
+    index = svg("tspan", { class: "index", dx: 10 });
+    [...group.querySelectorAll("tspan")].at(-1)?.after(index);
   }
-  if (index) index.textContent = `= ${text}`;
+  index.textContent = `= ${text}`;
 }
 
-function follower(rows, lines) {
-  let lit = [];
-  return (moment) => {
-    const now = moment?.rows ?? {};
-    for (const id of lit) if (!(id in now)) rows.get(id)?.forEach((group) => light(group, undefined));
-    lit = Object.keys(now);
-    for (const id of lit) rows.get(id)?.forEach((group) => light(group, now[id]));
-    const here = new Set(moment?.lines ?? []);
-    lines.forEach((line, n) => line.classList.toggle("is-lit", here.has(n + 1)));
+/** @param {SVGGElement} group */
+function unmark(group) {
+  for (const added of group.querySelectorAll(".lit, .index")) added.remove();
+}
+
+/**
+ * A function that marks the rows and lines of a moment.
+ * @param {Rows} rows
+ * @param {HTMLElement[]} lines
+ */
+function marker(rows, lines) {
+  const script = part(".script", HTMLElement);
+  /** @type {string[]} */
+  let marked = [];
+  return (/** @type {Moment | null} */ moment) => {
+    const running = moment?.rows ?? {};
+    for (const id of marked) if (!(id in running)) rows.get(id)?.forEach(unmark);
+    marked = Object.keys(running);
+    for (const id of marked) rows.get(id)?.forEach((group) => mark(group, running[id]));
+    lines.forEach((line, n) => line.classList.toggle("is-lit", moment?.lines.includes(n + 1) ?? false));
     const first = lines.find((line) => line.classList.contains("is-lit"));
-    if (first) bringIntoView(document.querySelector(".script"), first);
+    if (first) bringIntoView(script, first);
   };
 }
 
-function choose(rows, id) {
-  for (const groups of rows.values()) groups.forEach((group) => group.classList.remove("is-chosen"));
+/**
+ * Show a row as selected.
+ * @param {Rows} rows
+ * @param {string} id
+ */
+function select(rows, id) {
+  for (const group of [...rows.values()].flat()) group.classList.remove("is-chosen");
   for (const group of rows.get(id) ?? []) {
     group.classList.add("is-chosen");
     group.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -91,30 +119,27 @@ function choose(rows, id) {
 }
 
 async function start() {
-  chooseTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  document
-    .getElementById("theme")
-    .addEventListener("click", () => chooseTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-  const data = await recordedData();
-  const list = document.querySelector(".script ol");
-  const lines = data.script.map((line) => h("li", {}, h("code", {}, highlighted(line))));
-  list.replaceChildren(...lines);
+  const page = document.documentElement;
+  setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  part("#theme", HTMLElement).onclick = () => setTheme(page.dataset.theme === "dark" ? "light" : "dark");
+  const recording = await readRecording();
+  const lines = recording.script.map((line) => h("li", {}, h("code", {}, highlighted(line))));
+  part(".script ol", HTMLElement).replaceChildren(...lines);
   const rows = rowsOfTrees();
-  const place = document.querySelector(".timeline-place");
-  const root = place.attachShadow({ mode: "open" });
+  const root = part(".timeline-place", HTMLElement).attachShadow({ mode: "open" });
   root.append(
-    document.getElementById("timeline-style").content.cloneNode(true),
+    part("#timeline-style", HTMLTemplateElement).content.cloneNode(true),
     h("style", {}, ":host { display: block; height: 100%; }"),
+    render({ model: new RecordedModel(recording, (id) => select(rows, id)) }),
   );
-  root.append(render({ model: new Recorded(data, (id) => choose(rows, id)) }));
-  const follows = follower(rows, lines);
-  followMoment(follows);
-  // The other theme's drawing is measured when it is shown.
-  new MutationObserver(() => follows(presentMoment())).observe(document.documentElement, {
+  const markMoment = marker(rows, lines);
+  followMoment(markMoment);
+  // The drawing of the other theme has a size once it is shown.
+  new MutationObserver(() => markMoment(presentMoment())).observe(page, {
     attributes: true,
     attributeFilter: ["data-theme"],
   });
-  document.documentElement.dataset.ready = "true";
+  page.dataset.ready = "true";
 }
 
 start();

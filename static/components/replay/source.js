@@ -1,193 +1,315 @@
-// What a server answers to the timeline, from a recording: windows of the run, when a task starts, which step is to blame for a wait.
+// The model of a recorded timeline: it answers the queries of the timeline from the recording instead of the server.
 
-import { Folding } from "../timeline/clock.js";
+import { TimeMap } from "../timeline/time_map.js";
+import { decodedLevels } from "../timeline/windows.js";
 
-const MOST_TASKS = 6000;
-const MOST_STRETCHES = 4000;
-const BINS_SHOWN = 240;
-const PIECES = ["waits", "fills", "lives"];
+/** @import { Message } from "../core/types.js" */
+/** @import { Copies } from "../timeline/time_map.js" */
+/** @import { Band, BinnedWindowOf, BlameQuery, BlamedAnswer, FindQuery, FoundAnswer, Intervals, MemoryLine, Repeat } from "../timeline/types.js" */
+/** @import { Select, SentExactWindow, SentWindow, TimelineData, WindowAnswer, WindowQuery } from "../timeline/types.js" */
 
-const unpackedLevels = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const packedLevels = (bytes) => btoa(String.fromCharCode(...bytes));
+/**
+ * What app/export/replay.py writes.
+ * @typedef {object} Recording
+ * @property {TimelineData & { window: SentWindow }} value The timeline's payload.
+ * @property {SentExactWindow | null} detail All tasks in compressed time, if the window of `value` has bins.
+ * @property {SentWindow} clock The whole run in real time.
+ * @property {Partial<Record<string, { step: number, text: string }>>} steps The step that introduced each stall, by "BUFFER BLOCK".
+ * @property {string[]} script The lines of the program.
+ */
 
-export class Recorded {
-  /** `data` is what app/export/replay.py wrote; `choose(row)` shows a row of the tree. A model as components know it. */
-  constructor(data, choose) {
-    Object.assign(this, { data, choose, listeners: {}, payload: JSON.stringify(data.value) });
-    this.detail = data.detail ?? (data.value.window.exact ? data.value.window : null);
-    this.folding = new Folding(data.value.repeats, data.value.length);
+/** @typedef {{ start: number, end: number, later: number }} TimeInterval An interval of compressed time, `later` in real time. */
+
+/** @typedef {(message: { data: WindowAnswer | FoundAnswer | BlamedAnswer }) => void} AnswerListener */
+
+const MAX_TASKS = 6000;
+const MAX_INTERVALS = 4000;
+const MAX_BINS = 240;
+
+export class RecordedModel {
+  /** @type {Map<string, AnswerListener>} */
+  listeners = new Map();
+
+  /**
+   * @param {Recording} recording
+   * @param {(row: string) => void} select Show a row of the tree.
+   */
+  constructor(recording, select) {
+    this.recording = recording;
+    this.select = select;
+    const { value, detail } = recording;
+    this.payload = JSON.stringify(value);
+    /** All tasks in compressed time; null if there are too many. */
+    this.detail = detail ?? (value.window.exact ? value.window : null);
+    this.timeMap = new TimeMap(value.repeats, value.length);
   }
 
+  /**
+   * @param {string} event
+   * @param {AnswerListener} listener
+   */
   on(event, listener) {
-    this.listeners[event] = listener;
+    this.listeners.set(event, listener);
   }
 
+  /** @param {Message} message */
   send_msg(message) {
-    const answer = this.answer(message);
-    if (answer) queueMicrotask(() => this.listeners["msg:custom"]?.({ data: answer }));
+    const answer = this.answer(/** @type {WindowQuery | FindQuery | BlameQuery | Select} */ (message));
+    if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.({ data: answer }));
   }
 
-  answer(message) {
-    const about = { ticket: message.ticket, report: this.data.value.report };
-    if (message.kind === "window") return { kind: "window", ...about, window: this.window(message) };
-    if (message.kind === "find") return { kind: "found", ...about, cycle: this.find(message.template, message.place) };
-    if (message.kind === "blame")
-      return { kind: "blamed", step: null, text: "", ...this.data.steps[`${message.buffer} ${message.block}`] };
-    if (message.kind === "select" && message.id) this.choose(message.id);
+  /**
+   * @param {WindowQuery | FindQuery | BlameQuery | Select} query
+   * @returns {WindowAnswer | FoundAnswer | BlamedAnswer | null}
+   */
+  answer(query) {
+    const { steps, value } = this.recording;
+    const { report } = value;
+    if (query.kind === "window") return { kind: "window", ticket: query.ticket, report, window: this.window(query) };
+    if (query.kind === "find")
+      return { kind: "found", ticket: query.ticket, report, cycle: this.find(query.template, query.place) };
+    if (query.kind === "blame")
+      return { kind: "blamed", ...(steps[`${query.buffer} ${query.block}`] ?? { step: null, text: "" }) };
+    if (query.kind === "select" && query.id) this.select(query.id);
     return null;
   }
 
   // ---- Windows.
 
+  /**
+   * @param {{ start: number, end: number, folded: boolean }} range
+   * @returns {SentWindow}
+   */
   window({ start, end, folded }) {
-    const whole = folded ? this.data.value.window : this.data.clock;
-    if (start <= whole.start && end >= whole.end) return structuredClone(whole);
-    const stretches = folded ? [{ start, end, later: 0 }] : this.stretches(start, end);
-    const exact = this.detail && stretches && this.exact(start, end, folded, stretches);
-    return exact || coarse(whole, start, end);
+    const whole = folded ? this.recording.value.window : this.recording.clock;
+    if (start <= whole.start && end >= whole.end) return whole;
+    const intervals = folded ? [{ start, end, later: 0 }] : this.intervals(start, end);
+    const exact = this.detail && intervals && this.exactWindow(this.detail, start, end, folded, intervals);
+    return exact ?? (whole.exact ? whole : coarseWindow(whole, start, end));
   }
 
-  /** The parts of the timeline as played that pass between two moments of the clock; null where they are too many. */
-  stretches(start, end) {
+  /**
+   * The intervals of compressed time between two real times; null if there are too many.
+   * @param {number} start
+   * @param {number} end
+   */
+  intervals(start, end) {
+    const { repeats, length } = this.recording.value;
+    const edges = [...new Set(repeats.flatMap((repeat) => [repeat.start, repeat.end]))].sort((a, b) => a - b);
+    /** @type {TimeInterval[]} */
     const found = [];
-    const edges = [...new Set(this.data.value.repeats.flatMap((repeat) => [repeat.start, repeat.end]))].sort(
-      (a, b) => a - b,
-    );
     for (let at = start; at < end;) {
-      const { played } = this.folding.at(at);
-      const next = edges.find((edge) => edge > played) ?? this.data.value.length;
-      const length = Math.max(1, Math.min(next - played, end - at));
-      found.push({ start: played, end: played + length, later: at - played });
-      if (found.length > MOST_STRETCHES) return null;
-      at += length;
+      const { compressed } = this.timeMap.at(at);
+      const next = edges.find((edge) => edge > compressed) ?? length;
+      const duration = Math.max(1, Math.min(next - compressed, end - at));
+      found.push({ start: compressed, end: compressed + duration, later: at - compressed });
+      if (found.length > MAX_INTERVALS) return null;
+      at += duration;
     }
     return found;
   }
 
-  exact(start, end, folded, stretches) {
-    const { detail } = this;
-    const tasks = { kind: [], start: [], length: [], place: [], row: [] };
-    const seen = new Set();
-    for (const [number, x] of stretches.entries()) {
-      for (let n = 0; n < detail.tasks.start.length; n++) {
-        const begin = detail.tasks.start[n];
-        // What runs over from one stretch into the next one was begun in it.
-        const isIn =
-          begin < x.end && (begin >= x.start || ((folded || number === 0) && begin + detail.tasks.length[n] > x.start));
-        const key = `${n} ${x.later}`;
-        if (!isIn || seen.has(key)) continue;
-        seen.add(key);
-        tasks.kind.push(detail.tasks.kind[n]);
-        tasks.start.push(begin + x.later - start);
-        tasks.length.push(detail.tasks.length[n]);
-        tasks.place.push(folded ? detail.tasks.place[n] : this.placed(n, Math.max(begin, x.start), x.later));
-        tasks.row.push(folded ? detail.tasks.row[n] : 0);
-      }
-      if (tasks.start.length > MOST_TASKS) return null;
-    }
-    const pieces = Object.fromEntries(PIECES.map((what) => [what, cut(detail[what], stretches, start)]));
+  /**
+   * The window with all tasks; null if there are too many.
+   * @param {SentExactWindow} detail
+   * @param {number} start
+   * @param {number} end
+   * @param {boolean} folded
+   * @param {TimeInterval[]} intervals
+   * @returns {SentExactWindow | null}
+   */
+  exactWindow(detail, start, end, folded, intervals) {
+    const tasks = this.tasksIn(detail, folded, intervals, start);
+    if (!tasks) return null;
     return {
       folded,
       start,
       end,
       exact: true,
       tasks,
-      ...pieces,
-      bytes: detail.bytes.map((line) => cutLine(line, stretches, start)),
+      waits: cutIntervals(detail.waits, intervals, start),
+      fills: cutIntervals(detail.fills, intervals, start),
+      lives: cutIntervals(detail.lives, intervals, start),
+      bytes: detail.bytes.map((line) => cutLine(line, intervals, start)),
     };
   }
 
-  /** The iterations of task `n` as it is seen at a time of the timeline, which the clock reaches `later`. */
-  placed(n, at, later) {
-    const { tasks } = this.detail;
-    return this.folding.place(tasks.place[n], tasks.row[n], at, Object.fromEntries(this.folding.at(at + later).copies));
+  /**
+   * @param {SentExactWindow} detail
+   * @param {boolean} folded
+   * @param {TimeInterval[]} intervals
+   * @param {number} origin
+   */
+  tasksIn({ tasks }, folded, intervals, origin) {
+    /** @type {SentExactWindow["tasks"]} */
+    const found = { kind: [], start: [], length: [], place: [], row: [] };
+    /** @type {Set<string>} */
+    const seen = new Set();
+    for (const [number, interval] of intervals.entries()) {
+      const { later } = interval;
+      for (let n = 0; n < tasks.start.length; n++) {
+        const begin = tasks.start[n];
+        // A task that continues from one interval into the next one was found in the former.
+        const continues = (folded || number === 0) && begin + tasks.length[n] > interval.start;
+        const isIn = begin < interval.end && (begin >= interval.start || continues);
+        const key = `${n} ${later}`;
+        if (!isIn || seen.has(key)) continue;
+        seen.add(key);
+        const time = Math.max(begin, interval.start);
+        found.kind.push(tasks.kind[n]);
+        found.start.push(begin + later - origin);
+        found.length.push(tasks.length[n]);
+        found.place.push(
+          folded ? tasks.place[n] : this.iterationsOf(tasks, n, time, this.timeMap.at(time + later).copies),
+        );
+        found.row.push(folded ? tasks.row[n] : 0);
+      }
+      if (found.start.length > MAX_TASKS) return null;
+    }
+    return found;
+  }
+
+  /**
+   * @param {SentExactWindow["tasks"]} tasks
+   * @param {number} n
+   * @param {number} time
+   * @param {Copies} copies
+   */
+  iterationsOf(tasks, n, time, copies) {
+    return this.timeMap.iterationsAt(tasks.place[n], tasks.row[n], time, copies);
   }
 
   // ---- Tasks.
 
-  /** When the task of a template at these iterations starts; null where that is not known. */
+  /**
+   * The real time at which the task of a template starts at given iterations; null if that is unknown.
+   * @param {number} template
+   * @param {number[]} place
+   */
   find(template, place) {
     if (!this.detail) return null;
     const { tasks } = this.detail;
-    const { value } = this.data;
+    const { kinds, repeats } = this.recording.value;
     for (let n = 0; n < tasks.start.length; n++) {
-      if (value.kinds[tasks.kind[n]].template !== template) continue;
+      if (kinds[tasks.kind[n]].template !== template) continue;
       const begin = tasks.start[n];
-      const chosen = {};
-      value.repeats.forEach((repeat, k) => {
-        if (begin >= repeat.start && begin < repeat.end) chosen[k] = copyOf(repeat, tasks.place[n], place);
-      });
-      if (Object.values(chosen).some((copy) => copy === null)) continue;
-      const there = this.folding.place(tasks.place[n], tasks.row[n], begin, chosen);
-      if (there.every((index, k) => index === place[k])) return this.folding.clock(begin, chosen);
+      const copies = copiesAt(repeats, begin, tasks.place[n], place);
+      const found = copies && this.iterationsOf(tasks, n, begin, copies);
+      if (found?.every((index, k) => index === place[k])) return this.timeMap.real(begin, copies ?? {});
     }
     return null;
   }
 }
 
-/** Which copy of a repeat makes `base` into `place`; null where none does. */
-function copyOf(repeat, base, place) {
-  const rank = (indices) => repeat.extents.reduce((sum, extent, k) => sum * extent + indices[repeat.depth + k], 0);
-  const copy = (rank(place) - rank(base)) / repeat.iterations;
-  return Number.isInteger(copy) && copy >= 0 && copy <= repeat.extra ? copy : null;
+/**
+ * The copies of the repeats around a time in which iterations `base` become `place`; null if there are none.
+ * @param {Repeat[]} repeats
+ * @param {number} time
+ * @param {number[]} base
+ * @param {number[]} place
+ */
+function copiesAt(repeats, time, base, place) {
+  /** @type {Copies} */
+  const copies = {};
+  for (const [number, repeat] of repeats.entries()) {
+    if (time < repeat.start || time >= repeat.end) continue;
+    const { extents, depth, iterations, extra } = repeat;
+    const rank = (/** @type {number[]} */ indices) =>
+      extents.reduce((sum, extent, k) => sum * extent + indices[depth + k], 0);
+    const copy = (rank(place) - rank(base)) / iterations;
+    if (!Number.isInteger(copy) || copy < 0 || copy > extra) return null;
+    copies[number] = copy;
+  }
+  return copies;
 }
 
-/** Pieces as they come in the stretches; those that a seam cuts are one again. */
-function cut(pieces, stretches, origin) {
+/**
+ * The parts of intervals of compressed time in real time; parts that continue are joined.
+ * @param {Intervals} pieces
+ * @param {TimeInterval[]} intervals
+ * @param {number} origin
+ * @returns {Intervals}
+ */
+function cutIntervals(pieces, intervals, origin) {
+  /** @type {Intervals} */
   const found = { start: [], length: [], of: [] };
-  const open = new Map();
-  for (const x of stretches) {
+  /** @type {Map<number, number>} */
+  const last = new Map();
+  for (const { start, end, later } of intervals) {
     for (let n = 0; n < pieces.start.length; n++) {
-      const from = Math.max(pieces.start[n], x.start) + x.later - origin;
-      const to = Math.min(pieces.start[n] + pieces.length[n], x.end) + x.later - origin;
+      const from = Math.max(pieces.start[n], start) + later - origin;
+      const to = Math.min(pieces.start[n] + pieces.length[n], end) + later - origin;
       if (to <= from) continue;
-      const last = open.get(pieces.of[n]);
-      if (last !== undefined && pieces.start[n] < x.start && found.start[last] + found.length[last] === from)
-        found.length[last] = to - found.start[last];
-      else {
-        open.set(pieces.of[n], found.start.length);
-        found.start.push(from);
-        found.length.push(to - from);
-        found.of.push(pieces.of[n]);
+      const of = pieces.of[n];
+      const before = last.get(of);
+      if (before !== undefined && pieces.start[n] < start && found.start[before] + found.length[before] === from) {
+        found.length[before] = to - found.start[before];
+        continue;
       }
+      last.set(of, found.start.length);
+      found.start.push(from);
+      found.length.push(to - from);
+      found.of.push(of);
     }
   }
   return found;
 }
 
-function cutLine(line, stretches, origin) {
+/**
+ * @param {MemoryLine} line
+ * @param {TimeInterval[]} intervals
+ * @param {number} origin
+ * @returns {MemoryLine}
+ */
+function cutLine(line, intervals, origin) {
+  /** @type {MemoryLine} */
   const found = { at: [], live: [], allocated: [], least: [] };
-  for (const x of stretches) {
+  for (const { start, end, later } of intervals) {
     for (let n = 0; n < line.at.length; n++) {
       const until = line.at[n + 1] ?? Infinity;
-      if (line.at[n] >= x.end || until <= x.start) continue;
-      found.at.push(Math.max(line.at[n], x.start) + x.later - origin);
-      for (const what of ["live", "allocated", "least"]) if (line[what].length) found[what].push(line[what][n]);
+      if (line.at[n] >= end || until <= start) continue;
+      found.at.push(Math.max(line.at[n], start) + later - origin);
+      found.live.push(line.live[n]);
+      found.allocated.push(line.allocated[n]);
+      if (line.least.length) found.least.push(line.least[n]);
     }
   }
   return found;
 }
 
-/** A part of a window of bins, no finer than that is. Of an exact window there is always enough. */
-function coarse(whole, start, end) {
-  const count = Math.min(BINS_SHOWN, end - start);
-  if (whole.exact) return { ...structuredClone(whole), start: whole.start, end: whole.end };
-  const span = whole.end - whole.start;
-  const places = Array.from({ length: count }, (_, n) =>
-    Math.min(
-      whole.bins.count - 1,
-      Math.floor(((start - whole.start + ((n + 0.5) * (end - start)) / count) * whole.bins.count) / span),
-    ),
-  );
-  const cutLevels = ([number, levels]) => {
-    const from = typeof levels === "string" ? unpackedLevels(levels) : levels;
-    return [number, packedLevels(places.map((place) => from[place]))];
+/**
+ * A part of a window of bins, at no finer resolution than that has.
+ * @param {BinnedWindowOf<string>} whole
+ * @param {number} start
+ * @param {number} end
+ * @returns {BinnedWindowOf<string>}
+ */
+function coarseWindow(whole, start, end) {
+  const count = Math.min(MAX_BINS, end - start);
+  const places = Array.from({ length: count }, (_, n) => {
+    const part = (start - whole.start + ((n + 0.5) * (end - start)) / count) / (whole.end - whole.start);
+    return Math.min(whole.bins.count - 1, Math.floor(part * whole.bins.count));
+  });
+  /** @returns {Band<string>} */
+  const cut = (/** @type {Band<string>} */ [number, levels]) => {
+    const bytes = decodedLevels(levels);
+    return [number, btoa(String.fromCharCode(...places.map((place) => bytes[place])))];
   };
-  const bins = Object.fromEntries(
-    ["task", "wait", "overlap", "fill", "live"].map((what) => [what, whole.bins[what].map(cutLevels)]),
-  );
-  const bytes = whole.bytes.map((line) =>
-    cutLine(line, [{ start: start - whole.start, end: end - whole.start, later: 0 }], start - whole.start),
-  );
-  return { folded: whole.folded, start, end, exact: false, bins: { count, ...bins }, bytes };
+  const { task, wait, overlap, fill, live } = whole.bins;
+  const range = { start: start - whole.start, end: end - whole.start, later: 0 };
+  return {
+    folded: whole.folded,
+    start,
+    end,
+    exact: false,
+    bins: {
+      count,
+      task: task.map(cut),
+      wait: wait.map(cut),
+      overlap: overlap.map(cut),
+      fill: fill.map(cut),
+      live: live.map(cut),
+    },
+    bytes: whole.bytes.map((line) => cutLine(line, [range], range.start)),
+  };
 }

@@ -1,20 +1,25 @@
-// The small cards over the timeline: what an engine waited for, with the step that brought it in; an iteration of what repeats.
+// The cards over the timeline: a stall with the step that introduced it, and the repetitions of a repeat.
 
-import { h, icon } from "../core/dom.js";
-import { CAUSES } from "../core/colors.js";
-import { grouped } from "./clock.js";
+import { h, icon, nodes } from "../core/dom.js";
+import { grouped } from "../core/numbers.js";
 import { highlightStep } from "../core/playhead.js";
+import { stallReason, stallTitle } from "./texts.js";
+import { advance } from "./time_map.js";
 
-const WHY = {
-  data: (w) => `Until ${w.block} has filled ${w.what}`,
-  slot: (w) => `Until ${w.block} is done with ${w.what}: no slot of it is free`,
-  issue: (w) => `Its task had not been issued yet: the ${w.what} was full`,
-  unit: (w) => `While ${w.what} had its turn: both are one unit`,
-  port: (w) => `While it ran, for bursts of other engines on the ${w.what}`,
-  idle: () => "Its last task is done",
-};
+/** @import { Child } from "../core/dom.js" */
+/** @import { TimelineModel } from "./model.js" */
+/** @import { BlamedAnswer, Repeat, TimelineData, WaitKind } from "./types.js" */
+
+/**
+ * `seek` moves the playhead to a copy, `expand` shows a copy in real time, `zoom` shows the repeat.
+ * @typedef {{ seek: (copy: number) => void, expand: (copy: number) => void, zoom: () => void }} RepeatActions
+ */
 
 export class Card {
+  /** The step of the stall; empty in other cards. */
+  step = h("div", { class: "card-step quiet", "aria-live": "polite" });
+
+  /** @param {() => void} onClose */
   constructor(onClose) {
     this.onClose = onClose;
     this.element = h("div", {
@@ -23,35 +28,33 @@ export class Card {
       "aria-label": "Details",
       tabindex: "-1",
       hidden: true,
+      onkeydown: (event) => {
+        event.stopPropagation();
+        if (event.key === "Escape") this.close();
+      },
+      onpointerdown: (event) => event.stopPropagation(),
     });
-    this.element.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Escape") this.close();
-    });
-    this.element.addEventListener("pointerdown", (event) => event.stopPropagation());
   }
 
-  /** Beside `x`, within the stage; `give` is what the keys go to when it closes. */
-  open(x, label, ...children) {
-    this.element.replaceChildren(
-      h(
-        "div",
-        { class: "card-head" },
-        h("b", {}, label),
-        h(
-          "button",
-          { class: "tool small", type: "button", "aria-label": "Close", onclick: () => this.close() },
-          icon("remove"),
-        ),
-      ),
-      ...children.filter(Boolean),
+  /**
+   * Open beside `x`, inside of the stage.
+   * @param {number} x
+   * @param {string} title
+   * @param {...Child} children
+   */
+  open(x, title, ...children) {
+    const { element } = this;
+    const close = h(
+      "button",
+      { class: "tool small", type: "button", "aria-label": "Close", onclick: () => this.close() },
+      icon("remove"),
     );
-    this.element.setAttribute("aria-label", label);
-    this.element.hidden = false;
-    const { offsetWidth } = this.element;
-    const room = this.element.parentElement.clientWidth - offsetWidth - 8;
-    this.element.style.left = `${Math.max(8, Math.min(x + 12, room))}px`;
-    this.element.focus({ preventScroll: true });
+    element.replaceChildren(h("div", { class: "card-head" }, h("b", {}, title), close), ...nodes(children));
+    element.setAttribute("aria-label", title);
+    element.hidden = false;
+    const room = (element.parentElement?.clientWidth ?? 0) - element.offsetWidth - 8;
+    element.style.left = `${Math.max(8, Math.min(x + 12, room))}px`;
+    element.focus({ preventScroll: true });
   }
 
   close() {
@@ -60,102 +63,112 @@ export class Card {
     this.onClose();
   }
 
-  /** What an engine waits for. `cycles` is this wait's length, null where many are drawn as one. */
-  openWait(x, data, wait, cycles) {
+  /**
+   * Show a stall.
+   * @param {number} x
+   * @param {TimelineData} data
+   * @param {WaitKind} wait
+   * @param {number | null} cycles Its length; null if it is part of a bin.
+   */
+  openStall(x, data, wait, cycles) {
     const engine = data.engines[wait.lane];
-    const total = engine.waits[wait.cause] ?? 0;
-    this.step = h("div", { class: "card-step quiet", "aria-live": "polite" });
+    const here = cycles === null ? "" : `${grouped(cycles)} cycles here, `;
+    const total = `${grouped(engine.waits[wait.cause] ?? 0)} of ${grouped(data.cycles)} cycles over the run`;
+    this.step.replaceChildren();
     this.open(
       x,
-      `${engine.name} waits: ${CAUSES[wait.cause].word}`,
-      h("p", {}, `${WHY[wait.cause](wait)}.`),
-      h(
-        "p",
-        { class: "quiet" },
-        [
-          cycles === null ? "" : `${grouped(cycles)} cycles here, `,
-          `${grouped(total)} of ${grouped(data.cycles)} for this cause in all`,
-        ].join(""),
-      ),
+      stallTitle(engine.name, wait.cause),
+      h("p", {}, stallReason(wait)),
+      h("p", { class: "quiet" }, here, total),
       this.step,
     );
   }
 
-  /** The step of the schedule that the server blames. */
-  tellStep({ step, text }) {
-    if (this.element.hidden || !this.step) return;
+  /**
+   * Show the step that introduced the stall.
+   * @param {BlamedAnswer} answer
+   */
+  showStep({ step, text }) {
+    if (this.element.hidden || !this.element.contains(this.step)) return;
     if (!step) {
-      this.step.replaceChildren("Of the program as it was written: no step brought it in");
+      this.step.replaceChildren("Part of the original program: no step introduced it");
       return;
     }
-    this.step.replaceChildren(
-      h("span", {}, "Brought in by"),
-      h(
-        "button",
-        {
-          class: "tool small",
-          type: "button",
-          title: "Show the step in the notebook",
-          onclick: () => highlightStep(step),
-        },
-        h("code", {}, text),
-      ),
+    const show = h(
+      "button",
+      {
+        class: "tool small",
+        type: "button",
+        title: "Show the step in the notebook",
+        onclick: () => highlightStep(step),
+      },
+      h("code", {}, text),
     );
+    this.step.replaceChildren(h("span", {}, "Introduced by"), show);
     highlightStep(step);
   }
 
-  /** A repeat: a slider over its iterations, its place by the clock, and ways to see it larger. */
-  openRepeat(x, model, number, { seek, unfold, zoom }) {
+  /**
+   * Show a repeat: a slider over its copies, and buttons to enlarge it.
+   * @param {number} x
+   * @param {TimelineModel} model
+   * @param {number} number
+   * @param {RepeatActions} actions
+   */
+  openRepeat(x, model, number, actions) {
     const repeat = model.data.repeats[number];
-    const copy = model.chosen[number] ?? 0;
+    const count = grouped(repeat.extra + 1);
     const place = h("p", { class: "quiet" });
-    const input = h("input", {
+    const chosen = h("output");
+    const update = () => {
+      const copy = Number(slider.value);
+      chosen.textContent = `${grouped(copy + 1)} of ${count}`;
+      place.textContent = copyText(model, repeat, number, copy);
+      slider.setAttribute("aria-valuetext", `${chosen.textContent}. ${place.textContent}`);
+    };
+    const slider = h("input", {
       type: "range",
       min: 0,
       max: repeat.extra,
-      value: String(copy),
-      "aria-label": `Which of ${grouped(repeat.extra + 1)} times`,
+      value: String(model.copies[number] ?? 0),
+      "aria-label": `Repetition, of ${count}`,
+      oninput: () => {
+        update();
+        actions.seek(Number(slider.value));
+      },
     });
-    const said = h("output", {});
-    const tell = () => {
-      const n = Number(input.value);
-      said.textContent = `${grouped(n + 1)} of ${grouped(repeat.extra + 1)}`;
-      const digits = digitsOf(repeat, n);
-      const start = model.folding.clock(repeat.start, { ...model.chosen, [number]: n });
-      const indices = repeat.names.map((name, k) => `${name} = ${digits[k]}`).join(", ");
-      place.textContent = `${indices ? `From ${indices}: c` : "C"}ycles ${grouped(start)} to ${grouped(start + repeat.cycles)}`;
-      input.setAttribute("aria-valuetext", `${said.textContent}. ${place.textContent}`);
-    };
-    input.addEventListener("input", () => {
-      tell();
-      seek(Number(input.value));
-    });
-    tell();
-    const times = repeat.iterations === 1 ? "1 iteration" : `${repeat.iterations} iterations`;
+    update();
+    const iterations = repeat.iterations === 1 ? "1 iteration" : `${repeat.iterations} iterations`;
+    const tool = (/** @type {string} */ label, /** @type {() => void} */ act) =>
+      h("button", { class: "tool small", type: "button", onclick: act }, label);
     this.open(
       x,
-      `×${grouped(repeat.extra + 1)}: ${times} of ${repeat.names.join(", ") || "a loop"}`,
-      h("label", { class: "card-slider" }, input, said),
+      `×${count}: ${iterations} of ${repeat.names.join(", ") || "a loop"}`,
+      h("label", { class: "card-slider" }, slider, chosen),
       place,
       h(
         "div",
         { class: "card-tools" },
-        h("button", { class: "tool small", type: "button", onclick: () => zoom() }, "Zoom to it"),
-        h("button", { class: "tool small", type: "button", onclick: () => unfold(Number(input.value)) }, "Unfold here"),
+        tool("Zoom in", actions.zoom),
+        tool("Expand here", () => actions.expand(Number(slider.value))),
       ),
     );
-    input.focus({ preventScroll: true });
+    slider.focus({ preventScroll: true });
   }
 }
 
-/** The iterations of a repeat's loops where its copy `n` begins. */
-function digitsOf(repeat, n) {
-  const digits = repeat.base.slice();
-  let on = n * repeat.iterations;
-  for (let k = digits.length - 1; k >= 0; k--) {
-    const sum = digits[k] + on;
-    digits[k] = sum % repeat.extents[k];
-    on = Math.floor(sum / repeat.extents[k]);
-  }
-  return digits;
+/**
+ * The iterations and the real time of a copy of a repeat.
+ * @param {TimelineModel} model
+ * @param {Repeat} repeat
+ * @param {number} number
+ * @param {number} copy
+ */
+function copyText(model, repeat, number, copy) {
+  const { base, extents, iterations, names, cycles } = repeat;
+  const first = advance(base, extents, copy * iterations);
+  const start = model.timeMap.real(repeat.start, { ...model.copies, [number]: copy });
+  const range = `cycles ${grouped(start)} to ${grouped(start + cycles)}`;
+  const indices = names.map((name, k) => `${name} = ${first[k]}`).join(", ");
+  return indices ? `Starts at ${indices}: ${range}` : range;
 }

@@ -1,62 +1,106 @@
-// What the timeline knows: the tables, the windows that came from the server, what is in sight, the playhead, and what runs at it.
+// The state of the timeline: tables, windows from the server, the visible range, the playhead, and the program's state there.
 
-import { Folding } from "./clock.js";
+import { TimeMap } from "./time_map.js";
+import { decodedWindow } from "./windows.js";
 
-const MARGIN = 0.6;
-const COARSE = 2.6;
-const ENOUGH = 4000;
+/** @import { Send } from "../core/types.js" */
+/** @import { Copies } from "./time_map.js" */
+/** @import { ExactWindow, Intervals, TaskKind, Template, TimelineData, Window, WindowAnswer } from "./types.js" */
 
-function unpacked(text) {
-  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-}
+/** @typedef {{ start: number, end: number }} View The visible range: real time, or compressed time in the folded timeline. */
 
-/** A window with its bins as bytes. */
-function opened(found) {
-  if (found.bins) {
-    for (const what of ["task", "wait", "overlap", "fill", "live"]) {
-      found.bins[what] = found.bins[what].map(([number, text]) => [number, unpacked(text)]);
-    }
-  }
-  return found;
-}
+/**
+ * A task; its times are of the window that it is from.
+ * @typedef {object} Task
+ * @property {TaskKind} kind
+ * @property {Template} template
+ * @property {number} number The number of its template.
+ * @property {number[]} place The iterations of the loops around.
+ */
+
+/**
+ * The program's state at the playhead: running tasks, numbers of present stalls, states of cells.
+ * @typedef {{ tasks: Task[], waits: number[], cells: Record<number, "filling" | "live"> }} PlayheadState
+ */
+
+/** @typedef {{ start: number, end: number, folded: boolean, isWhole?: boolean }} Request A range of drawn time. */
+
+const MARGIN = 0.6; // of the visible range, on each side of a requested window
+const MAX_COARSENESS = 2.6; // the width of a window of bins in visible ranges
+const MAX_TASKS = 4000; // of a window that is searched for edges
+const MIN_SPAN = 8;
+
+/** @type {TimelineData} */
+const NOTHING = {
+  report: 0,
+  cycles: 0,
+  length: 0,
+  repeats: [],
+  engines: [],
+  rows: [],
+  cells: [],
+  templates: [],
+  kinds: [],
+  waits: [],
+  lines: {},
+  figures: [],
+  buffers: [],
+  note: "",
+};
 
 export class TimelineModel {
-  /** `ask(message)` sends to the server; `changed()` is called when something new can be drawn. */
-  constructor(ask, changed) {
-    Object.assign(this, {
-      ask,
-      changed,
-      data: null,
-      folded: true,
-      view: { start: 0, end: 1 },
-      cycle: 0,
-      chosen: {},
-      tickets: 0,
-    });
-    this.forget();
+  data = NOTHING;
+  timeMap = new TimeMap([], 0);
+  folded = true;
+  /** @type {View} */
+  view = { start: 0, end: 1 };
+  /** The playhead in real time. */
+  cycle = 0;
+  /** @type {Copies} The copy of each repeat that the folded timeline shows. */
+  copies = {};
+  tickets = 0;
+  /** @type {Map<boolean, Window>} The windows of the whole run: folded, expanded. */
+  whole = new Map();
+  /** @type {Window | null} A window around the visible range. */
+  current = null;
+  /** @type {Window | null} A window at the playhead. */
+  moment = null;
+  /** @type {{ window: (Request & { ticket: number }) | null, moment: (Request & { ticket: number }) | null }} */
+  pending = { window: null, moment: null };
+
+  /**
+   * @param {Send} send
+   * @param {() => void} onChange Called after the arrival of a window.
+   */
+  constructor(send, onChange) {
+    this.send = send;
+    this.onChange = onChange;
   }
 
-  forget() {
-    Object.assign(this, { base: { true: null, false: null }, current: null, moment: null, waiting: {}, key: "" });
-  }
-
-  /** A new value; the zoom stays where the run is as long as before. */
+  /**
+   * Show other data. A run of the same length keeps the visible range.
+   * @param {TimelineData} data
+   */
   show(data) {
     const before = this.data;
     this.data = data;
-    this.forget();
-    this.folding = new Folding(data.repeats ?? [], data.length);
-    if (!data.cycles) return;
-    this.base.true = opened(data.window);
+    this.whole.clear();
+    this.current = this.moment = null;
+    this.pending = { window: null, moment: null };
+    this.timeMap = new TimeMap(data.repeats, data.length);
+    if (!data.cycles || !data.window) return;
+    this.whole.set(true, decodedWindow(data.window));
     if (!data.repeats.length) this.folded = true;
-    const same = before && before.cycles === data.cycles && before.length === data.length;
-    if (!same) this.fit();
-    this.cycle = Math.min(this.cycle, data.cycles - 1);
-    if (!same) this.chosen = {};
+    if (before.cycles !== data.cycles || before.length !== data.length) {
+      this.fit();
+      this.copies = {};
+    }
     this.seek(this.cycle);
   }
 
-  /** Cycles from one end to the other, as they are drawn. */
+  // ---- Time.
+
+  /** The duration of the run as it is drawn. */
   get length() {
     return Math.max(1, this.folded ? this.data.length : this.data.cycles);
   }
@@ -65,192 +109,246 @@ export class TimelineModel {
     return this.view.end - this.view.start;
   }
 
-  /** Where a cycle of the clock is drawn. */
-  drawn(cycle) {
-    return this.folded ? this.folding.at(cycle).played : cycle;
+  /**
+   * The drawn time of a real cycle.
+   * @param {number} cycle
+   */
+  toDrawn(cycle) {
+    return this.folded ? this.timeMap.at(cycle).compressed : cycle;
   }
 
-  /** The clock at what is drawn at `x`. */
-  clock(x) {
-    return this.folded ? this.folding.clock(x, this.chosen) : x;
+  /**
+   * The real time of a drawn time, in the chosen copies of the repeats.
+   * @param {number} time
+   * @param {boolean} [folded]
+   */
+  toReal(time, folded = this.folded) {
+    return folded ? this.timeMap.real(time, this.copies) : time;
   }
 
+  /** @param {number} cycle */
   seek(cycle) {
     this.cycle = Math.min(Math.max(0, cycle), Math.max(0, this.data.cycles - 1));
-    for (const [number, copy] of this.folding.at(this.cycle).copies) this.chosen[number] = copy;
+    Object.assign(this.copies, this.timeMap.at(this.cycle).copies);
   }
 
   fit() {
     this.view = { start: 0, end: this.length };
   }
 
-  look(start, end) {
-    const least = Math.min(this.length, 8);
-    const span = Math.min(Math.max(end - start, least), this.length);
+  /**
+   * Show a range of drawn time, within the run and of a minimum width.
+   * @param {number} start
+   * @param {number} end
+   */
+  showRange(start, end) {
+    const span = Math.min(Math.max(end - start, Math.min(this.length, MIN_SPAN)), this.length);
     const from = Math.min(Math.max(0, (start + end - span) / 2), this.length - span);
     this.view = { start: from, end: from + span };
   }
 
+  /**
+   * @param {number} factor
+   * @param {number} about The drawn time that keeps its position.
+   */
   zoom(factor, about) {
-    this.look(about - (about - this.view.start) * factor, about + (this.view.end - about) * factor);
+    this.showRange(about - (about - this.view.start) * factor, about + (this.view.end - about) * factor);
   }
 
+  /** @param {number} by */
   pan(by) {
     const start = Math.min(Math.max(0, this.view.start + by), this.length - this.span);
     this.view = { start, end: start + this.span };
   }
 
-  /** Folded or by the clock; what is in the middle stays there. */
+  /**
+   * Fold or expand the repeats; the visible range stays.
+   * @param {boolean} folded
+   */
   setFolded(folded) {
     if (folded === this.folded) return;
-    const [start, end] = [this.clock(this.view.start), this.clock(this.view.end)];
-    const whole = this.view.start <= 0 && this.view.end >= this.length;
+    const [start, end] = [this.toReal(this.view.start), this.toReal(this.view.end)];
+    const isWhole = this.view.start <= 0 && this.view.end >= this.length;
     this.folded = folded;
     this.current = null;
-    if (whole) this.fit();
-    else if (folded) this.look(this.folding.at(start).played, this.folding.at(end).played);
-    else this.look(start, end);
+    if (isWhole) this.fit();
+    else this.showRange(this.toDrawn(start), this.toDrawn(end));
   }
 
   // ---- Windows.
 
-  covers(found, start, end) {
-    return found && found.folded === this.folded && found.start <= start && found.end >= end;
-  }
-
-  /** Whether a window is as fine as what is in sight needs. */
-  suffices(found) {
+  /**
+   * Whether a window covers the visible range at a sufficient resolution.
+   * @param {Window | null | undefined} window
+   */
+  isSufficient(window) {
+    if (!window || window.folded !== this.folded) return false;
     const { start, end } = this.view;
-    return (
-      this.covers(found, Math.floor(start), Math.min(Math.ceil(end), this.length)) &&
-      (found.exact || found.end - found.start <= this.span * COARSE)
-    );
+    const isCovered = window.start <= Math.floor(start) && window.end >= Math.min(Math.ceil(end), this.length);
+    return isCovered && (window.exact || window.end - window.start <= this.span * MAX_COARSENESS);
   }
 
-  /** The windows to draw, the coarse one first. */
+  /**
+   * The windows to draw, the coarse one first.
+   * @returns {Window[]}
+   */
   windows() {
-    const base = this.base[this.folded];
-    if (this.suffices(base)) return [base];
-    return [base, this.current?.folded === this.folded ? this.current : null].filter(Boolean);
+    const whole = this.whole.get(this.folded);
+    if (whole && this.isSufficient(whole)) return [whole];
+    const current = this.current?.folded === this.folded ? this.current : undefined;
+    return [whole, current].filter((window) => window !== undefined);
   }
 
-  /** Ask for what is in sight where it is not there yet: one question at a time, the newest. */
-  require() {
-    if (!this.data.cycles || this.waiting.window) return;
-    const base = this.base[this.folded];
-    if (!base) return this.request("window", { start: 0, end: this.length, folded: this.folded, whole: true });
-    if (this.suffices(base) || this.suffices(this.current)) return;
+  /** Request the window that the visible range lacks; one request at a time. */
+  requestMissing() {
+    if (!this.data.cycles || this.pending.window) return;
+    const { folded, length } = this;
+    const whole = this.whole.get(folded);
+    if (!whole) return this.request("window", { start: 0, end: length, folded, isWhole: true });
+    if (this.isSufficient(whole) || this.isSufficient(this.current)) return;
     const margin = this.span * MARGIN;
     const start = Math.max(0, Math.floor(this.view.start - margin));
-    this.request("window", {
-      start,
-      end: Math.min(this.length, Math.ceil(this.view.end + margin)),
-      folded: this.folded,
-    });
+    this.request("window", { start, end: Math.min(length, Math.ceil(this.view.end + margin)), folded });
   }
 
-  request(slot, message) {
-    this.waiting[slot] = { ticket: ++this.tickets, message };
-    this.ask({ kind: "window", ticket: this.tickets, ...message });
+  /**
+   * @param {"window" | "moment"} slot
+   * @param {Request} request
+   */
+  request(slot, request) {
+    const ticket = ++this.tickets;
+    this.pending[slot] = { ...request, ticket };
+    const { start, end, folded } = request;
+    this.send({ kind: "window", ticket, start, end, folded });
   }
 
-  /** An answer of the server; what is about another report is passed over. */
-  receive(message) {
-    if (message.report !== this.data.report) return;
-    const slot = Object.keys(this.waiting).find((name) => this.waiting[name]?.ticket === message.ticket);
-    if (!slot) return;
-    const { message: asked } = this.waiting[slot];
-    this.waiting[slot] = null;
-    const found = opened(message.window);
-    if (slot === "moment") this.moment = found;
-    else if (asked.whole) this.base[found.folded] = found;
-    else this.current = found;
-    this.changed();
+  /**
+   * Keep a window from the server; answers about another report are ignored.
+   * @param {WindowAnswer} answer
+   */
+  receive(answer) {
+    if (answer.report !== this.data.report) return;
+    const window = decodedWindow(answer.window);
+    if (this.pending.window?.ticket === answer.ticket) {
+      if (this.pending.window.isWhole) this.whole.set(window.folded, window);
+      else this.current = window;
+      this.pending.window = null;
+    } else if (this.pending.moment?.ticket === answer.ticket) {
+      this.moment = window;
+      this.pending.moment = null;
+    } else return;
+    this.onChange();
   }
 
-  // ---- What runs at the playhead.
+  // ---- The playhead.
 
-  /** The window that knows exactly what is at the playhead, and where in it that is; asked for where there is none. */
-  exactly() {
-    const played = this.folding.at(this.cycle).played;
-    for (const found of [this.base.true, this.base.false, this.current, this.moment]) {
-      if (!found?.exact) continue;
-      const at = found.folded ? played : this.cycle;
-      if (found.start <= at && at < found.end) return { found, at: at - found.start };
+  /**
+   * An exact window around the playhead, and the playhead's time in it. Requests one and returns null if there is none.
+   * @returns {{ window: ExactWindow, at: number } | null}
+   */
+  exactAtPlayhead() {
+    const { compressed } = this.timeMap.at(this.cycle);
+    for (const window of [this.whole.get(true), this.whole.get(false), this.current, this.moment]) {
+      if (!window?.exact) continue;
+      const time = window.folded ? compressed : this.cycle;
+      if (window.start <= time && time < window.end) return { window, at: time - window.start };
     }
-    if (!this.waiting.moment) {
+    if (!this.pending.moment) {
       const start = Math.floor(this.cycle);
       this.request("moment", { start, end: start + 1, folded: false });
     }
     return null;
   }
 
-  /** {tasks: [{template, kind, place}], waits: [number], cells: {cell: "filling" | "live"}}, or null until that is known. */
-  now() {
-    const known = this.exactly();
+  /**
+   * The program's state at the playhead; null until it is known.
+   * @returns {PlayheadState | null}
+   */
+  stateAtPlayhead() {
+    const known = this.exactAtPlayhead();
     if (!known) return null;
-    const { found, at } = known;
-    const { tasks } = found;
-    const running = [];
-    tasks.start.forEach((start, n) => {
-      if (start <= at && at < start + tasks.length[n]) running.push(this.task(found, n, found.start + at));
-    });
-    const inside = (pieces) =>
-      pieces.start.flatMap((start, n) => (start <= at && at < start + pieces.length[n] ? [pieces.of[n]] : []));
+    const { window, at } = known;
+    const { tasks } = window;
+    const running = [...tasks.start.keys()].filter(
+      (n) => tasks.start[n] <= at && at < tasks.start[n] + tasks.length[n],
+    );
+    const present = (/** @type {Intervals} */ { start, length, of }) =>
+      of.filter((_, n) => start[n] <= at && at < start[n] + length[n]);
+    /** @type {PlayheadState["cells"]} */
     const cells = {};
-    for (const cell of inside(found.lives)) cells[cell] = "live";
-    for (const cell of inside(found.fills)) cells[cell] = "filling";
-    return { tasks: running, waits: inside(found.waits), cells };
+    for (const cell of present(window.lives)) cells[cell] = "live";
+    for (const cell of present(window.fills)) cells[cell] = "filling";
+    return { tasks: running.map((n) => this.task(window, n, window.start + at)), waits: present(window.waits), cells };
   }
 
-  /** Task `n` of a window with its indices, in the chosen iteration of what repeats; looked at at `at`, else where it begins. */
-  task(found, n, at = tasksStart(found, n)) {
-    const { tasks } = found;
+  /**
+   * Task `n` of a window, with its iterations in the chosen copies of the repeats around `time`.
+   * @param {ExactWindow} window
+   * @param {number} n
+   * @param {number} [time] Drawn time; the task's start by default.
+   * @returns {Task}
+   */
+  task({ folded, start, tasks }, n, time = start + tasks.start[n]) {
     const kind = this.data.kinds[tasks.kind[n]];
-    const template = this.data.templates[kind.template];
-    const place = found.folded ? this.folding.place(tasks.place[n], tasks.row[n], at, this.chosen) : tasks.place[n];
-    const start = found.start + tasks.start[n];
-    return { kind, template, number: kind.template, place, start, end: start + tasks.length[n], folded: found.folded };
+    const place = folded ? this.timeMap.iterationsAt(tasks.place[n], tasks.row[n], time, this.copies) : tasks.place[n];
+    return { kind, template: this.data.templates[kind.template], number: kind.template, place };
   }
 
-  /** The last task of a template that has begun by the playhead, where that is known. */
-  latest(number) {
-    const known = this.exactly();
+  /**
+   * The last task of a template that has begun by the playhead; null if that is unknown.
+   * @param {number} template
+   */
+  latestTask(template) {
+    const known = this.exactAtPlayhead();
     if (!known) return null;
-    const { tasks } = known.found;
-    let last = -1;
-    for (let n = 0; n < tasks.start.length && tasks.start[n] <= known.at; n++) {
-      if (this.data.kinds[tasks.kind[n]].template === number) last = n;
-    }
-    return last < 0 ? null : this.task(known.found, last, known.found.start + known.at);
+    const { window, at } = known;
+    const { kind, start } = window.tasks;
+    const last = start.findLastIndex((time, n) => time <= at && this.data.kinds[kind[n]].template === template);
+    return last < 0 ? null : this.task(window, last, window.start + at);
   }
 
-  /** The next moment (`way` 1, or the one before: -1) at which a task begins or ends; by a bin where tasks are not known. */
-  edge(way) {
-    const known = this.exactly();
-    if (known && known.found.tasks.start.length < ENOUGH) {
-      const { found } = known;
-      const edges = found.tasks.start
-        .flatMap((start, n) => [start, start + found.tasks.length[n]])
-        .map((x) => x + found.start);
-      const here = found.folded ? this.drawn(this.cycle) : this.cycle;
-      const ahead = edges.filter(
-        (x) => (way > 0 ? x > here : x < here) && x < (found.folded ? this.data.length : this.data.cycles),
-      );
-      if (ahead.length) {
-        const next = way > 0 ? Math.min(...ahead) : Math.max(...ahead);
-        return found.folded ? this.folding.clock(next, this.chosen) : next;
-      }
+  /**
+   * The next or previous real time at which a task begins or ends; a small step where tasks are unknown.
+   * @param {1 | -1} direction
+   */
+  nextEdge(direction) {
+    const known = this.exactAtPlayhead();
+    if (known && known.window.tasks.start.length < MAX_TASKS) {
+      const { window } = known;
+      const { start, length } = window.tasks;
+      const edges = start.flatMap((time, n) => [time + window.start, time + length[n] + window.start]);
+      const end = window.folded ? this.data.length : this.data.cycles;
+      const here = window.folded ? this.toDrawn(this.cycle) : this.cycle;
+      const inRun = edges.filter((time) => time < end);
+      const next = nearest(inRun, here, direction);
+      if (next !== null) return this.toReal(next, window.folded);
     }
-    return this.cycle + way * Math.max(1, this.span / 360);
+    return this.cycle + direction * Math.max(1, this.span / 360);
+  }
+
+  /**
+   * The real time of the next or previous stall, idle time excluded; null if none is known.
+   * @param {1 | -1} direction
+   */
+  nextStall(direction) {
+    const known = this.exactAtPlayhead();
+    if (!known) return null;
+    const { window, at } = known;
+    const { start, of } = window.waits;
+    const stalls = start.filter((_, n) => this.data.waits[of[n]].cause !== "idle");
+    const next = nearest(stalls, at, direction);
+    return next === null ? null : this.toReal(window.start + next, window.folded);
   }
 }
 
-function tasksStart(found, n) {
-  return found.start + found.tasks.start[n];
-}
-
-/** "mo = 1, ko = 3" */
-export function indicesText(template, place) {
-  return template.loops.map((loop, n) => `${loop.name} = ${place[n]}`).join(", ");
+/**
+ * The first of `times` after `here`, or the last one before it; null if there is none.
+ * @param {number[]} times
+ * @param {number} here
+ * @param {1 | -1} direction
+ */
+function nearest(times, here, direction) {
+  const ahead = times.filter((time) => (time - here) * direction > 0);
+  if (!ahead.length) return null;
+  return direction > 0 ? Math.min(...ahead) : Math.max(...ahead);
 }

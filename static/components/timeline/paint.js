@@ -1,416 +1,303 @@
-// The lanes of the timeline on a canvas: tasks, what is waited for below them, where engines overlap, tiles in the banks, bytes and capacity.
+// The timeline's canvas: tasks and stalls in the lanes of engines, tiles and live bytes in the rows of memories, the time axis.
 
 import { sharp } from "../core/canvas.js";
-import { CAUSES, hatch, waitText } from "../core/colors.js";
-import { grouped, roundStep } from "./clock.js";
-import { GUTTER, paintGutter, shortened } from "./gutter.js";
+import { CAUSES, waitText } from "../core/colors.js";
+import { grouped, roundStep } from "../core/numbers.js";
+import { paintGutter } from "./gutter.js";
+import { shortened, taskLabel } from "./labels.js";
+import { GUTTER, RIGHT, cellBand } from "./layout.js";
+import { Pen } from "./pen.js";
 
-export const RIGHT = 10;
-const LANE = [29, 42];
-const STALL = 7;
-const AXIS = 18;
-const ROW = [20, 150];
+/** @import { Cause, Colors } from "../core/colors.js" */
+/** @import { Layout } from "./layout.js" */
+/** @import { PlayheadState, TimelineModel } from "./model.js" */
+/** @import { BinnedWindow, ExactWindow, MemoryLine, Window } from "./types.js" */
 
-const FONT_SIZE = 10.5;
+const STALL_HEIGHT = 7;
+const TICK_DISTANCE = 95;
+const AXIS_TEXT = 10; // below the rows
+/** A cut label of a stall is omitted if it is shorter than this. */
+const MIN_STALL_LABEL = 9;
+/** The least widths of a gap between two bars, and of bars with a label. */
+const MIN_WIDTH = { gap: 3, task: 26, tile: 30 };
 
-/** Rows of ×N marks: repeats in repeats stand below those around them. */
-export const MARK = 14;
-export const LEVELS = 3;
-const WORTH_SAYING = 9;
-
-const within = ([least, most], value) => Math.max(least, Math.min(most, value));
-
-/** Where everything stands for a size of the stage: lanes and rows {top, height}, the height of bars, and what is needed in all. */
-export function layoutOf(data, width, height, folded) {
-  const levels = folded ? Math.max(0, ...data.repeats.map((repeat) => Math.min(repeat.level, LEVELS - 1) + 1)) : 0;
-  const top = levels ? levels * MARK + 2 : 4;
-  const lane = within(LANE, ((height - AXIS - top) * 0.45) / Math.max(1, data.engines.length));
-  const lanes = data.engines.map((_, n) => ({ top: top + n * lane, height: lane }));
-  const below = top + lanes.length * lane + 2;
-  const each = data.rows.length ? within(ROW, (height - AXIS - below) / data.rows.length) : 0;
-  const rows = data.rows.map((_, n) => ({ top: below + n * each + 2, height: each - 7 }));
-  const bottom = below + each * rows.length;
-  return {
-    width,
-    height: Math.max(bottom, height - AXIS) + AXIS,
-    lanes,
-    rows,
-    axis: bottom,
-    lanesEnd: below - 2,
-    top,
-    bottom,
-    bar: lane - 11,
-  };
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {TimelineModel} model
+ * @param {Layout} layout
+ * @param {Colors} colors
+ * @param {PlayheadState | null} state The state at the playhead, which the gutter shows.
+ */
+export function paintTimeline(canvas, model, layout, colors, state) {
+  canvas.style.height = `${layout.height}px`;
+  const pen = new Pen(sharp(canvas, layout.width, layout.height), layout, colors, model.view);
+  const right = layout.width - RIGHT;
+  paintGrid(pen);
+  if (model.folded) pen.clipped(GUTTER, right, () => paintRepeats(pen, model));
+  const [coarse, fine] = model.windows();
+  const paint = (/** @type {Window} */ window, /** @type {number} */ from, /** @type {number} */ to) =>
+    pen.clipped(Math.max(GUTTER, from), Math.min(right, to), () => paintWindow(pen, model, window));
+  if (fine) {
+    paint(coarse, GUTTER, pen.x(fine.start));
+    paint(fine, pen.x(fine.start), pen.x(fine.end));
+    paint(coarse, pen.x(fine.end), right);
+  } else if (coarse) paint(coarse, GUTTER, right);
+  paintAxis(pen, model);
+  paintGutter(pen, model.data, state);
 }
 
-/** A task's words: its block, and the innermost index where there is room for both. */
-function taskText(model, found, n, width) {
-  const { template, place } = model.task(found, n);
-  const last = template.loops.length - 1;
-  const text = last < 0 ? template.block : `${template.block} ${template.loops[last].name}=${place[last]}`;
-  return shortened(text, width) === text ? text : shortened(template.block, width);
+/** @param {Pen} pen */
+function paintGrid(pen) {
+  const { layout, colors } = pen;
+  for (const { top, height } of layout.rows) pen.rect(GUTTER, layout.width - RIGHT, top, height, colors.sunken, 0.55);
+  for (const time of ticks(pen)) pen.vertical(pen.x(time), layout.top, layout.bottom, colors.line);
 }
 
-export class Painter {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-  }
-
-  /** Draw the model's view; `inks` are the colours, `now` what runs at the playhead. */
-  paint(model, layout, inks, now) {
-    const { canvas, context } = this;
-    canvas.style.height = `${layout.height}px`;
-    Object.assign(this, { model, layout, inks, now, per: (layout.width - GUTTER - RIGHT) / model.span });
-    sharp(canvas, layout.width, layout.height);
-    context.font = `${FONT_SIZE}px ${inks.font}`;
-    context.textBaseline = "middle";
-    this.grounds();
-    this.clipped(GUTTER, layout.width - RIGHT, () => this.repeats());
-    const windows = model.windows();
-    const [base, fine] = windows.length > 1 ? windows : [windows[0], null];
-    if (base) {
-      const cut = fine ? [this.x(fine.start), this.x(fine.end)] : [0, 0];
-      if (!fine || cut[0] > GUTTER) this.clipped(GUTTER, fine ? cut[0] : layout.width - RIGHT, () => this.window(base));
-      if (fine) {
-        this.clipped(Math.max(GUTTER, cut[0]), Math.min(layout.width - RIGHT, cut[1]), () => this.window(fine));
-        if (cut[1] < layout.width - RIGHT)
-          this.clipped(Math.max(GUTTER, cut[1]), layout.width - RIGHT, () => this.window(base));
-      }
-    }
-    this.axis();
-    paintGutter(this);
-  }
-
-  x(time) {
-    return GUTTER + (time - this.model.view.start) * this.per;
-  }
-
-  clipped(from, to, draw) {
-    if (to <= from) return;
-    const { context } = this;
-    context.save();
-    context.beginPath();
-    context.rect(from, 0, to - from, this.layout.height);
-    context.clip();
-    Object.assign(this, { left: from, right: to });
-    draw();
-    context.restore();
-  }
-
-  rect(from, to, top, height, fill, alpha = 1) {
-    const x0 = Math.max(from, this.left - 2);
-    const x1 = Math.min(to, this.right + 2);
-    if (x1 <= x0) return;
-    this.context.globalAlpha = alpha;
-    this.context.fillStyle = fill;
-    this.context.fillRect(x0, top, x1 - x0, height);
-    this.context.globalAlpha = 1;
-  }
-
-  text(text, x, y, ink, { align = "left", bold = false, size = FONT_SIZE } = {}) {
-    const { context } = this;
-    context.font = `${bold ? "600 " : ""}${size}px ${this.inks.font}`;
-    context.fillStyle = ink;
-    context.textAlign = align;
-    context.fillText(text, x, y);
-  }
-
-  // ---- What lies under everything.
-
-  grounds() {
-    const { layout, inks, context } = this;
-    Object.assign(this, { left: 0, right: layout.width });
-    const right = layout.width - RIGHT;
-    for (const row of layout.rows) {
-      this.rect(GUTTER, right, row.top, row.height, inks.sunken, 0.55);
-    }
-    context.strokeStyle = inks.line;
-    context.lineWidth = 1;
-    for (const { at } of this.ticks()) {
-      context.beginPath();
-      context.moveTo(Math.round(this.x(at)) + 0.5, layout.top);
-      context.lineTo(Math.round(this.x(at)) + 0.5, layout.bottom);
-      context.stroke();
-    }
-  }
-
-  ticks() {
-    const { model, layout } = this;
-    const step = roundStep(model.span, (layout.width - GUTTER) / 95);
-    const marks = [];
-    for (let at = Math.ceil(model.view.start / step) * step; at <= model.view.end; at += step) marks.push({ at, step });
-    return marks;
-  }
-
-  repeats() {
-    if (!this.model.folded) return;
-    const { context, inks, layout } = this;
-    for (const repeat of this.model.data.repeats) {
-      const [from, to] = [this.x(repeat.start), this.x(repeat.end)];
-      if (to < this.left || from > this.right) continue;
-      this.rect(from, to, 0, layout.bottom, inks.accent, 0.06);
-      context.strokeStyle = inks.accent;
-      context.setLineDash([2, 3]);
-      for (const x of [from, to]) {
-        context.beginPath();
-        context.moveTo(Math.round(x) + 0.5, 0);
-        context.lineTo(Math.round(x) + 0.5, layout.bottom);
-        context.stroke();
-      }
-      context.setLineDash([]);
-    }
-  }
-
-  // ---- A window.
-
-  window(found) {
-    if (found.exact) {
-      this.overlaps(found);
-      this.tasks(found);
-      this.waits(found);
-      this.tiles(found);
-    } else {
-      this.bins(found);
-    }
-    found.bytes.forEach((bytes, row) => this.bytes(found, bytes, row));
-  }
-
-  seen(found, start, length) {
-    const from = this.x(found.start + start);
-    const to = from + length * this.per;
-    return to < this.left || from > this.right ? null : [from, to];
-  }
-
-  /** Cycles with at least two engines busy: a quiet ground and a line under the lanes. */
-  overlaps(found) {
-    found.both ??= overlapping(found.tasks);
-    for (const [start, end] of found.both) this.overlap(this.x(found.start + start), this.x(found.start + end), 1);
-  }
-
-  overlap(from, to, share) {
-    const { top, lanesEnd } = this.layout;
-    this.rect(from, to, top, lanesEnd - top, this.inks.accent, 0.09 * share);
-    this.rect(from, Math.max(to, from + 0.4), lanesEnd - 1, 2, this.inks.accent, 0.75 * share);
-  }
-
-  tasks(found) {
-    const { data } = this.model;
-    const { tasks } = found;
-    for (let n = 0; n < tasks.start.length; n++) {
-      const seen = this.seen(found, tasks.start[n], tasks.length[n]);
-      if (!seen) continue;
-      const [from, to] = seen;
-      const template = data.templates[data.kinds[tasks.kind[n]].template];
-      const { top } = this.layout.lanes[template.lane];
-      const wide = to - from;
-      this.rect(
-        from,
-        wide > 3 ? to - 0.8 : Math.max(to, from + 0.5),
-        top,
-        this.layout.bar,
-        this.inks.buffers[template.colour],
-        0.92,
-      );
-      if (wide < 26) continue;
-      const x = Math.max(from, this.left) + 4;
-      const text = taskText(this.model, found, n, Math.min(to, this.right) - x - 3);
-      if (text) this.text(text, x, top + this.layout.bar / 2 + 0.5, this.inks.surface);
-    }
-  }
-
-  waits(found) {
-    const { data } = this.model;
-    const { waits } = found;
-    for (let n = 0; n < waits.start.length; n++) {
-      const seen = this.seen(found, waits.start[n], waits.length[n]);
-      if (!seen) continue;
-      const wait = data.waits[waits.of[n]];
-      const { top } = this.layout.lanes[wait.lane];
-      const [from, to] = seen;
-      this.stall(wait.cause, from, to, top, 1);
-      // In the gap there is room to say what for; a port is waited for while the task runs.
-      const x = Math.max(from, this.left) + 4;
-      const text = wait.cause === "port" ? "" : shortened(waitText(wait), Math.min(to, this.right) - x - 2);
-      if (text && (text.length >= WORTH_SAYING || !text.endsWith("…")))
-        this.text(
-          text,
-          x,
-          top + this.layout.bar / 2 + 0.5,
-          wait.cause === "idle" ? this.inks.muted : this.inks.causes[wait.cause],
-        );
-    }
-  }
-
-  stall(cause, from, to, top, alpha) {
-    const fill = hatch(this.context, this.inks, this.inks.causes[cause], CAUSES[cause].hatch);
-    this.rect(from, Math.max(to, from + 0.5), top + this.layout.bar + 1, STALL, fill, alpha);
-  }
-
-  tiles(found) {
-    const { data } = this.model;
-    for (const [pieces, filling] of [
-      [found.fills, true],
-      [found.lives, false],
-    ]) {
-      for (let n = 0; n < pieces.start.length; n++) {
-        const seen = this.seen(found, pieces.start[n], pieces.length[n]);
-        if (!seen) continue;
-        const cell = data.cells[pieces.of[n]];
-        const [from, to] = seen;
-        const band = this.band(cell);
-        const colour = this.inks.buffers[cell.colour];
-        const fill = filling ? hatch(this.context, this.inks, colour, "forward", 0.12) : colour;
-        this.rect(
-          from,
-          to - from > 3 && !filling ? to - 0.8 : Math.max(to, from + 0.5),
-          band.top,
-          band.height,
-          fill,
-          filling ? 0.8 : 0.88,
-        );
-        if (filling || to - from < 30 || band.height < 11) continue;
-        const x = Math.max(from, this.left) + 4;
-        this.text(
-          shortened(cell.label, Math.min(to, this.right) - x - 3),
-          x,
-          band.top + band.height / 2 + 0.5,
-          this.inks.surface,
-        );
-      }
-    }
-  }
-
-  band(cell) {
-    const row = this.layout.rows[cell.row];
-    const top = row.top + row.height * (1 - Math.min(1, cell.high));
-    return { top, height: Math.max(1.5, row.height * (Math.min(1, cell.high) - cell.low) - 0.7) };
-  }
-
-  /** What there is too much of to draw one by one: how much of each bin it takes, as height or as strength. */
-  bins(found) {
-    const { data } = this.model;
-    const { bins } = found;
-    const step = (found.end - found.start) / bins.count;
-    const each = (levels, draw) => {
-      for (let n = 0; n < bins.count; n++) {
-        if (!levels[n]) continue;
-        const from = this.x(found.start + n * step);
-        if (from > this.right || from + step * this.per < this.left) continue;
-        draw(from, from + step * this.per + 0.35, levels[n] / 255, n);
-      }
-    };
-    for (const [, levels] of bins.overlap) each(levels, (from, to, share) => this.overlap(from, to, share));
-    const heights = data.engines.map(() => new Float32Array(bins.count));
-    for (const [number, levels] of bins.task) {
-      const template = data.templates[number];
-      const { top } = this.layout.lanes[template.lane];
-      const ink = this.inks.buffers[template.colour];
-      each(levels, (from, to, share, n) => {
-        const low = heights[template.lane][n];
-        heights[template.lane][n] = Math.min(1, low + share);
-        const { bar } = this.layout;
-        this.rect(from, to, top, bar, ink, 0.12);
-        this.rect(
-          from,
-          to,
-          top + bar * (1 - heights[template.lane][n]),
-          bar * (heights[template.lane][n] - low),
-          ink,
-          0.92,
-        );
-      });
-    }
-    for (const [number, levels] of bins.wait) {
-      const { lane, cause } = data.waits[number];
-      each(levels, (from, to, share) => this.stall(cause, from, to, this.layout.lanes[lane].top, Math.sqrt(share)));
-    }
-    for (const [what, filling] of [
-      ["fill", true],
-      ["live", false],
-    ]) {
-      for (const [number, levels] of bins[what]) {
-        const cell = data.cells[number];
-        const band = this.band(cell);
-        const colour = this.inks.buffers[cell.colour];
-        const fill = filling ? hatch(this.context, this.inks, colour, "forward", 0.12) : colour;
-        each(levels, (from, to, share) => this.rect(from, to, band.top, band.height, fill, 0.88 * Math.sqrt(share)));
-      }
-    }
-  }
-
-  /** The line of live bytes, the line of capacity, and what is above it, hatched. */
-  bytes(found, bytes, number) {
-    const { context, inks } = this;
-    const row = this.layout.rows[number];
-    const { scale, capacity, limit, over } = this.model.data.rows[number];
-    const y = (value) => row.top + row.height * (1 - Math.min(1, value / scale));
-    const ends = [...bytes.at.slice(1), found.end - found.start];
-    const line = (values) => {
-      context.beginPath();
-      values.forEach((value, n) => {
-        context.lineTo(this.x(found.start + bytes.at[n]), y(value));
-        context.lineTo(this.x(found.start + ends[n]), y(value));
-      });
-      context.stroke();
-    };
-    context.strokeStyle = inks.text;
-    context.lineWidth = 1;
-    context.globalAlpha = 0.6;
-    line(bytes.live);
-    if (bytes.least.length) line(bytes.least);
-    context.globalAlpha = 1;
-    const fill = over ? hatch(context, inks, inks.bad, "forward", 0.08) : null;
-    bytes.allocated.forEach((value, n) => {
-      if (value > capacity)
-        this.rect(
-          this.x(found.start + bytes.at[n]),
-          this.x(found.start + ends[n]),
-          y(value),
-          y(capacity) - y(value),
-          fill,
-        );
-    });
-    // A capacity that is out of scale stands at the top, above a break.
-    const level = Math.round(limit ? y(capacity) : row.top) + 0.5;
-    context.strokeStyle = over ? inks.bad : inks.muted;
-    context.setLineDash([4, 3]);
-    context.beginPath();
-    context.moveTo(this.left, level);
-    context.lineTo(this.right, level);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  // ---- Around the lanes.
-
-  axis() {
-    const { model, layout, inks } = this;
-    for (const { at } of this.ticks()) {
-      const x = this.x(at);
-      if (x > GUTTER - 1 && x < layout.width - 34)
-        this.text(grouped(model.clock(at)), x + 3, layout.axis + 10, inks.muted);
-    }
-    this.text("cycle", GUTTER - 8, layout.axis + 10, inks.faint, { align: "right" });
-  }
-}
-
-/** Where at least two of the tasks run, as [start, end]. */
-export function overlapping(tasks) {
-  const edges = tasks.start.flatMap((start, n) => [
-    [start, 1],
-    [start + tasks.length[n], -1],
-  ]);
-  edges.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+/** @param {Pen} pen */
+function ticks({ view: { start, end }, layout }) {
+  const step = roundStep(end - start, (layout.width - GUTTER) / TICK_DISTANCE);
   const found = [];
-  let busy = 0;
-  for (const [at, by] of edges) {
-    if (busy > 1 && at > found.at(-1)[0]) found.at(-1)[1] = at;
-    busy += by;
-    if (by > 0 && busy === 2) {
-      if (found.at(-1)?.[1] === at) continue;
-      found.push([at, at]);
+  for (let time = Math.ceil(start / step) * step; time <= end; time += step) found.push(time);
+  return found;
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ */
+function paintAxis(pen, model) {
+  const { layout, colors } = pen;
+  const y = layout.bottom + AXIS_TEXT;
+  for (const time of ticks(pen)) {
+    const x = pen.x(time);
+    if (x > GUTTER - 1 && x < layout.width - 34) pen.text(grouped(model.toReal(time)), x + 3, y, colors.muted);
+  }
+  pen.text("cycle", GUTTER - 8, y, colors.faint, { align: "right" });
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ */
+function paintRepeats(pen, model) {
+  const { bottom } = pen.layout;
+  const { accent } = pen.colors;
+  for (const { start, end } of model.data.repeats) {
+    const visible = pen.visible(start, end);
+    if (!visible) continue;
+    pen.rect(...visible, 0, bottom, accent, 0.06);
+    for (const x of visible) pen.vertical(x, 0, bottom, accent, [2, 3]);
+  }
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {Window} window
+ */
+function paintWindow(pen, model, window) {
+  if (window.exact) {
+    for (const [start, end] of window.overlaps)
+      paintOverlap(pen, pen.x(window.start + start), pen.x(window.start + end), 1);
+    paintTasks(pen, model, window);
+    paintStalls(pen, model, window);
+    paintTiles(pen, model, window);
+  } else paintBins(pen, model, window);
+  window.bytes.forEach((line, row) => paintBytes(pen, model, window, line, row));
+}
+
+/**
+ * Time with at least two busy engines: a pale background, and a line under the lanes.
+ * @param {Pen} pen
+ * @param {number} from
+ * @param {number} to
+ * @param {number} share
+ */
+function paintOverlap(pen, from, to, share) {
+  const { top, lanesEnd } = pen.layout;
+  const { accent } = pen.colors;
+  pen.rect(from, to, top, lanesEnd - top, accent, 0.09 * share);
+  pen.rect(from, Math.max(to, from + 0.4), lanesEnd - 1, 2, accent, 0.75 * share);
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {ExactWindow} window
+ */
+function paintTasks(pen, model, window) {
+  const { layout, colors } = pen;
+  const { data } = model;
+  const { tasks } = window;
+  for (let n = 0; n < tasks.start.length; n++) {
+    const start = window.start + tasks.start[n];
+    const visible = pen.visible(start, start + tasks.length[n]);
+    if (!visible) continue;
+    const [from, to] = visible;
+    const template = data.templates[data.kinds[tasks.kind[n]].template];
+    const { top } = layout.lanes[template.lane];
+    pen.rect(from, barEnd(from, to), top, layout.bar, colors.buffers[template.colour], 0.92);
+    if (to - from < MIN_WIDTH.task) continue;
+    const x = Math.max(from, pen.left) + 4;
+    const text = taskLabel(model.task(window, n), Math.min(to, pen.right) - x - 3);
+    if (text) pen.text(text, x, top + layout.bar / 2 + 0.5, colors.surface);
+  }
+}
+
+/**
+ * The end of a bar, with a gap to the next one where it is wide enough.
+ * @param {number} from
+ * @param {number} to
+ */
+function barEnd(from, to) {
+  return to - from > MIN_WIDTH.gap ? to - 0.8 : Math.max(to, from + 0.5);
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {ExactWindow} window
+ */
+function paintStalls(pen, model, { start, waits }) {
+  const { layout } = pen;
+  for (let n = 0; n < waits.start.length; n++) {
+    const visible = pen.visible(start + waits.start[n], start + waits.start[n] + waits.length[n]);
+    if (!visible) continue;
+    const [from, to] = visible;
+    const wait = model.data.waits[waits.of[n]];
+    const { top } = layout.lanes[wait.lane];
+    paintStall(pen, wait.cause, from, to, top, 1);
+    if (wait.cause === "port") continue; // no gap for a label: a task runs during the stall
+    const x = Math.max(from, pen.left) + 4;
+    const text = shortened(waitText(wait), Math.min(to, pen.right) - x - 2);
+    if (text && (text.length >= MIN_STALL_LABEL || !text.endsWith("…")))
+      pen.text(text, x, top + layout.bar / 2 + 0.5, pen.stallColor(wait.cause));
+  }
+}
+
+/**
+ * A stall on the strip below the tasks.
+ * @param {Pen} pen
+ * @param {Cause} cause
+ * @param {number} from
+ * @param {number} to
+ * @param {number} top The top of the lane.
+ * @param {number} alpha
+ */
+function paintStall(pen, cause, from, to, top, alpha) {
+  const fill = pen.hatch(pen.colors.causes[cause], CAUSES[cause].hatch);
+  pen.rect(from, Math.max(to, from + 0.5), top + pen.layout.bar + 1, STALL_HEIGHT, fill, alpha);
+}
+
+/**
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {ExactWindow} window
+ */
+function paintTiles(pen, model, { start, fills, lives }) {
+  const { layout, colors } = pen;
+  for (const intervals of [fills, lives]) {
+    const isFilling = intervals === fills;
+    for (let n = 0; n < intervals.start.length; n++) {
+      const visible = pen.visible(start + intervals.start[n], start + intervals.start[n] + intervals.length[n]);
+      if (!visible) continue;
+      const [from, to] = visible;
+      const cell = model.data.cells[intervals.of[n]];
+      const { top, height } = cellBand(layout, cell);
+      const color = colors.buffers[cell.colour];
+      if (isFilling) {
+        pen.rect(from, Math.max(to, from + 0.5), top, height, pen.fillingHatch(color), 0.8);
+        continue;
+      }
+      pen.rect(from, barEnd(from, to), top, height, color, 0.88);
+      if (to - from < MIN_WIDTH.tile || height < 11) continue;
+      const x = Math.max(from, pen.left) + 4;
+      pen.text(shortened(cell.label, Math.min(to, pen.right) - x - 3), x, top + height / 2 + 0.5, colors.surface);
     }
   }
-  return found.filter(([start, end]) => end > start);
+}
+
+/**
+ * Tasks as heights and the rest as opacities, by their share of each bin.
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {BinnedWindow} window
+ */
+function paintBins(pen, { data }, { start, end, bins }) {
+  const { layout, colors } = pen;
+  const width = (end - start) / bins.count;
+  const each = (
+    /** @type {Uint8Array} */ levels,
+    /** @type {(from: number, to: number, share: number, n: number) => void} */ draw,
+  ) => {
+    for (let n = 0; n < bins.count; n++) {
+      const visible = levels[n] ? pen.visible(start + n * width, start + (n + 1) * width) : null;
+      if (visible) draw(visible[0], visible[1] + 0.35, levels[n] / 255, n);
+    }
+  };
+  for (const [, levels] of bins.overlap) each(levels, (from, to, share) => paintOverlap(pen, from, to, share));
+  const heights = data.engines.map(() => new Float32Array(bins.count));
+  for (const [number, levels] of bins.task) {
+    const { lane, colour } = data.templates[number];
+    const { top } = layout.lanes[lane];
+    const { bar } = layout;
+    each(levels, (from, to, share, n) => {
+      const low = heights[lane][n];
+      const high = (heights[lane][n] = Math.min(1, low + share));
+      pen.rect(from, to, top, bar, colors.buffers[colour], 0.12);
+      pen.rect(from, to, top + bar * (1 - high), bar * (high - low), colors.buffers[colour], 0.92);
+    });
+  }
+  for (const [number, levels] of bins.wait) {
+    const { lane, cause } = data.waits[number];
+    each(levels, (from, to, share) => paintStall(pen, cause, from, to, layout.lanes[lane].top, Math.sqrt(share)));
+  }
+  for (const bands of [bins.fill, bins.live]) {
+    for (const [number, levels] of bands) {
+      const cell = data.cells[number];
+      const { top, height } = cellBand(layout, cell);
+      const color = colors.buffers[cell.colour];
+      const fill = bands === bins.fill ? pen.fillingHatch(color) : color;
+      each(levels, (from, to, share) => pen.rect(from, to, top, height, fill, 0.88 * Math.sqrt(share)));
+    }
+  }
+}
+
+/**
+ * The line of live bytes, the allocated bytes above the capacity, and the line of the capacity.
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ * @param {Window} window
+ * @param {MemoryLine} bytes
+ * @param {number} row
+ */
+function paintBytes(pen, model, window, bytes, row) {
+  const { context, colors, layout } = pen;
+  const { top, height } = layout.rows[row];
+  const { scale, capacity, limit, over } = model.data.rows[row];
+  const y = (/** @type {number} */ value) => top + height * (1 - Math.min(1, value / scale));
+  const edges = [...bytes.at, window.end - window.start].map((time) => pen.x(window.start + time));
+  const stroke = (/** @type {number[]} */ values) => {
+    context.beginPath();
+    values.forEach((value, n) => {
+      context.lineTo(edges[n], y(value));
+      context.lineTo(edges[n + 1], y(value));
+    });
+    context.stroke();
+  };
+  context.strokeStyle = colors.text;
+  context.lineWidth = 1;
+  context.globalAlpha = 0.6;
+  stroke(bytes.live);
+  stroke(bytes.least);
+  context.globalAlpha = 1;
+  if (over) {
+    const fill = pen.hatch(colors.bad, "forward", 0.08);
+    bytes.allocated.forEach((value, n) => {
+      if (value > capacity) pen.rect(edges[n], edges[n + 1], y(value), y(capacity) - y(value), fill);
+    });
+  }
+  // A capacity beyond the scale is at the top, above a break in the gutter.
+  const level = Math.round(limit ? y(capacity) : top) + 0.5;
+  pen.line([pen.left, level], [pen.right, level], over ? colors.bad : colors.muted, [4, 3]);
 }

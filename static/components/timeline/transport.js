@@ -1,162 +1,183 @@
-// Play, pause, speed, steps from task to task, and a slider for each loop around the tasks of one block.
+// Playback: play, pause, speed, steps from task to task, and a slider for each loop around the tasks of one block.
 
-import { h } from "../core/dom.js";
-import { grouped } from "./clock.js";
+import { h, lineIcon } from "../core/dom.js";
+import { grouped } from "../core/numbers.js";
+
+/** @import { TimelineModel } from "./model.js" */
+/** @import { TimelineData } from "./types.js" */
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
-const SECONDS = 10;
-const CALM_MS = 250;
+const SECONDS = 10; // that the visible range takes at speed 1
+/** The time between two frames if the reader prefers reduced motion. */
+const REDUCED_MOTION_MS = 250;
+const MAX_FRAME_MS = 500;
 
 const SHAPES = {
   play: "M7 5v14l12-7z",
   pause: "M8 5v14M16 5v14",
-  before: "M17 6l-8 6 8 6zM6 6v12",
-  after: "M7 6l8 6-8 6zM18 6v12",
+  previous: "M17 6l-8 6 8 6zM6 6v12",
+  next: "M7 6l8 6-8 6zM18 6v12",
 };
 
-function shape(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", SHAPES[name]);
-  svg.append(path);
-  return svg;
-}
+/**
+ * The timeline that is played. `find` moves the playhead to the task of a template at given iterations.
+ * @typedef {object} Player
+ * @property {TimelineModel} model
+ * @property {(cycle: number, options?: { follow?: boolean }) => void} seek
+ * @property {(direction: 1 | -1) => void} step
+ * @property {(template: number, place: number[]) => void} find
+ * @property {(folded: boolean) => void} setFolded
+ */
+
+/** @typedef {{ slider: HTMLInputElement, output: HTMLOutputElement, extent: number }} LoopSlider */
 
 export class Transport {
-  /** `host` has model, seek(cycle), step(way), find(template, place), setFolded(flag), fit(), toggleTable(). */
-  constructor(host) {
-    Object.assign(this, { host, playing: false, speed: 1, lead: 0 });
-    const tool = (label, title, onclick, ...children) =>
-      h("button", { class: "tool small", type: "button", "aria-label": label, title, onclick }, ...children);
-    this.play = tool("Play", "Play (Space)", () => this.toggle(), shape("play"));
+  playing = false;
+  speed = 1;
+  /** When the last frame was played. */
+  last = 0;
+  /** The template whose loops have sliders. */
+  template = 0;
+  /** @type {LoopSlider[]} */
+  sliders = [];
+  /** What the sliders are made of. */
+  sliderKey = "";
+  /** Whether a search for the chosen iterations is under way; the sliders then do not follow the playhead. */
+  isChoosing = false;
+
+  /** @param {Player} player */
+  constructor(player) {
+    this.player = player;
+    const tool = (
+      /** @type {string} */ label,
+      /** @type {string} */ title,
+      /** @type {() => void} */ act,
+      /** @type {keyof typeof SHAPES} */ shape,
+    ) =>
+      h(
+        "button",
+        { class: "tool small", type: "button", "aria-label": label, title, onclick: act },
+        lineIcon(SHAPES[shape]),
+      );
+    this.play = tool("Play", "Play (Space)", () => this.toggle(), "play");
+    /** @type {HTMLSelectElement} */
     this.speeds = h(
       "select",
       {
         class: "speed",
         "aria-label": "Speed",
-        title: `Speed: at 1× what is in sight takes ${SECONDS} seconds ( , and . )`,
+        title: `Speed: at 1× the visible range takes ${SECONDS} seconds ( , and . )`,
+        onchange: () => {
+          this.speed = Number(this.speeds.value);
+        },
       },
       SPEEDS.map((speed) => h("option", { value: String(speed) }, `${speed}×`)),
     );
     this.speeds.value = "1";
-    this.speeds.addEventListener("change", () => (this.speed = Number(this.speeds.value)));
     this.clock = h("span", { class: "clock" });
-    this.sliders = h("div", { class: "indices", role: "group", "aria-label": "Iterations" });
-    this.mode = h(
-      "div",
-      { class: "mode", role: "group", "aria-label": "What repeats" },
-      h(
-        "button",
-        {
-          class: "tool small",
-          type: "button",
-          "data-mode": "folded",
-          title: "What repeats is drawn once (E)",
-          onclick: () => host.setFolded(true),
-        },
-        "Folded",
-      ),
-      h(
-        "button",
-        {
-          class: "tool small",
-          type: "button",
-          "data-mode": "clock",
-          title: "By the clock: every repeat at its time (E)",
-          onclick: () => host.setFolded(false),
-        },
-        "By the clock",
-      ),
+    this.indices = h("div", { class: "indices", role: "group", "aria-label": "Iterations" });
+    this.expand = h(
+      "button",
+      {
+        class: "tool small expand-repeats",
+        type: "button",
+        title: "Draw every repetition at its real time (E)",
+        onclick: () => player.setFolded(!player.model.folded),
+      },
+      "Expand repeats",
     );
     this.element = h(
       "div",
-      { class: "transport", role: "toolbar", "aria-label": "Replay" },
-      tool("Task before", "To where a task begins or ends before (Shift+Left)", () => host.step(-1), shape("before")),
+      { class: "transport", role: "toolbar", "aria-label": "Playback" },
+      tool("Previous edge", "To the previous start or end of a task (Shift+Left)", () => player.step(-1), "previous"),
       this.play,
-      tool("Task after", "To where a task begins or ends next (Shift+Right)", () => host.step(1), shape("after")),
+      tool("Next edge", "To the next start or end of a task (Shift+Right)", () => player.step(1), "next"),
       this.speeds,
       this.clock,
-      this.sliders,
-      this.mode,
+      this.indices,
+      this.expand,
     );
   }
 
+  /** @param {TimelineData} data */
   show(data) {
+    this.isChoosing = false;
     this.element.hidden = !data.cycles;
     if (!data.cycles) return this.stop();
-    this.mode.hidden = !data.repeats.length;
-    this.lead = leading(data);
+    this.expand.hidden = !data.repeats.length;
+    this.template = mainTemplate(data);
     this.drawSliders();
   }
 
-  /** The sliders of the leading block's loops. */
+  /** Show the present time, mode and iterations. */
+  update() {
+    const { model } = this.player;
+    this.clock.replaceChildren(h("b", {}, grouped(model.cycle)), ` / ${grouped(model.data.cycles)}`);
+    this.expand.setAttribute("aria-pressed", String(!model.folded));
+    this.updateIndices();
+  }
+
+  // ---- Iterations.
+
+  /**
+   * Give the sliders to the loops of another template.
+   * @param {number} template
+   */
+  showLoopsOf(template) {
+    this.template = template;
+    this.drawSliders();
+  }
+
   drawSliders() {
-    const { data } = this.host.model;
-    const template = data.templates[this.lead];
-    const key = JSON.stringify([data.report, this.lead]);
+    const { data } = this.player.model;
+    const key = `${this.template} of ${data.report}`;
     if (key === this.sliderKey) return;
     this.sliderKey = key;
-    this.inputs = (template?.loops ?? []).map((loop, n) => {
-      const input = h("input", {
+    const { block, loops } = data.templates[this.template] ?? { block: "", loops: [] };
+    this.sliders = loops.map(({ name, extent }) => ({
+      slider: h("input", {
         type: "range",
         min: 0,
-        max: loop.extent - 1,
+        max: extent - 1,
         value: "0",
-        "aria-label": `${loop.name} of ${template.block}`,
-        "data-loop": loop.name,
-      });
-      input.addEventListener("input", () => this.choose(n));
-      const said = h("output", {});
-      return {
-        input,
-        said,
-        loop,
-        element: h(
+        "aria-label": `${name} of ${block}`,
+        "data-loop": name,
+        oninput: () => this.choose(),
+      }),
+      output: h("output"),
+      extent,
+    }));
+    this.indices.replaceChildren(
+      ...this.sliders.map(({ slider, output, extent }, n) =>
+        h(
           "label",
-          { hidden: loop.extent < 2, title: `Which iteration of ${loop.name}` },
-          h("span", {}, loop.name),
-          input,
-          said,
+          { hidden: extent < 2, title: `Iteration of ${loops[n].name}` },
+          h("span", {}, loops[n].name),
+          slider,
+          output,
         ),
-      };
+      ),
+    );
+    this.updateIndices();
+  }
+
+  /** Move the playhead to the iterations that the sliders show. */
+  choose() {
+    this.isChoosing = true;
+    this.player.find(
+      this.template,
+      this.sliders.map(({ slider }) => Number(slider.value)),
+    );
+    this.updateIndices();
+  }
+
+  /** The sliders follow the playhead. */
+  updateIndices() {
+    const task = this.sliders.length && !this.isChoosing ? this.player.model.latestTask(this.template) : null;
+    this.sliders.forEach(({ slider, output, extent }, n) => {
+      if (task) slider.value = String(task.place[n]);
+      output.textContent = `${slider.value} of ${extent}`;
     });
-    this.sliders.replaceChildren(...this.inputs.map((one) => one.element));
-    this.tellIndices();
-  }
-
-  choose(n) {
-    const place = this.inputs.map(({ input }) => Number(input.value));
-    this.choosing = n;
-    this.host.find(this.lead, place);
-    this.say();
-  }
-
-  say() {
-    for (const { input, said, loop } of this.inputs) said.textContent = `${input.value} of ${loop.extent}`;
-  }
-
-  /** The sliders follow the playhead, but for the one that is held. */
-  tellIndices() {
-    const task = this.inputs?.length ? this.host.model.latest(this.lead) : null;
-    if (task && this.choosing === undefined) this.inputs.forEach(({ input }, n) => (input.value = task.place[n]));
-    this.say();
-  }
-
-  follow(number) {
-    if (number === this.lead || !this.host.model.data.templates[number]) return;
-    this.lead = number;
-    this.drawSliders();
-  }
-
-  tell() {
-    const { model } = this.host;
-    this.clock.replaceChildren(h("b", {}, grouped(model.cycle)), ` / ${grouped(model.data.cycles)}`);
-    for (const button of this.mode.children)
-      button.setAttribute("aria-pressed", String((button.dataset.mode === "folded") === model.folded));
-    if (this.inputs) this.tellIndices();
   }
 
   // ---- Playing.
@@ -167,9 +188,9 @@ export class Transport {
   }
 
   start() {
-    const { model } = this.host;
-    if (!model.data?.cycles) return;
-    if (model.cycle >= model.data.cycles - 1) this.host.seek(0);
+    const { model } = this.player;
+    if (!model.data.cycles) return;
+    if (model.cycle >= model.data.cycles - 1) this.player.seek(0);
     this.playing = true;
     this.last = performance.now();
     this.drawButton();
@@ -183,36 +204,41 @@ export class Transport {
   }
 
   drawButton() {
-    this.play.replaceChildren(shape(this.playing ? "pause" : "play"));
-    this.play.setAttribute("aria-label", this.playing ? "Pause" : "Play");
-    this.play.title = this.playing ? "Pause (Space)" : "Play (Space)";
+    const label = this.playing ? "Pause" : "Play";
+    this.play.replaceChildren(lineIcon(this.playing ? SHAPES.pause : SHAPES.play));
+    this.play.setAttribute("aria-label", label);
+    this.play.title = `${label} (Space)`;
   }
 
+  /** @param {number} now */
   frame(now) {
     if (!this.playing) return;
-    const { model } = this.host;
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const passed = Math.min(now - this.last, 500);
-    if (!calm || passed >= CALM_MS) {
+    const { model } = this.player;
+    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const passed = Math.min(now - this.last, MAX_FRAME_MS);
+    if (!isReduced || passed >= REDUCED_MOTION_MS) {
       this.last = now;
       const by = (model.span * this.speed * passed) / (1000 * SECONDS);
-      const next = model.drawn(model.cycle) + by;
-      const cycle = model.folded ? model.folding.clock(next, model.chosen) : next;
-      this.host.seek(cycle, { follow: true });
+      const cycle = model.toReal(model.toDrawn(model.cycle) + by);
+      this.player.seek(cycle, { follow: true });
       if (cycle >= model.data.cycles - 1) return this.stop();
     }
     requestAnimationFrame((later) => this.frame(later));
   }
 
-  slower(way) {
-    const at = Math.min(Math.max(0, SPEEDS.indexOf(this.speed) + way), SPEEDS.length - 1);
+  /** @param {1 | -1} direction */
+  changeSpeed(direction) {
+    const at = Math.min(Math.max(0, SPEEDS.indexOf(this.speed) + direction), SPEEDS.length - 1);
     this.speed = SPEEDS[at];
     this.speeds.value = String(this.speed);
   }
 }
 
-/** The block whose loops the sliders are of: the one with the most loops, of these one that computes. */
-function leading(data) {
-  const worth = (template) => template.loops.length * 2 + (data.engines[template.lane].kind === "dma" ? 0 : 1);
-  return data.templates.reduce((best, template, n) => (worth(template) > worth(data.templates[best]) ? n : best), 0);
+/**
+ * The template with the most loops; of equal ones the first that computes.
+ * @param {TimelineData} data
+ */
+function mainTemplate({ templates, engines }) {
+  const rank = templates.map(({ loops, lane }) => 2 * loops.length + (engines[lane].kind === "dma" ? 0 : 1));
+  return Math.max(0, rank.indexOf(Math.max(...rank)));
 }

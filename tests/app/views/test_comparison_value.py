@@ -80,7 +80,7 @@ def test_given_two_programs_then_the_table_has_the_figures_of_their_reports() ->
         assert lines["Bytes copied: local → global"][side] == size_text(out)
         assert lines["Most memory in use: local"][side] == size_text(report.memory["local"].peak_bytes)
         waits = sum(e.stall["data"] for e in report.engines.values() if e.tasks)
-        assert lines["Waiting, by cause: for data"][side] == grouped(waits)
+        assert lines["Stalls, by cause: operand not ready"][side] == grouped(waits)
     assert lines["Most memory in use: local"]["trend"] == "worse"
     assert lines["Bytes copied: local → global"]["change"] == "−50\u202f%"
 

@@ -37,7 +37,7 @@ def test_given_nothing_chosen_then_the_memories_are_shown_with_what_lies_in_them
     assert all(block["over"] and block["share"] == 1.0 for block in vtcm["blocks"])
     # The smallest memory is the one to look at first.
     assert value["memories"][-1]["scope"] == "global"
-    assert {"Engines", "Waits"} <= {part["title"] for part in value["sections"]} and value["traffic"]
+    assert {"Engines", "Stalls"} <= {part["title"] for part in value["sections"]} and value["traffic"]
 
 
 def test_given_conflicts_then_the_buffer_in_the_list_says_so() -> None:

@@ -114,7 +114,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
     state = act(state, intent)
     assert state.selected == "B_local.vtcm"
     section = inspector_value(state, store)["sections"][0]
-    assert section["title"] == "matrix waits"
+    assert section["title"] == "matrix stalls"
     cycles = sum(w.cycles for w in report.engines["matrix"].waits if (w.cause, w.buffer) == ("data", "B_local.vtcm"))
     assert section["rows"][0][1].replace("\u202f", "") == str(cycles)
     assert inspector_value(act(state, Select("C")), store)["sections"][0]["title"] == "C"

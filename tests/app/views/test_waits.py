@@ -33,7 +33,7 @@ def test_given_waits_then_the_longest_come_first_and_name_cause_and_step() -> No
     assert found.schedule is not None and found.machine is not None
     engines = simulate(found.schedule.func, found.machine).to_json()["engines"]
     rows = wait_rows(engines, found.states, found.steps, Store())
-    assert rows[0][0].startswith("matrix ← ") and "has filled" in rows[0][2] and "cache_read" in rows[0][2]
+    assert rows[0][0].startswith("matrix ← ") and "is still filling" in rows[0][2] and "cache_read" in rows[0][2]
     cycles = [int("".join(c for c in row[1] if c.isdigit())) for row in rows if not row[0].endswith("more")]
     assert cycles == sorted(cycles, reverse=True)
     total = sum(w["cycles"] for engine in engines.values() for w in engine["waits"])
@@ -47,7 +47,7 @@ def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
     ]
     rows = wait_rows({"matrix": {"waits": waits}}, (), (), Store())
     assert [row[0] for row in rows] == ["matrix ← queue of dma", "matrix ← global port"]
-    assert "the queue of dma was full" in rows[0][2] and "bursts of other engines" in rows[1][2]
+    assert "issued to the queue of dma" in rows[0][2] and "Port contention" in rows[1][2]
 
 
 def test_given_no_wait_then_no_row() -> None:

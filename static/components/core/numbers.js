@@ -1,0 +1,24 @@
+// Numbers as text, and round steps of axes.
+
+const THIN_SPACE = "\u202f";
+
+/**
+ * A rounded number with its digits in groups of three; from 10¹⁵ on with an exponent.
+ * @param {number} value
+ */
+export function grouped(value) {
+  const rounded = Math.round(value);
+  if (Math.abs(rounded) >= 1e15) return rounded.toExponential(2);
+  return String(rounded).replace(/\B(?=(\d{3})+(?!\d))/g, THIN_SPACE);
+}
+
+/**
+ * The round step of an axis of `span` that has at most `count` marks; at least 1.
+ * @param {number} span
+ * @param {number} count
+ */
+export function roundStep(span, count) {
+  const rough = Math.max(span / Math.max(1, count), 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+}

@@ -1,0 +1,76 @@
+// The line above the timeline: figures, the colours of buffers, the hatchings of stalls, and tools.
+
+import { CAUSES } from "../core/colors.js";
+import { h } from "../core/dom.js";
+import { patchChildren } from "../core/patch.js";
+
+/** @import { Cause } from "../core/colors.js" */
+/** @import { TimelineData } from "./types.js" */
+
+/** @typedef {{ selectBuffer: (name: string) => void, toggleTables: () => void, fit: () => void }} HeaderActions */
+
+/**
+ * @param {HTMLElement} element
+ * @param {TimelineData} data
+ * @param {boolean} hasTables Whether the tables are shown.
+ * @param {HeaderActions} actions
+ */
+export function drawHeader(element, data, hasTables, actions) {
+  const causes = /** @type {Cause[]} */ (Object.keys(CAUSES)).filter((cause) =>
+    data.waits.some((wait) => wait.cause === cause),
+  );
+  patchChildren(
+    element,
+    ...data.figures.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
+    h(
+      "span",
+      { class: "legend" },
+      data.buffers.map(({ name, colour }) => bufferButton(name, colour, () => actions.selectBuffer(name))),
+    ),
+    ...(data.note && !data.blank ? [h("span", { class: "note", role: "status", title: data.note }, data.note)] : []),
+    ...(causes.length ? [stallLegend(causes)] : []),
+    h(
+      "span",
+      { class: "head-tools" },
+      h(
+        "button",
+        {
+          class: "tool small table-button",
+          type: "button",
+          "aria-pressed": String(hasTables),
+          title: "Show the timeline as tables (T)",
+          onclick: actions.toggleTables,
+        },
+        "Table",
+      ),
+      h(
+        "button",
+        { class: "tool small", type: "button", title: "Show all cycles (0, double click)", onclick: actions.fit },
+        "Fit",
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {number} colour
+ * @param {() => void} select
+ */
+function bufferButton(name, colour, select) {
+  return h(
+    "button",
+    { class: "legend-buffer", type: "button", title: `Layout of ${name}`, onclick: select },
+    h("i", { class: "swatch", style: `background:var(--tw-buffer-${colour})` }),
+    h("span", {}, name),
+  );
+}
+
+/** @param {Cause[]} causes */
+function stallLegend(causes) {
+  return h(
+    "span",
+    { class: "legend causes", title: "Causes of stalls" },
+    causes.map((cause) => h("span", {}, h("i", { class: `stall-swatch is-${cause}` }), CAUSES[cause].word)),
+  );
+}

@@ -1,0 +1,110 @@
+// The places of the timeline's parts: lanes of engines, rows of memories, the time axis.
+
+/** @import { Cell, TimelineData } from "./types.js" */
+/** @import { View } from "./model.js" */
+
+/** The width of the names beside the lanes. */
+export const GUTTER = 176;
+/** The margin right of the lanes. */
+export const RIGHT = 10;
+
+/** The height of a row of ×N marks. Marks of inner repeats are in rows below. */
+export const MARK = 14;
+export const MARK_ROWS = 3;
+
+const AXIS = 18;
+const LANE = { least: 29, most: 42 };
+const ROW = { least: 20, most: 150 };
+/** The part of the height that lanes take at most. */
+const LANES_SHARE = 0.45;
+
+/** @typedef {{ top: number, height: number }} Band */
+
+/**
+ * In CSS pixels.
+ * @typedef {object} Layout
+ * @property {number} width
+ * @property {number} height
+ * @property {Band[]} lanes
+ * @property {Band[]} rows
+ * @property {number} top The top of the lanes, below the marks of repeats.
+ * @property {number} lanesEnd
+ * @property {number} bottom The end of the rows, where the axis begins.
+ * @property {number} bar The height of a task in its lane.
+ */
+
+/**
+ * @param {TimelineData} data
+ * @param {number} width The available size.
+ * @param {number} height
+ * @param {boolean} folded Whether the marks of repeats are shown.
+ * @returns {Layout}
+ */
+export function layoutOf(data, width, height, folded) {
+  const markRows = folded ? Math.max(0, ...data.repeats.map((repeat) => markRow(repeat.level) + 1)) : 0;
+  const top = markRows ? markRows * MARK + 2 : 4;
+  const lane = clamp(((height - AXIS - top) * LANES_SHARE) / Math.max(1, data.engines.length), LANE);
+  const lanes = data.engines.map((_, n) => ({ top: top + n * lane, height: lane }));
+  const lanesEnd = top + lanes.length * lane;
+  const below = lanesEnd + 2;
+  const row = data.rows.length ? clamp((height - AXIS - below) / data.rows.length, ROW) : 0;
+  const rows = data.rows.map((_, n) => ({ top: below + n * row + 2, height: row - 7 }));
+  const bottom = below + row * rows.length;
+  return { width, height: Math.max(bottom + AXIS, height), lanes, rows, top, lanesEnd, bottom, bar: lane - 11 };
+}
+
+/**
+ * The row of the mark of a repeat that is in `level` others.
+ * @param {number} level
+ */
+export function markRow(level) {
+  return Math.min(level, MARK_ROWS - 1);
+}
+
+/**
+ * @param {number} value
+ * @param {{ least: number, most: number }} range
+ */
+function clamp(value, { least, most }) {
+  return Math.max(least, Math.min(most, value));
+}
+
+/**
+ * The width of the visible range.
+ * @param {{ width: number }} layout
+ */
+export function plotWidth({ width }) {
+  return Math.max(1, width - GUTTER - RIGHT);
+}
+
+/**
+ * The position of a drawn time.
+ * @param {View} view
+ * @param {{ width: number }} layout
+ * @param {number} time
+ */
+export function xAt({ start, end }, layout, time) {
+  return GUTTER + ((time - start) * plotWidth(layout)) / (end - start);
+}
+
+/**
+ * The drawn time at a position.
+ * @param {View} view
+ * @param {{ width: number }} layout
+ * @param {number} x
+ */
+export function timeAt({ start, end }, layout, x) {
+  return start + ((x - GUTTER) * (end - start)) / plotWidth(layout);
+}
+
+/**
+ * The band of a cell in the row of its memory.
+ * @param {Layout} layout
+ * @param {Cell} cell
+ * @returns {Band}
+ */
+export function cellBand(layout, { row, low, high }) {
+  const { top, height } = layout.rows[row];
+  const end = Math.min(1, high);
+  return { top: top + height * (1 - end), height: Math.max(1.5, height * (end - low) - 0.7) };
+}

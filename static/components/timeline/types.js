@@ -1,0 +1,144 @@
+// The timeline's values as app/views/timeline sends them, and windows as the browser keeps them.
+//
+// Times are in cycles. Compressed time contains each repeat once, real time all its copies. Lanes (engines) and rows (memories) are numbered as
+// they are listed; `kind`, `of` and the numbers of bands are indices of the tables.
+
+/** @import { Cause } from "../core/colors.js" */
+/** @import { Blank } from "../core/types.js" */
+
+/**
+ * The tables and the first window. Without a report `cycles` is 0, the tables are empty, and `overview` and `window` are missing.
+ * @typedef {object} TimelineData
+ * @property {number} report Identifies the report.
+ * @property {number} cycles The run in real time.
+ * @property {number} length The run in compressed time.
+ * @property {Repeat[]} repeats
+ * @property {Engine[]} engines
+ * @property {MemoryRow[]} rows
+ * @property {Cell[]} cells
+ * @property {Template[]} templates
+ * @property {TaskKind[]} kinds
+ * @property {WaitKind[]} waits
+ * @property {Record<string, number>} lines The line of the TVMScript text of each row of the tree.
+ * @property {[name: string, value: string][]} figures
+ * @property {{ name: string, colour: number }[]} buffers
+ * @property {string} note
+ * @property {Blank | null} [blank]
+ * @property {{ count: number, lanes: string[], overlap: string }} [overview] Shares of bins of the run, as bytes in base 64.
+ * @property {SentWindow} [window]
+ */
+
+/**
+ * An interval of compressed time that occurs `extra` more times in real time, `cycles` apart.
+ * @typedef {object} Repeat
+ * @property {number} start
+ * @property {number} end
+ * @property {number} cycles
+ * @property {number} extra
+ * @property {number} first The rows of its tasks are from `first` to `last`, exclusive.
+ * @property {number} last
+ * @property {number} depth The number of loops around the repeated ones.
+ * @property {number[]} extents Extents of the repeated loops.
+ * @property {number} iterations The iterations in one copy.
+ * @property {number} level The number of repeats around this one.
+ * @property {string[]} names Names of the repeated loops.
+ * @property {number[]} base The indices of the repeated loops in the first copy.
+ */
+
+/** @typedef {{ name: string, kind: string, busy: number, tasks: number, waits: Partial<Record<Cause, number>> }} Engine */
+
+/**
+ * A memory; `limit` is its capacity as a part of the row's height, 0 if it is beyond the scale.
+ * @typedef {object} MemoryRow
+ * @property {string} name
+ * @property {string} scope
+ * @property {number} scale The bytes that the row's height represents.
+ * @property {number} capacity
+ * @property {number} limit
+ * @property {string} text
+ * @property {boolean} over Whether the capacity is exceeded.
+ */
+
+/**
+ * A slot of a buffer; `low` and `high` are parts of its row's height.
+ * @typedef {{ row: number, label: string, buffer: string, colour: number, bytes: string, low: number, high: number }} Cell
+ */
+
+/**
+ * The tasks of one block: the loops around it, and the rows of the tree for both.
+ * @typedef {object} Template
+ * @property {number} lane
+ * @property {string} block
+ * @property {string[]} rows
+ * @property {{ name: string, row: string, extent: number }[]} loops
+ * @property {number} colour
+ */
+
+/** @typedef {{ template: number, reads: string[], writes: string[] }} TaskKind */
+
+/**
+ * A stall of an engine: `what` is the awaited slot, port, queue or engine; `block` holds it.
+ * @typedef {object} WaitKind
+ * @property {number} lane
+ * @property {Cause} cause
+ * @property {string} what
+ * @property {string} buffer
+ * @property {string} block
+ * @property {number} colour
+ * @property {string} row
+ */
+
+/**
+ * Tasks by start, relative to the window. `place` has the iterations of the loops around, `row` numbers in compressed time.
+ * @typedef {{ kind: number[], start: number[], length: number[], place: number[][], row: number[] }} Tasks
+ */
+
+/** @typedef {{ start: number[], length: number[], of: number[] }} Intervals Relative to the window. */
+
+/**
+ * The bytes of a memory from each of `at` on; `least` if a bin covers several values.
+ * @typedef {{ at: number[], live: number[], allocated: number[], least: number[] }} MemoryLine
+ */
+
+/**
+ * The share of each bin that a template, stall or cell takes, from 0 to 255.
+ * @template Levels
+ * @typedef {[number: number, levels: Levels]} Band
+ */
+
+/**
+ * @template Levels
+ * @typedef {object} Bins
+ * @property {number} count
+ * @property {Band<Levels>[]} task
+ * @property {Band<Levels>[]} wait
+ * @property {Band<Levels>[]} overlap
+ * @property {Band<Levels>[]} fill
+ * @property {Band<Levels>[]} live
+ */
+
+/** @typedef {{ folded: boolean, start: number, end: number, bytes: MemoryLine[] }} WindowBase `folded`: in compressed time. */
+
+/** @typedef {WindowBase & { exact: true, tasks: Tasks, waits: Intervals, fills: Intervals, lives: Intervals }} SentExactWindow */
+
+/**
+ * @template Levels
+ * @typedef {WindowBase & { exact: false, bins: Bins<Levels> }} BinnedWindowOf
+ */
+
+/** @typedef {SentExactWindow | BinnedWindowOf<string>} SentWindow A window with the levels of its bins in base 64. */
+
+/** @typedef {SentExactWindow & { overlaps: [start: number, end: number][] }} ExactWindow With intervals of at least two busy engines. */
+/** @typedef {BinnedWindowOf<Uint8Array>} BinnedWindow */
+/** @typedef {ExactWindow | BinnedWindow} Window */
+
+/** @typedef {{ kind: "window", ticket: number, start: number, end: number, folded: boolean }} WindowQuery */
+/** @typedef {{ kind: "find", ticket: number, template: number, place: number[] }} FindQuery */
+/** @typedef {WaitKind & { kind: "blame", engine: string }} BlameQuery */
+/** @typedef {{ kind: "select", id?: string, buffer?: string }} Select */
+
+/** @typedef {{ kind: "window", ticket: number, report: number, window: SentWindow }} WindowAnswer */
+/** @typedef {{ kind: "found", ticket: number, report: number, cycle: number | null }} FoundAnswer */
+/** @typedef {{ kind: "blamed", step: number | null, text: string }} BlamedAnswer */
+
+export {};
