@@ -19,7 +19,7 @@ import panel as pn
 from drop import FLAGS, chromium
 from playwright.sync_api import Page, sync_playwright
 
-from tilewright.app.cli.serve import free_port
+from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.components.timeline import TimelineView
 from tilewright.app.state.derived import Store
 from tilewright.app.views.timeline.value import answer_of, value_of

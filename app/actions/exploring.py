@@ -17,13 +17,13 @@ from ...engine.explore import Point, Settings
 from ...engine.explore.trials.outcome import require_objectives
 from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal
-from ..document import Document, DocumentError, Notebook, evaluate
+from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evaluate
 from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
 from ..document.holes import AUTO, branch_at, notebook_space, with_auto
 from ..limits import LIMITS
 from ..state.intents import Intent
-from ..state.model import DEFAULT_MACHINE, Comparison, Exploration, SearchRequest, Side, State
+from ..state.model import Comparison, Exploration, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
 MOST_SECONDS = 7 * 24 * 3600

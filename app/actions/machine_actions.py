@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ...engine.hwsim import load_machine, preset_names
 from ...engine.ir import Refusal
-from ..document import DocumentError, evaluate
+from ..document import DEFAULT_MACHINE, DocumentError, evaluate
 from ..document.editing.machine_parameters import with_machine, with_turn, without_turns
 from ..document.machine import read_machine
 from ..state.intents import Intent
-from ..state.model import DEFAULT_MACHINE, State
+from ..state.model import State
 from .cell_actions import edited, open_notebook
 
 

@@ -6,11 +6,11 @@ import re
 
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note, parse
-from ..document import Converted, DocumentError, Notebook, converted, evaluate, read_document
+from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside
 from ..state.addresses import NEW_DRAFT, Address
 from ..state.intents import Intent
-from ..state.model import DEFAULT_MACHINE, State
+from ..state.model import State
 from .cell_actions import checked_text, edited
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..document import Document, Notebook, edited_cell, evaluate, read_document, replace_cell
+from ..document import DEFAULT_MACHINE, Document, Notebook, edited_cell, evaluate, read_document, replace_cell
 from ..document.editing.cells import cell_at, with_prose
 from ..document.items import replace_item
 from ..document.notebook import not_read
 from ..state.intents import Intent
-from ..state.model import DEFAULT_MACHINE, State
+from ..state.model import State
 from .cell_actions import checked_text, edited, open_notebook, picture
 from .opening import notes_of
 

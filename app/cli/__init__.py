@@ -14,22 +14,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import metadata
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..signals import exit_code, interruptible
-from .check import add_check
-from .completion import add_completion
-from .diff import add_diff
-from .explore import add_explore
-from .export import add_export
-from .import_ import add_import, add_new
-from .lint import add_lint
+from .exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
 from .logs import logging_to_stderr, timed
-from .opened import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
-from .run import add_lower, add_machines, add_run
-from .serve import add_serve, free_port
-from .usage import NOTES, Parser, read
+from .table import command_line
+from .usage import read
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     """Run a command, print errors of its input, and return the exit code. Raises OSError if standard output cannot be written."""
-    parser, arguments = command_line(), argparse.Namespace(json="--json" in words)
+    parser, arguments = command_line(words), argparse.Namespace(json="--json" in words)
     if not words:
         parser.print_help(sys.stderr)
         return BAD_INPUT
@@ -97,32 +88,4 @@ def _failed(arguments: argparse.Namespace, error: TilewrightError, code: int) ->
     return code
 
 
-def command_line() -> Parser:
-    """The parser with all commands and their arguments."""
-    parser = Parser(
-        prog="tilewright",
-        description="A visual schedule notebook for tensor programs. `tilewright COMMAND --help` has examples.",
-        epilog=NOTES,
-    )
-    parser.set_defaults(parser=parser, root=parser)
-    parser.add_argument("--version", action="version", version=f"tilewright {metadata.version('tilewright')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (
-        add_serve,
-        add_run,
-        add_check,
-        add_lint,
-        add_diff,
-        add_explore,
-        add_export,
-        add_import,
-        add_new,
-        add_lower,
-        add_machines,
-        add_completion,
-    ):
-        add(commands)
-    return parser
-
-
-__all__ = ["command_line", "free_port", "main"]
+__all__ = ["command_line", "main"]

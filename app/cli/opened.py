@@ -6,7 +6,6 @@ its lines, `FILE@start` the program before it, `FILE@NAME` a branch.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,11 +21,12 @@ from msgspec.structs import replace
 
 from ... import static
 from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
-from ...engine.ir import PrimFunc, Refusal, TilewrightError
+from ...engine.ir import PrimFunc, Refusal
 from ...engine.lower import missing_sizes, with_sizes
 from ...engine.schedule import Schedule, ScheduleError
 from ...engine.script import Note
 from ..document import (
+    DEFAULT_MACHINE,
     Converted,
     Document,
     DocumentError,
@@ -40,10 +40,8 @@ from ..document import (
 from ..document.editing.branches import branches, with_branch
 from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
-from ..state.model import DEFAULT_MACHINE, State
+from .exit_codes import RefusedError
 from .logs import log, timed
-
-EXIT_OK, REFUSED, BAD_INPUT = 0, 1, 2
 
 STANDARD_INPUT = "-"
 
@@ -52,14 +50,6 @@ MOST_NAMES = 10_000
 
 MAX_ACCESSES = 1 << 23
 """Maximum number of simulated cache accesses: some seconds. The page, which must stay responsive, has a lower limit."""
-
-
-class RefusedError(Exception):
-    """The schedule is refused, or the machine cannot run it; `cause` has the reason."""
-
-    def __init__(self, cause: TilewrightError) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 class Opened(msgspec.Struct, frozen=True, eq=False):
@@ -71,11 +61,6 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
     count: int | None
     given: Mapping[str, int]
     as_read: bool = True
-
-    def state_on(self, machine: str | None) -> State:
-        """The state of a page that shows this notebook, for the views."""
-        known = replace(self.notebook, sizes={**self.notebook.sizes, **self.given}, machine=self.machine(machine))
-        return State(notebook=known, shown=known, chosen_step=self.count)
 
     @property
     def schedule(self) -> Schedule:
@@ -104,47 +89,6 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
             "requested" if asked else "of the file" if self.notebook.machine else "default",
         )
         return found
-
-
-TEXTS = "a notebook, TVMScript, TE text or a forum post"
-TEXTS_AND_STEPS = f"{TEXTS}; FILE@3: after the first three lines of its schedule"
-
-
-def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
-    """Add an argument for a text that `source` reads."""
-    parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
-
-
-def takes_setting(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the machine and the sizes."""
-    parser.add_argument(
-        "--machine",
-        metavar="M",
-        help=f"name or TOML file of a machine (default: that of the file, else {DEFAULT_MACHINE})",
-    )
-    takes_sizes(parser)
-
-
-def takes_sizes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--size",
-        "--sizes",
-        metavar="NAME=NUMBER",
-        action="extend",
-        type=_size_list,
-        default=[],
-        help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
-    )
-
-
-def _size_list(text: str) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
-    for part in text.split(","):
-        name, _, number = part.partition("=")
-        if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as M=256")
-        found.append((name.strip(), int(number)))
-    return found
 
 
 def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:

@@ -1,33 +1,36 @@
-"""The output of commands: text (in colours on a terminal, plain in a pipe), JSON for scripts, progress on standard error."""
+"""The output of commands: text (in colours on a terminal, plain in a pipe), JSON for scripts, progress on standard error.
+
+Rich is imported only for a terminal.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace, _ActionsContainer  # pyright: ignore[reportPrivateUsage] (what parsers and groups share)
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.text import Text
 
 from .logs import timed
 
 BUDGET_WORDS = {True: ("ok", "green"), False: ("FAIL", "bold red")}
 
 
-def takes_json(parser: _ActionsContainer, what: str) -> None:
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+Part = str | tuple[str, str]
+"""A part of a line: its text, or its text and a style of Rich."""
 
 
-def print_line(text: str | Text = "") -> None:
+def print_line(*line: Part) -> None:
     """Print a line on standard output."""
-    if isinstance(text, str) or not sys.stdout.isatty():
-        print(text, flush=True)
-    else:
-        Console(file=sys.stdout, highlight=False, soft_wrap=True).print(text)
+    if not sys.stdout.isatty() or all(isinstance(part, str) for part in line):
+        print("".join(part if isinstance(part, str) else part[0] for part in line), flush=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(file=sys.stdout, highlight=False, soft_wrap=True).print(Text.assemble(*line))
 
 
 def print_json(data: Any) -> None:
@@ -39,25 +42,28 @@ def print_text(text: str) -> None:
     print(text, end="", flush=True)
 
 
-def verdict_line(passed: bool, words: str) -> Text:
-    """The line `ok    …` or `FAIL  …`."""
+def print_verdict(passed: bool, words: str) -> None:
+    """Print the line `ok    …` or `FAIL  …`."""
     word, style = BUDGET_WORDS[passed]
-    return Text.assemble((f"{word:<6}", style), words)
+    print_line((f"{word:<6}", style), words)
 
 
 @contextmanager
-def working(arguments: Namespace, what: str) -> Iterator[None]:
-    """Show a spinner on a terminal's standard error during the context; with --verbose also log the duration."""
+def working(arguments: Namespace, what: str, spinner: str = "") -> Iterator[Callable[[str], None] | None]:
+    """Show a spinner with the text `spinner` (default: `what`) on a terminal's standard error during the context; with --verbose also log
+    the duration. The value replaces the text; it is None if nothing is shown."""
     with timed(what):
-        if not shows_progress(arguments):
-            yield
+        if not _shows_progress(arguments):
+            yield None
             return
-        console = Console(file=sys.stderr)
-        with console.status(Text(what)):
-            yield
+        from rich.console import Console
+        from rich.text import Text
+
+        with Console(file=sys.stderr).status(Text(spinner or what)) as status:
+            yield lambda text: status.update(Text(text))
 
 
-def shows_progress(arguments: Namespace) -> bool:
+def _shows_progress(arguments: Namespace) -> bool:
     """Whether progress is shown on standard error: not in a pipe, with --json or with --quiet."""
     return not (getattr(arguments, "json", False) or arguments.quiet) and sys.stderr.isatty()
 

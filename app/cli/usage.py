@@ -1,15 +1,15 @@
-"""The declaration of commands, and usage errors in the form of all other errors, with the closest valid word."""
+"""The parser of the command line: usage errors have the form of all other errors, and name the closest valid word."""
 
 from __future__ import annotations
 
 import argparse
 import re
+from argparse import _ActionsContainer  # pyright: ignore[reportPrivateUsage] (what parsers and groups share)
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ...engine.ir import Refusal, TilewrightError
-from .logs import takes_verbosity
 
 _CHOICES = re.compile(r"invalid choice: '(?P<wrong>.*?)' \(choose from (?P<words>.*)\)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
@@ -61,12 +61,5 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def add_command(commands: Any, name: str, help: str, *examples: str, **settings: Any) -> Parser:  # noqa: A002 (argparse's name)
-    """Add a command, with examples of its arguments."""
-    shown = "\n".join(f"  tilewright {name} {example}".rstrip() for example in examples)
-    parser: Parser = commands.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"examples:\n{shown}", **settings
-    )
-    parser.set_defaults(parser=parser)
-    takes_verbosity(parser)
-    return parser
+def takes_json(parser: _ActionsContainer, what: str) -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")

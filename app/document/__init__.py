@@ -31,12 +31,13 @@ from .items import (
     switch_off,
     switch_on,
 )
-from .notebook import Handle, Notebook, NotebookStep, State
+from .notebook import DEFAULT_MACHINE, Handle, Notebook, NotebookStep, State
 from .origins import with_origins
 from .pasted import Converted, converted, edited_cell
 from .sizes import sizes_for, with_sizes_line
 
 __all__ = [
+    "DEFAULT_MACHINE",
     "Branch",
     "Cell",
     "CellKind",

@@ -17,6 +17,9 @@ from .cells import Document
 
 GIVEN_UP = "given-up"
 
+DEFAULT_MACHINE = "dual-bank-npu"
+"""The machine of a notebook that names none."""
+
 Handle = Var | str
 """A loop or a block."""
 

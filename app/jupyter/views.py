@@ -20,14 +20,14 @@ from ..components.esm import Compiled
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
 from ..components.timeline import TimelineView
-from ..document import Notebook, read_document
+from ..document import DEFAULT_MACHINE, Notebook, read_document
 from ..document import State as Moment
 from ..document.editing.from_schedule import notebook_of_schedule
 from ..document.pasted import machine_for
 from ..page.page import draw_tree, tell_refusal
 from ..session.session import Session
 from ..state.derived import Store
-from ..state.model import DEFAULT_MACHINE, State
+from ..state.model import State
 from ..views.inspector.value import inspector_value
 from ..views.labels.buffer_ids import buffer_ids
 from ..views.timeline.value import timeline_value

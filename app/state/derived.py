@@ -17,10 +17,10 @@ from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
 from ...engine.schedule import Schedule
 from ...engine.script import Printed, print_program
+from ..document import DEFAULT_MACHINE, sizes_for
 from ..document import State as Moment
-from ..document import sizes_for
 from ..limits import LIMITS
-from .model import DEFAULT_MACHINE, State
+from .model import State
 
 Result = TypeVar("Result")
 

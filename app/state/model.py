@@ -22,9 +22,6 @@ from .addresses import Address
 Theme = Literal["light", "dark"]
 Pane = Literal["script", "python", "problems", "machine", "traffic", "explore"]
 
-DEFAULT_MACHINE = "dual-bank-npu"
-"""The machine of a notebook that names none."""
-
 
 class Notice(msgspec.Struct, frozen=True):
     """The refusal of the last action, for the user. `fix` are calls that would make the action legal.

@@ -13,13 +13,6 @@ from ..lower import LowerError
 from .errors import Differs, Unknown
 from .sized import sized
 
-try:
-    from .decide import decide
-except ModuleNotFoundError as missing:
-    if missing.name != "islpy":
-        raise
-    decide = None
-
 OPERATIONS = 20_000_000
 """Maximum isl operations of one proof: a few seconds."""
 QUICK = 2_000_000
@@ -49,7 +42,11 @@ def prove(
 def _tried(
     func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int
 ) -> tuple[Proof, Verdict | None]:
-    if decide is None:
+    try:
+        from .decide import decide  # with islpy, which is an extra and takes long to import
+    except ModuleNotFoundError as missing:
+        if missing.name != "islpy":
+            raise
         return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'"), None
     try:
         reassociated = decide(func, original, layouts, operations)

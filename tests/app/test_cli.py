@@ -15,7 +15,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import MATMUL
 
-from tilewright.app.cli import command_line, free_port, main
+from tilewright.app.cli import command_line, main
+from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.cli.usage import read
 from tilewright.app.document import evaluate, load_document
 

@@ -10,7 +10,7 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.cli import main
-from tilewright.app.cli.check import size_bytes
+from tilewright.app.cli.arguments import size_bytes
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 OVERLAPPED = str(EXAMPLES / "vtcm_double_buffer.py")

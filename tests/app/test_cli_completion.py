@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tilewright.app.cli import main
-from tilewright.app.cli.completion import SHELLS
-from tilewright.app.cli.import_ import templates
+from tilewright.app.cli.commands.completion import SHELLS
+from tilewright.app.cli.commands.new import templates
 from tilewright.engine.hwsim import preset_names
 
 BASH = """

@@ -13,7 +13,7 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.sources import MATMUL
 
 from tilewright.app.cli import main
-from tilewright.app.cli.import_ import templates
+from tilewright.app.cli.commands.new import templates
 from tilewright.app.document import evaluate, read_document
 
 TE = """\

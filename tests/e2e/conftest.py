@@ -28,7 +28,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support.served import Served, served
 
-from tilewright.app.cli.serve import free_port
+from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.server.access import make_policy
 from tilewright.app.storage.registry import OpenFileRegistry
 

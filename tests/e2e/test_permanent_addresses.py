@@ -14,7 +14,7 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.page import choose, open_example, steps
 from support.served import Served, served
 
-from tilewright.app.cli.serve import free_port
+from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.links import fragment_of
 from tilewright.app.server.access import make_policy
 from tilewright.app.storage.drafts import drafts_folder

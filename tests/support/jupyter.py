@@ -19,7 +19,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tilewright.app.cli.serve import free_port
+from tilewright.app.cli.commands.serve import free_port
 
 START_SECONDS = 120.0
 CELL_MS = 60_000

@@ -8,9 +8,10 @@ from typing import Any
 
 from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
+from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import turned_paths
 from ...state.derived import CHECK_STOPPED, Store, attempt
-from ...state.model import DEFAULT_MACHINE, State
+from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS

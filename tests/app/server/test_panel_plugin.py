@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tilewright.app
-from tilewright.app.cli.serve import free_port
+from tilewright.app.cli.commands.serve import free_port
 
 MAIN = str(Path(tilewright.app.__path__[0]) / "main.py")
 TOKEN = "a-token-of-some-length"

@@ -7,70 +7,67 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
-from ...engine.ir import Refusal
-from ..document import DocumentError
-from ..signals import importing
-from .opened import STANDARD_INPUT, no_such_file
-from .output import print_json, takes_json
-from .usage import add_command
+from ....engine.ir import Refusal
+from ...document import DocumentError
+from ...signals import importing
+from ..opened import STANDARD_INPUT, no_such_file
+from ..output import print_json
+from ..usage import Parser, takes_json
 
 ADDRESS = "127.0.0.1"
 
 
-def add_serve(commands: Any) -> None:
-    serve = add_command(
-        commands, "serve", "serve notebooks to the browser",
-        "", "matmul.py", "kernels --port 8000", "--host 0.0.0.0 --token $SECRET",
-    )  # fmt: skip
-    serve.add_argument(
+EXAMPLES = ("", "matmul.py", "kernels --port 8000", "--host 0.0.0.0 --token $SECRET")
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.add_argument(
         "path", nargs="?", type=Path, metavar="PATH", help="a notebook or TVMScript file, or a folder of such files"
     )
-    serve.add_argument(
+    parser.add_argument(
         "--port", type=_port, default=5006, help="the port; a free one if it is in use (default: %(default)s)"
     )
-    serve.add_argument(
+    parser.add_argument(
         "--host",
         metavar="ADDRESS",
         default=ADDRESS,
         help="the address to listen on; a non-local address needs a token (default: %(default)s)",
     )
-    serve.add_argument(
+    parser.add_argument(
         "--token",
         default=os.environ.get("TILEWRIGHT_TOKEN", ""),
         help="access token (default: a random one); the environment variable TILEWRIGHT_TOKEN is safer",
     )
-    serve.add_argument(
+    parser.add_argument(
         "--no-token",
         action="store_true",
         help="allow all users of this computer without a token; only for local addresses",
     )
-    serve.add_argument("--open", action="store_true", help="open the page in the browser")
-    serve.add_argument(
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument(
         "--prefix",
         default="",
         metavar="/PATH",
         help="the path prefix of a reverse proxy, such as /tiles",
     )
-    serve.add_argument("--certfile", type=Path, metavar="FILE", help="certificate for HTTPS (PEM)")
-    serve.add_argument("--keyfile", type=Path, metavar="FILE", help="private key of the certificate (PEM)")
-    serve.add_argument(
+    parser.add_argument("--certfile", type=Path, metavar="FILE", help="certificate for HTTPS (PEM)")
+    parser.add_argument("--keyfile", type=Path, metavar="FILE", help="private key of the certificate (PEM)")
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="warning",
         help="log level (default: %(default)s)",
     )
-    serve.add_argument("--log-file", type=Path, metavar="FILE", help="log file (default: standard error)")
-    serve.add_argument(
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log file (default: standard error)")
+    parser.add_argument(
         "--allow-host",
         metavar="NAME",
         action="append",
         default=[],
         help="an additional host name of the server, such as that of a proxy: tiles.example.org or localhost:8888; repeatable",
     )
-    takes_json(serve, "the address and the process id")
-    serve.set_defaults(run=_serve)
+    takes_json(parser, "the address and the process id")
 
 
 def _port(text: str) -> int:
@@ -79,13 +76,13 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     # Imported here: Panel needs a second to import, and the other commands do not use it.
     with importing():
-        from ..server.access import make_policy
-        from ..server.log import configure_logging
-        from ..server.run import Serving, serve
-        from ..server.runtime_file import cookie_secret
+        from ...server.access import make_policy
+        from ...server.log import configure_logging
+        from ...server.run import Serving, serve
+        from ...server.runtime_file import cookie_secret
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"

@@ -10,31 +10,17 @@ from typing import Any
 
 import msgspec
 
-from ...engine.export import headline
-from ...engine.hwsim import Machine, MachineError, Report
-from ...engine.ir import Refusal, TilewrightError
-from ...engine.lint import LintFinding
-from ..actions.lint_fixes import findings_of
-from .findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
-from .opened import (
-    BAD_INPUT,
-    EXIT_OK,
-    MAX_ACCESSES,
-    REFUSED,
-    Opened,
-    RefusedError,
-    opened,
-    path_of,
-    simulated,
-    takes_file,
-    takes_setting,
-)
-from .output import print_json, print_line, print_text, takes_json, verdict_line, working
-from .usage import add_command
-
-_SIZE = re.compile(r"(?P<number>\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
-_SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
-_DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
+from ....engine.export import headline
+from ....engine.hwsim import Machine, MachineError, Report
+from ....engine.ir import Refusal, TilewrightError
+from ....engine.lint import LintFinding
+from ...actions.lint_fixes import findings_of
+from ..arguments import size_bytes, takes_file, takes_setting
+from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
+from ..findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
+from ..opened import MAX_ACCESSES, Opened, opened, path_of, simulated
+from ..output import print_json, print_line, print_text, print_verdict, working
+from ..usage import Parser, takes_json
 
 FORMATS = ("text", "json", "github", "sarif")
 SEVERITIES = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info")}
@@ -61,54 +47,47 @@ class Checked(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def add_check(commands: Any) -> None:
-    check = add_command(
-        commands, "check", "verify schedules and compare them with budgets, for continuous integration",
-        "matmul.py", "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB", "matmul.py --require proved --lint warning --json",
-    )  # fmt: skip
-    takes_file(check, "files", "notebooks; FILE@NAME is a branch", nargs="+")
-    takes_setting(check)
-    form = check.add_mutually_exclusive_group()
+EXAMPLES = (
+    "matmul.py",
+    "kernels/*.py --max-cycles 210000 --max-peak local.vtcm=64KiB",
+    "matmul.py --require proved --lint warning --json",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, "files", "notebooks; FILE@NAME is a branch", nargs="+")
+    takes_setting(parser)
+    form = parser.add_mutually_exclusive_group()
     takes_json(form, "all checks")
     form.add_argument(
         "--format", choices=FORMATS, default="text",
         help="output format: text; json, same as --json; github, workflow commands that GitHub shows in a pull request; sarif, a "
         "SARIF 2.1.0 log for code scanners (default: %(default)s)",
     )  # fmt: skip
-    check.add_argument("--max-cycles", metavar="N", type=_cycles, help="maximum number of cycles")
-    check.add_argument(
+    parser.add_argument("--max-cycles", metavar="N", type=_cycles, help="maximum number of cycles")
+    parser.add_argument(
         "--max-peak", metavar="SCOPE=SIZE", action="append", type=_budget, default=[],
         help="maximum peak use of a memory: local.vtcm=64KiB applies to each of its physical blocks; repeatable",
     )  # fmt: skip
-    check.add_argument(
+    parser.add_argument(
         "--max-traffic", metavar="SIZE", type=size_bytes, help="maximum number of bytes copied between memories"
     )
-    check.add_argument(
+    parser.add_argument(
         "--min-overlap",
         metavar="PERCENT",
         type=_percent,
         help="minimum share of the copy time that overlaps with computation",
     )
-    check.add_argument(
+    parser.add_argument(
         "--require", choices=["tested", "proved"], default="tested",
         help="required verification: a comparison on random inputs or a proof (default: %(default)s)",
     )  # fmt: skip
-    check.add_argument(
+    parser.add_argument(
         "--lint",
         choices=list(SEVERITIES),
         metavar="SEVERITY",
         help="also fail on lint findings of at least this severity",
     )
-    check.set_defaults(run=_check)
-
-
-def size_bytes(text: str) -> int:
-    """Parse a size in bytes: `64KiB`, `64K` and `65536` are equal; KB, MB and GB are decimal."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size such as 64KiB")
-    unit = (found["unit"] or "").lower()
-    return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])
 
 
 def _budget(text: str) -> tuple[str, int]:
@@ -135,7 +114,7 @@ def _percent(text: str) -> float:
     return value
 
 
-def _check(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     form = "json" if arguments.json else arguments.format
     done: list[Checked] = []
     for number, file in enumerate(arguments.files, 1):
@@ -236,12 +215,12 @@ def _show(result: Checked, quiet: bool) -> None:
     print_line(f"{result.file}: {result.summary}" if result.summary else result.file)
     if result.error is not None:
         place = f" (line {result.error.place.line})" if result.error.place is not None else ""
-        print_line(verdict_line(False, f"{result.error.code}: {result.error.message}{place}"))
+        print_verdict(False, f"{result.error.code}: {result.error.message}{place}")
         print_line("".join(f"      {line.strip()}\n" for line in str(result.error).splitlines()[1:]).rstrip("\n"))
     shown = [check for check in result.checks if not (quiet and check.passed)]
     width = max((len(check.name) for check in shown), default=0)
     for check in shown:
-        print_line(verdict_line(check.passed, f"{check.name:<{width}}  {check.detail}"))
+        print_verdict(check.passed, f"{check.name:<{width}}  {check.detail}")
 
 
 def _as_json(result: Checked) -> dict[str, Any]:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from typing import Any, get_args
+from typing import get_args
 
-from ...engine.execute import Verdict
-from ...engine.ir import Refusal, TilewrightError
-from ..document import DocumentError
-from ..export.exports import EXPORTS, Subject, made
-from ..links import fragment_of
-from ..state.derived import Store
-from ..views.drawings import Theme
-from .opened import (
-    BAD_INPUT,
-    EXIT_OK,
-    TEXTS_AND_STEPS,
-    Opened,
-    RefusedError,
-    opened,
-    simulated,
-    takes_file,
-    takes_setting,
-)
-from .output import print_json, print_text, takes_json, working, written
-from .usage import add_command
+from msgspec.structs import replace
+
+from ....engine.execute import Verdict
+from ....engine.ir import Refusal, TilewrightError
+from ...document import DocumentError
+from ...export.exports import EXPORTS, Subject, made
+from ...links import fragment_of
+from ...state.derived import Store
+from ...state.model import State
+from ...views.drawings import Theme
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..exit_codes import BAD_INPUT, EXIT_OK, RefusedError
+from ..opened import Opened, opened, simulated
+from ..output import print_json, print_text, working, written
+from ..usage import Parser, takes_json
 
 LINK = "link"
 
@@ -35,49 +30,51 @@ DRAWN = ("replay", "tree-svg", "tree-png", "timeline-svg", "timeline-png", "trac
 """The kinds that need or contain the report."""
 
 
-def add_export(commands: Any) -> None:
-    export = add_command(
-        commands, "export", "write a schedule as code for another system, a picture, a replay or a link",
-        "matmul.py > matmul_tvm.py", "matmul.py --to c -o matmul.c", "matmul.py --to replay -o run.html",
-        "matmul.py@3 --to tree-svg --theme dark -o tree.svg",
-    )  # fmt: skip
-    takes_file(export, words=TEXTS_AND_STEPS)
+EXAMPLES = (
+    "matmul.py > matmul_tvm.py",
+    "matmul.py --to c -o matmul.c",
+    "matmul.py --to replay -o run.html",
+    "matmul.py@3 --to tree-svg --theme dark -o tree.svg",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, words=TEXTS_AND_STEPS)
     kinds = [f"{key}: {export.label}" for key, export in EXPORTS.items()]
-    export.add_argument(
+    parser.add_argument(
         "--to", choices=[*EXPORTS, LINK], default="tvm", metavar="KIND",
         help=f"{'; '.join(kinds)}; {LINK}: a link that contains the notebook (default: %(default)s)",
     )  # fmt: skip
-    export.add_argument(
+    parser.add_argument(
         "--tvm",
         metavar="VERSION",
         default="0.27",
         help="with --to tvm: the target version, such as 0.22 (default: %(default)s)",
     )
-    export.add_argument(
+    parser.add_argument(
         "--theme",
         choices=get_args(Theme),
         default="auto",
         help="theme of pictures; auto follows the reader's setting (default: %(default)s)",
     )
-    export.add_argument(
+    parser.add_argument(
         "--width", metavar="PIXELS", type=int, default=960, help="width of a timeline (default: %(default)s)"
     )
-    export.add_argument(
+    parser.add_argument(
         "--scale", metavar="FACTOR", type=float, default=2, help="scale of a PNG (default: %(default)s)"
     )
-    export.add_argument(
+    parser.add_argument(
         "--address",
         metavar="URL",
         default=ADDRESS,
         help=f"with --to {LINK}: address of the Tilewright server (default: %(default)s)",
     )
-    takes_setting(export)
-    takes_json(export, "the text, or its file,")
-    export.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
-    export.set_defaults(run=_export)
+    takes_setting(parser)
+    takes_json(parser, "the text, or its file,")
+    parser.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
 
 
-def _export(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
     if arguments.to == LINK:
         data: str | bytes = arguments.address + fragment_of(found.notebook.document.text) + "\n"
@@ -109,7 +106,7 @@ def _export(arguments: Namespace) -> int:
 def _made(arguments: Namespace, found: Opened) -> str | bytes:
     """The file's content. Raises RefusedError if the program has no such form."""
     store = Store()
-    state = found.state_on(arguments.machine)
+    state = _state(found, arguments.machine)
     if arguments.to in DRAWN:
         # Simulated once, with the larger limit on accesses of the command line.
         costed, machine = store.costed(state, found.schedule), store.machine(state)
@@ -132,6 +129,13 @@ def _made(arguments: Namespace, found: Opened) -> str | bytes:
         if error.code == "unknown-version":
             raise
         raise RefusedError(error) from error
+
+
+def _state(found: Opened, machine: str | None) -> State:
+    """The state of a page that shows the notebook, for the views."""
+    sizes = {**found.notebook.sizes, **found.given}
+    known = replace(found.notebook, sizes=sizes, machine=found.machine(machine))
+    return State(notebook=known, shown=known, chosen_step=found.count)
 
 
 def _verdict(found: Opened) -> Verdict:

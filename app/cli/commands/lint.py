@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
-from ...engine.lint import NOT_ABOUT_THE_SCHEDULE
-from ..actions.lint_fixes import FixedFinding, findings_of, fix_findings, fixed_text, is_serious, lint_text
-from ..document import save_document
-from .opened import (
-    EXIT_OK,
-    MAX_ACCESSES,
-    REFUSED,
-    TEXTS_AND_STEPS,
-    RefusedError,
-    opened,
-    require_whole,
-    simulated,
-    takes_file,
-    takes_setting,
-    written_back,
-)
-from .output import print_json, print_line, takes_json, working
-from .usage import add_command
+from ....engine.lint import NOT_ABOUT_THE_SCHEDULE
+from ...actions.lint_fixes import FixedFinding, findings_of, fix_findings, fixed_text, is_serious, lint_text
+from ...document import save_document
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..exit_codes import EXIT_OK, REFUSED, RefusedError
+from ..opened import MAX_ACCESSES, opened, require_whole, simulated, written_back
+from ..output import print_json, print_line, working
+from ..usage import Parser, takes_json
+
+EXAMPLES = ("matmul.py", "matmul.py --fix -o better.py")
 
 
-def add_lint(commands: Any) -> None:
-    linting = add_command(
-        commands, "lint", "report errors and inefficiencies of a notebook's schedule, with fixes",
-        "matmul.py", "matmul.py --fix -o better.py",
-    )  # fmt: skip
-    takes_file(linting, words=TEXTS_AND_STEPS)
-    takes_setting(linting)
-    takes_json(linting, "the findings")
-    linting.add_argument(
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, words=TEXTS_AND_STEPS)
+    takes_setting(parser)
+    takes_json(parser, "the findings")
+    parser.add_argument(
         "--fix", action="store_true", help="apply the best fix of each error and warning to the schedule"
     )
-    linting.add_argument("-o", "--output", metavar="OUT", help="with --fix: output file (default: FILE)")
-    linting.set_defaults(run=_lint)
+    parser.add_argument("-o", "--output", metavar="OUT", help="with --fix: output file (default: FILE)")
 
 
-def _lint(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
     if arguments.fix:
         require_whole(arguments.file, found.count, "--fix")

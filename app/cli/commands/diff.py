@@ -6,15 +6,15 @@ import difflib
 from argparse import Namespace
 from typing import Any
 
-from rich.text import Text
-
-from ...engine.hwsim import Report
-from ...engine.ir import Expr, Node, TilewrightError, first_difference
-from ...engine.script import expr_text, to_script
-from ..views.compare.differences import difference_table
-from .opened import EXIT_OK, REFUSED, Opened, RefusedError, opened, simulated, takes_file, takes_setting
-from .output import print_json, print_line, takes_json, working
-from .usage import add_command
+from ....engine.hwsim import Report
+from ....engine.ir import Expr, Node, TilewrightError, first_difference
+from ....engine.script import expr_text, to_script
+from ...views.compare.differences import difference_table
+from ..arguments import takes_file, takes_setting
+from ..exit_codes import EXIT_OK, REFUSED, RefusedError
+from ..opened import Opened, opened, simulated
+from ..output import print_json, print_line, working
+from ..usage import Parser, takes_json
 
 LONGEST = 60
 """Maximum number of characters shown for a node of the first difference."""
@@ -23,28 +23,32 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 TRENDS = {"better": "green", "worse": "red"}
 
 
-def add_diff(commands: Any) -> None:
-    diff = add_command(
-        commands, "diff", "compare the programs and metrics of two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME)",
-        "old.py new.py", "matmul.py", "old.py - < new.py", "matmul.py@5 matmul.py@6", "matmul.py@main matmul.py@wide --json",
-    )  # fmt: skip
-    takes_file(diff, "a", metavar="A")
+EXAMPLES = (
+    "old.py new.py",
+    "matmul.py",
+    "old.py - < new.py",
+    "matmul.py@5 matmul.py@6",
+    "matmul.py@main matmul.py@wide --json",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, "a", metavar="A")
     takes_file(
-        diff,
+        parser,
         "b",
         "default: A, compared with its program before the schedule",
         metavar="B",
         nargs="?",
     )
-    takes_setting(diff)
-    takes_json(diff, "the differences")
-    diff.add_argument(
+    takes_setting(parser)
+    takes_json(parser, "the differences")
+    parser.add_argument(
         "--context", metavar="N", type=int, default=3, help="context lines around each change (default: %(default)s)"
     )
-    diff.set_defaults(run=_diff)
 
 
-def _diff(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     sizes = dict(arguments.size)
     texts = (arguments.a, arguments.b) if arguments.b is not None else (f"{arguments.a}@start", arguments.a)
     a, b = (opened(text, sizes) for text in texts)
@@ -118,18 +122,18 @@ def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: l
         print_line(f"First difference: {where['path']}: {where['a']} in A, {where['b']} in B")
     for line in lines:
         style = "bold" if line.startswith(("---", "+++")) else STYLES.get(line[:1], "")
-        print_line(Text(line, style=style))
+        print_line((line, style))
     a, b = reports
     for side, report in zip(sides, reports, strict=True):
         if isinstance(report, TilewrightError):
             print_line(f"\n{side.label} cannot be simulated: {report.refusal.message}")
     if isinstance(a, Report) and isinstance(b, Report):
         print_line()
-        for text in _figures(sides, a, b):
-            print_line(text)
+        for row in _figures(sides, a, b):
+            print_line(row)
 
 
-def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[Text]:
+def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[tuple[str, str]]:
     """The comparison table of both reports, in columns."""
     table = difference_table(a, b)
     rows = [
@@ -139,12 +143,12 @@ def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[Text]:
     ]
     heads = ("", _short(sides[0].label), _short(sides[1].label), "change")
     widths = [max(len(row[n]) for row in [heads, *rows]) for n in range(4)]
-    found = [Text(_in_columns(heads, widths), style="bold")]
+    found = [(_in_columns(heads, widths), "bold")]
     for group in table:
-        found.append(Text(group["title"], style="bold"))
+        found.append((group["title"], "bold"))
         for line in group["lines"]:
             cells = (line["label"], line["a"], line["b"], line["change"])
-            found.append(Text(_in_columns(cells, widths), style=TRENDS.get(line["trend"], "")))
+            found.append((_in_columns(cells, widths), TRENDS.get(line["trend"], "")))
     return found
 
 

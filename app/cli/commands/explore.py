@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
-from ...engine.explore import CYCLES, UNITS, Figures, Progress, Settings, Space, Status, Study, StudyCandidate, explore
-from ...engine.hwsim import load_machine
-from ...engine.ir import Refusal
-from ..document import DocumentError, Notebook, evaluate, save_document
-from ..document.holes import branch_at, has_holes, notebook_space, with_auto
-from ..state.model import DEFAULT_MACHINE
-from .check import size_bytes
-from .logs import timed
-from .opened import EXIT_OK, REFUSED, notebook_file, require_whole, takes_file, takes_setting, written_back
-from .output import print_json, print_line, shows_progress, takes_json
-from .usage import add_command
+from ....engine.explore import CYCLES, UNITS, Figures, Progress, Settings, Space, Status, Study, StudyCandidate, explore
+from ....engine.hwsim import load_machine
+from ....engine.ir import Refusal
+from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
+from ...document.holes import branch_at, has_holes, notebook_space, with_auto
+from ..arguments import size_bytes, takes_file, takes_setting
+from ..exit_codes import EXIT_OK, REFUSED
+from ..opened import notebook_file, require_whole, written_back
+from ..output import print_json, print_line, working
+from ..usage import Parser, takes_json
 
 STATUSES: dict[Status, str] = {
     "fits": "fit",
@@ -36,45 +31,48 @@ STATUSES: dict[Status, str] = {
 FOUND = "found"
 
 
-def add_explore(commands: Any) -> None:
-    exploring = add_command(
-        commands, "explore", "search the parameters of a schedule (`tile = choose(…)`) for the best candidates on a machine",
-        "matmul.py", "matmul.py --auto --write", 'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
-        "matmul.py --scheduler tcp://10.0.0.7:8786",
-    )  # fmt: skip
-    takes_file(exploring)
-    takes_setting(exploring)
-    takes_json(exploring, "the study")
-    exploring.add_argument(
+EXAMPLES = (
+    "matmul.py",
+    "matmul.py --auto --write",
+    'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
+    "matmul.py --scheduler tcp://10.0.0.7:8786",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser)
+    takes_setting(parser)
+    takes_json(parser, "the study")
+    parser.add_argument(
         "--auto",
         action="store_true",
         help="derive the search space from program and machine, instead of the file's schedule",
     )
-    exploring.add_argument(
+    parser.add_argument(
         "--objective", metavar="METRIC", action="extend", type=_names, default=None,
         help='metrics to minimize: cycles, energy, traffic, peak, "peak local.vtcm"; several print_text a Pareto front (default: cycles)',
     )  # fmt: skip
-    exploring.add_argument(
+    parser.add_argument(
         "--budget", metavar="METRIC=NUMBER", action="append", type=_budget, default=[],
         help='upper limit of a metric: traffic=2MiB, "peak local.vtcm=64KiB"; repeatable',
     )  # fmt: skip
-    exploring.add_argument(
+    parser.add_argument(
         "--trials",
         metavar="N",
         type=_count,
         default=Settings().trials,
         help="number of candidates to evaluate (default: %(default)s)",
     )
-    exploring.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (default: %(default)s)")
-    exploring.add_argument(
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (default: %(default)s)")
+    parser.add_argument(
         "--batch", metavar="N", type=_count, default=Settings().batch,
         help="candidates proposed at a time; increase it for many workers (default: %(default)s)",
     )  # fmt: skip
-    exploring.add_argument(
+    parser.add_argument(
         "--seconds", metavar="S", type=_seconds, default=0.0,
         help="time limit in seconds; --study can resume the search (default: none)",
     )  # fmt: skip
-    where = exploring.add_mutually_exclusive_group()
+    where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--workers",
         metavar="N",
@@ -83,19 +81,18 @@ def add_explore(commands: Any) -> None:
         help="number of worker processes (default: %(default)s; 0: search in this process)",
     )
     where.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of an existing Dask cluster: tcp://host:8786")
-    exploring.add_argument("--study", metavar="DB", help="store outcomes in this file; resume the search if it exists")
-    exploring.add_argument(
+    parser.add_argument("--study", metavar="DB", help="store outcomes in this file; resume the search if it exists")
+    parser.add_argument(
         "--write",
         metavar="BRANCH",
         nargs="?",
         const=FOUND,
         help="write the best candidate into the file as a branch (default name: %(const)s)",
     )
-    exploring.add_argument("-o", "--output", metavar="OUT", help="with --write: output file (default: FILE)")
-    exploring.set_defaults(run=_explore)
+    parser.add_argument("-o", "--output", metavar="OUT", help="with --write: output file (default: FILE)")
 
 
-def _explore(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     document, given, count = notebook_file(arguments.file, dict(arguments.size))
     require_whole(arguments.file, count, "explore")
     output = written_back(document, arguments.output) if arguments.write else ""
@@ -119,7 +116,8 @@ def _explore(arguments: Namespace) -> int:
         batch=arguments.batch,
         seconds=arguments.seconds,
     )
-    with _watched(arguments, settings) as watch:
+    with working(arguments, "searching", "starting workers") as show:
+        watch = show and (lambda progress: show(_so_far(progress, settings)))
         study = explore(
             space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study, watch=watch
         )  # fmt: skip
@@ -142,18 +140,6 @@ def _space(notebook: Notebook) -> Space:
             )
         )  # fmt: skip
     return notebook_space(notebook)
-
-
-@contextmanager
-def _watched(arguments: Namespace, settings: Settings) -> Iterator[Any]:
-    """The callback for each trial: it updates a progress line on a terminal's standard error."""
-    with timed("searching"):
-        if not shows_progress(arguments):
-            yield None
-            return
-        console = Console(file=sys.stderr)
-        with console.status(Text("starting workers")) as status:
-            yield lambda progress: status.update(Text(_so_far(progress, settings)))
 
 
 def _so_far(progress: Progress, settings: Settings) -> str:

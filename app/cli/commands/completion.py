@@ -11,30 +11,32 @@ from typing import Any
 
 import shtab
 
-from ...engine.hwsim import preset_names
-from .import_ import templates
-from .opened import EXIT_OK
-from .output import print_json, print_text, takes_json
-from .usage import Parser, add_command
+from ....engine.hwsim import preset_names
+from ..exit_codes import EXIT_OK
+from ..output import print_json, print_text
+from ..table import command_line
+from ..usage import Parser, takes_json
+from .new import templates
 
 SHELLS = ("bash", "zsh", "fish")
 FILES = {"FILE", "A", "B", "PATH", "OUT", "DB"}
 """The metavars of arguments that are paths."""
 
 
-def add_completion(commands: Any) -> None:
-    completion = add_command(
-        commands, "completion", "print the completion script for a shell",
-        "bash > ~/.local/share/bash-completion/completions/tilewright",
-        "zsh > ~/.zfunc/_tilewright", "fish > ~/.config/fish/completions/tilewright.fish",
-    )  # fmt: skip
-    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
-    takes_json(completion, "the script")
-    completion.set_defaults(run=_completion)
+EXAMPLES = (
+    "bash > ~/.local/share/bash-completion/completions/tilewright",
+    "zsh > ~/.zfunc/_tilewright",
+    "fish > ~/.config/fish/completions/tilewright.fish",
+)
 
 
-def _completion(arguments: argparse.Namespace) -> int:
-    script = completion_script(arguments.root, arguments.shell)
+def add_arguments(parser: Parser) -> None:
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+    takes_json(parser, "the script")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    script = completion_script(command_line(), arguments.shell)
     if arguments.json:
         print_json({"shell": arguments.shell, "script": script})
     else:

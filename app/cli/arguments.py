@@ -1,0 +1,62 @@
+"""Arguments that several commands share: files, the machine, sizes, `--json`, and the parsers of their values."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+from ..document import DEFAULT_MACHINE
+
+TEXTS = "a notebook, TVMScript, TE text or a forum post"
+TEXTS_AND_STEPS = f"{TEXTS}; FILE@3: after the first three lines of its schedule"
+
+_SIZE = re.compile(r"(?P<number>\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>B|KB|KiB|K|MB|MiB|M|GB|GiB|G)?", re.IGNORECASE)
+_SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
+_DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
+
+
+def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
+    """Add an argument for a text that `source` reads."""
+    parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
+
+
+def takes_setting(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the machine and the sizes."""
+    parser.add_argument(
+        "--machine",
+        metavar="M",
+        help=f"name or TOML file of a machine (default: that of the file, else {DEFAULT_MACHINE})",
+    )
+    takes_sizes(parser)
+
+
+def takes_sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size",
+        "--sizes",
+        metavar="NAME=NUMBER",
+        action="extend",
+        type=_size_list,
+        default=[],
+        help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
+    )
+
+
+def _size_list(text: str) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as M=256")
+        found.append((name.strip(), int(number)))
+    return found
+
+
+def size_bytes(text: str) -> int:
+    """Parse a size in bytes: `64KiB`, `64K` and `65536` are equal; KB, MB and GB are decimal."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size such as 64KiB")
+    unit = (found["unit"] or "").lower()
+    return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])

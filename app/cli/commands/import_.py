@@ -1,0 +1,86 @@
+"""`tilewright import`: converts existing code to a notebook."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from ....engine.adopt import from_tvm_trace, is_post, read_as_far_as_possible
+from ....engine.hwsim import load_machine
+from ....engine.ir import IRModule, PrimFunc, Refusal
+from ....engine.schedule import ScheduleError
+from ....engine.te import parse
+from ...document import DEFAULT_MACHINE, Document, DocumentError, evaluate
+from ...document.editing.from_schedule import notebook_of_schedule
+from ...document.pasted import machine_for
+from ..arguments import takes_file, takes_setting
+from ..conversion import as_cells, on_machine, write_notebook
+from ..exit_codes import RefusedError
+from ..opened import source
+from ..usage import Parser, takes_json
+
+EXAMPLES = ("matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt")
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(
+        parser,
+        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, or a link to a notebook",
+    )
+    takes_file(parser, "--program", "for a trace: the original program")
+    takes_setting(parser)
+    takes_json(parser, "the notebook and the notes of the conversion")
+    parser.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+
+
+def run(arguments: Namespace) -> int:
+    document, notes = _imported(arguments)
+    return write_notebook(arguments, document, {"notes": notes})
+
+
+def _imported(arguments: Namespace) -> tuple[Document, list[str]]:
+    found = source(arguments.file)
+    if _is_trace(found.text):
+        return _of_trace(found.text, arguments), []
+    if arguments.program is not None:
+        raise DocumentError(
+            Refusal("not-a-trace", "--program needs the JSON of a trace", found=f"{arguments.file} is not a trace")
+        )
+    made = as_cells(found, dict(arguments.size))
+    return on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
+
+
+def _is_trace(text: str) -> bool:
+    """Whether the text is a trace: its JSON is a list, and no program begins with one."""
+    return text.lstrip("\ufeff \t\r\n").startswith("[")
+
+
+def _of_trace(text: str, arguments: Namespace) -> Document:
+    """Apply the calls of a trace to its original program."""
+    if arguments.program is None:
+        raise DocumentError(
+            Refusal(
+                "no-program",
+                "a trace does not contain the original program",
+                fix=(f"tilewright import {arguments.file} --program PROGRAM.py",),
+            )
+        )
+    program = _program_in(source(arguments.program), arguments.program)
+    try:
+        schedule = from_tvm_trace(text.strip(), program)
+    except ScheduleError as error:
+        raise RefusedError(error) from error
+    machine = load_machine(arguments.machine or machine_for(schedule.func, DEFAULT_MACHINE))
+    return notebook_of_schedule(schedule, machine).document
+
+
+def _program_in(document: Document, path: str) -> IRModule | PrimFunc:
+    """The program of a notebook, of a plain file, or of a file with schedule code, which is ignored."""
+    if any(cell.kind != "preamble" for cell in document.cells):
+        notebook = evaluate(document)
+        if notebook.program is None:
+            raise notebook.error or DocumentError(Refusal("no-workload", f"there is no program in {path}"))
+        return notebook.program
+    if is_post(document.text):
+        return read_as_far_as_possible(document.text, filename=path).program
+    return parse(document.text, path).program

@@ -1,0 +1,65 @@
+"""`tilewright run`: the report of a schedule."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+import msgspec
+
+from ....engine.execute import Verdict
+from ....engine.export import chrome_trace, knobs_text, report_text
+from ....engine.hwsim import MachineParameter, Report, sensitivity
+from ...document import with_origins
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
+from ..opened import opened, simulated
+from ..output import print_json, print_line, working, written
+from ..usage import Parser, takes_json
+
+EXAMPLES = (
+    "matmul.py",
+    "- < matmul.py",
+    "matmul.py@3 --machine gemmini --sensitivity",
+    "matmul.py --size M=256,K=512 --json",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, words=TEXTS_AND_STEPS)
+    takes_setting(parser)
+    takes_json(parser, "the report")
+    parser.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="also find the limiting machine parameters: each is improved by a factor of two",
+    )
+    parser.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace event format")
+
+
+def run(arguments: Namespace) -> int:
+    found = opened(arguments.file, dict(arguments.size))
+    machine = found.machine(arguments.machine)
+    with working(arguments, "verifying"):
+        verdict = found.schedule.check(found.sizes)
+    with working(arguments, f"simulating on {machine.name}"):
+        report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
+    knobs: Sequence[MachineParameter] = ()
+    if arguments.sensitivity:
+        with working(arguments, "simulating with each machine parameter improved"):
+            knobs = sensitivity(found.costed, machine)
+    if arguments.json:
+        print_json(report_json(report, verdict, knobs))
+    else:
+        print_line("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
+    if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
+        return BAD_INPUT
+    return REFUSED if verdict.status == "failed" else EXIT_OK
+
+
+def report_json(report: Report, verdict: Verdict, knobs: Sequence[MachineParameter] = ()) -> dict[str, object]:
+    """`Report.to_json` with `verified` ("proved", "tested", "failed" or "unknown"), `verified_detail`, and `sensitivity` (if `knobs`)."""
+    data = report.to_json()
+    if knobs:
+        data["sensitivity"] = msgspec.to_builtins(knobs)
+    return {"cycles": data.pop("cycles"), "verified": verdict.status, "verified_detail": verdict.detail, **data}
