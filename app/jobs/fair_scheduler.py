@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PATIENCE_S = 2.0
+IDLE_WAIT_S = 2.0
 """The longest wait for an idle event loop; after that the next piece starts anyway."""
 
 
@@ -25,7 +25,7 @@ class FairScheduler:
         self._taken = False
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def slot(self) -> Iterator[None]:
         """Wait for a slot and hold it."""
         mine = threading.Event()
         with self._lock:
@@ -36,7 +36,7 @@ class FairScheduler:
                 mine.set()
         mine.wait()
         try:
-            self._let_people_go_first()
+            self._wait_for_idle_loop()
             yield
         finally:
             with self._lock:
@@ -45,7 +45,7 @@ class FairScheduler:
                 else:
                     self._taken = False
 
-    def _let_people_go_first(self) -> None:
+    def _wait_for_idle_loop(self) -> None:
         if self._soon is None:
             return
         idle = threading.Event()
@@ -53,7 +53,7 @@ class FairScheduler:
             self._soon(idle.set)
         except RuntimeError:
             return  # the loop is closed
-        idle.wait(PATIENCE_S)
+        idle.wait(IDLE_WAIT_S)
 
 
 __all__ = ["FairScheduler"]

@@ -98,12 +98,12 @@ class OnDemandAnalyses:
     def hold(self) -> None:
         """Start no other piece until `go_on`: a user waits for the page."""
         if self._work is not None:
-            self._work.hold()
+            self._work.pause()
 
     def go_on(self) -> None:
         """Resume after `hold`."""
         if self._work is not None:
-            self._work.go_on()
+            self._work.resume()
 
     def stop(self) -> None:
         """Cancel the running analysis."""

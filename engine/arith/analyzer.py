@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from ..cancellation import checkpoint
 from ..ir import (
     EQ,
     Add,
@@ -68,6 +69,7 @@ class Analyzer:
         return found
 
     def _form(self, expr: Expr) -> Sum:
+        checkpoint()
         if type(expr) is Var:
             return self._variable(expr)
         if type(expr) is IntImm:

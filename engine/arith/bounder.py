@@ -190,11 +190,12 @@ class Bounder:
             found = self._var_bounds[var] = Bounds(first.value, first.value + trips.value - 1)
             return found
         self._var_bounds[var] = UNKNOWN  # guards against a range that depends on its own variable
-        found = Bounds(
-            self.of(first).low,
-            self.of_sum(self._form(first).plus(self._form(trips)).offset(-1)).high,
-        )
-        self._var_bounds[var] = found
+        try:
+            last = self._form(first).plus(self._form(trips)).offset(-1)
+            found = self._var_bounds[var] = Bounds(self.of(first).low, self.of_sum(last).high)
+        except BaseException:
+            del self._var_bounds[var]  # the guard is no result
+            raise
         return found
 
     def _extreme_bounds(self, source: Min | Max) -> Bounds:

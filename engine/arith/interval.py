@@ -169,14 +169,18 @@ class Relaxer:
             return _still(Digit(var, var))
         if var not in self._spans:
             self._spans[var] = None  # guards against a range that depends on its own variable
-            known = self.relaxed[var]
-            first = self.all.form(known.min)
-            last = first.plus(self.all.form(known.extent)).offset(-1)
-            low = self._of_sum(first, var.dtype)
-            high = self._of_sum(last, var.dtype)
-            if low is not None and high is not None:
-                self._spans[var] = _Span(low.low, high.high, low.exact and high.exact)
+            try:
+                self._spans[var] = self._span_of_range(self.relaxed[var], var.dtype)
+            except BaseException:
+                del self._spans[var]  # the guard is no result
+                raise
         return self._spans[var]
+
+    def _span_of_range(self, known: Range, dtype: str) -> _Span | None:
+        first = self.all.form(known.min)
+        last = first.plus(self.all.form(known.extent)).offset(-1)
+        low, high = self._of_sum(first, dtype), self._of_sum(last, dtype)
+        return None if low is None or high is None else _Span(low.low, high.high, low.exact and high.exact)
 
     def _of_extreme(self, source: Min | Max, dtype: str) -> _Span | None:
         a, b = self._of_expr(source.a), self._of_expr(source.b)

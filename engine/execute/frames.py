@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from ..cancellation import checkpoint
 from ..ir import Var
 from .axes import Kind
 from .errors import Where, too_costly
@@ -52,6 +53,7 @@ class Meter:
 
     def spend(self, elements: int) -> None:
         """Count one closure call on this number of elements."""
+        checkpoint()
         self.spent += STEP_COST + elements
         self.require_within(self.spent)
 

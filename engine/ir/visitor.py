@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
+from ..cancellation import checkpoint
 from .buffer import Buffer
 from .expr import BufferData, BufferLoad, Call, Expr, IntImm, IterVar, Let, Node, Var
 from .func import PrimFunc
@@ -247,6 +248,7 @@ def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], N
 
     Memoised by identity: a shared expression or buffer is rewritten once and stays shared.
     """
+    checkpoint()
     memo: dict[Node, Node] = {}
 
     def visit(node: Node) -> Node:

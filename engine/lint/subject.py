@@ -8,6 +8,7 @@ from math import prod
 from typing import Protocol
 
 from ..analysis import ProgramIndex
+from ..cancellation import checkpoint
 from ..hwsim import DmaEngine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
@@ -126,22 +127,24 @@ class Subject:
 
     def writers(self, buffer: str) -> tuple[str, ...]:
         """The blocks of the schedule that write a buffer of this name."""
-        return tuple(n for n in self._named() if any(w.buffer.name == buffer for w in self.index.block(n).writes))
+        checkpoint()
+        return tuple(n for n in self._named if any(w.buffer.name == buffer for w in self.index.block(n).writes))
 
     def readers(self, buffer: str) -> tuple[str, ...]:
         """The blocks that read it and do not write it."""
         writers = self.writers(buffer)
         return tuple(
-            n for n in self._named()
+            n for n in self._named
             if n not in writers and any(r.buffer.name == buffer for r in self.index.block(n).reads)
         )  # fmt: skip
 
+    @cached_property
     def _named(self) -> tuple[str, ...]:
         """The names of the leaf blocks."""
         return tuple(n for n in self.index.block_names[1:] if n and not self.index.child_blocks(self.index.realize(n)))
 
     def leaf_blocks(self) -> tuple[BlockRealize, ...]:
-        return tuple(self.index.realize(n) for n in self._named())
+        return tuple(self.index.realize(n) for n in self._named)
 
     def is_copy(self, block: str) -> bool:
         """Whether a block only copies elements."""
@@ -164,6 +167,7 @@ class Subject:
 
     def loops_above(self, block: str) -> tuple[For, ...]:
         """All loops around a block, including those outside of its enclosing blocks."""
+        checkpoint()
         return tuple(s for s in reversed(list(self.index.path(self.index.realize(block)))) if isinstance(s, For))
 
     def targets(self, block: str) -> tuple[Target, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from ..cancellation import checkpoint
 from ..execute import ParameterLayout
 from ..ir import (
     EQ,
@@ -156,6 +157,7 @@ class Comparison:
         return self.resolve(Term(flow, writer, writer.value), relation, steps - 1)
 
     def _heads(self, a: Head, b: Head, relation: isl.Map) -> None:
+        checkpoint()
         if relation.is_empty():
             return
         match a, b:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import msgspec
 
+from ..cancellation import checkpoint
 from ..ir import Add, And, Buffer, BufferLoad, Expr, FloatImm, IntImm, Max, Min, Mul, Or, structural_equal, walk
 from .program import Program, Statement
 
@@ -57,6 +58,7 @@ class Flow:
             write = isl.UnionMap.from_map(writer.write)
             sources = sources.union(write)
             schedule = schedule.union(isl.UnionMap.from_map(writer.time))
+        checkpoint()
         info = isl.UnionAccessInfo.from_sink(sink).set_must_source(sources).set_schedule_map(schedule)
         flow = info.compute_flow()
         found: list[tuple[Statement, isl.Map]] = []
@@ -103,6 +105,7 @@ class Flow:
                 earlier = earlier.union(isl.Map.identity(earlier.get_space()).intersect_domain(final.domain))
             linked = earlier.intersect(update.write.apply_range(final.write.reverse()))
             for other in others:
+                checkpoint()
                 after = update.time.lex_lt_map(other.time).intersect(update.write.apply_range(other.write.reverse()))
                 before = other.time.lex_lt_map(final.time).intersect(other.write.apply_range(final.write.reverse()))
                 linked = linked.subtract(after.apply_range(before))

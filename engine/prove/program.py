@@ -9,6 +9,7 @@ from typing import cast
 import islpy as isl
 import msgspec
 
+from ..cancellation import checkpoint
 from ..execute import ParameterLayout
 from ..ir import (
     Allocate,
@@ -123,12 +124,14 @@ class Program:
         return self.set(f"{self._spaces[buffer]}[{', '.join((*extra, *axes))}]", bounds)
 
     def set(self, space: str, bounds: list[str]) -> isl.Set:
+        checkpoint()
         known = [f"{p} >= 1" for p in self._extents]  # buffers are not empty
         return isl.Set.read_from_str(
             self.context, f"{self._parameters} -> {{ {space} : {' and '.join((*bounds, *known)) or '0 = 0'} }}"
         )
 
     def map(self, text: str) -> isl.Map:
+        checkpoint()
         return isl.Map.read_from_str(self.context, f"{self._parameters} -> {{ {text} }}")
 
     def is_gather(self, statement: Statement, load: BufferLoad) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import msgspec
 
+from ..cancellation import checkpoint
 from ..ir import Add, BufferLoad, Expr, Mul, walk
 from ..ir import dtype as dt
 from .errors import Differs, Unknown
@@ -81,6 +82,7 @@ class Pairing:
         failed: Differs | Unknown | None = None
         everything = self._both(x.chain, y.chain)
         for candidate in candidates(self._follows, x.term, y.term):
+            checkpoint()
             both = everything.intersect_range(candidate.wrap())
             if both.is_empty():
                 continue
@@ -231,5 +233,6 @@ def _take(used: dict[Part, isl.Map], part: Part, terms: isl.Map) -> None:
 
 # Whether of any two terms of a sum, the earlier one is still added earlier.
 def _keeps_order(x: Statement, y: Statement, both: isl.Map) -> bool:
+    checkpoint()
     swapped = x.time.lex_lt_map(x.time).product(y.time.lex_ge_map(y.time))
     return both.apply_range(swapped).is_disjoint(both)

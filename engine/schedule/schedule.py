@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..analysis import ProgramIndex, honest_signatures, unique_block_names
+from ..cancellation import checkpoint
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import (
     LISTED,
@@ -344,6 +345,7 @@ class Schedule(Calls):
     @refusing_depth(ScheduleError)
     def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
         """Call a primitive and trace it; on ScheduleError, the schedule stays unchanged."""
+        checkpoint()
         arguments = {key: self._canonical(key, value) for key, value in arguments.items()}
         try:
             result = PRIMITIVES[name].call(self._ctx, arguments)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace as replace_fields
 
+from ..cancellation import checkpoint
 from ..ir import (
     AXIS_SEPARATOR,
     FAULTS,
@@ -104,6 +105,7 @@ class _CallReader:
     # --- statements
 
     def statement(self, node: ast.stmt) -> CallStep | None:
+        checkpoint()
         try:
             return self._statement(node)
         except RecursionError:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import warnings
 
+from ..cancellation import checkpoint
+
 
 def python_tree(text: str) -> ast.Module:
     """Return the syntax tree, without Python's warnings about odd escapes and the like. Raises as `ast.parse`."""
+    checkpoint()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -261,9 +262,11 @@ def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Sessio
     event_loop.run_until(lambda: mine.state.draft_of is not None)
     desk.pages[0].receive({"kind": "edit_prose", "cell": 0, "text": "Other words"})
     before = slow.ended
+    slow.most_ends = before + 1
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     slow.until_ended(before + 1)
     slow.may_end.clear()
+    slow.most_ends = math.inf
     event_loop.run_until(lambda: "Other words" in text_of(mine))
     return mine
 

@@ -14,7 +14,7 @@ def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() ->
 
     def work(name: int) -> None:
         for _ in range(20):
-            with scheduler.taken():
+            with scheduler.slot():
                 working[0] += 1
                 most[0] = max(most[0], working[0])
                 time.sleep(0.0005)
@@ -37,7 +37,7 @@ def test_given_a_busy_loop_then_a_turn_begins_once_the_loop_comes_to_it() -> Non
     scheduler, began = FairScheduler(asked.append), threading.Event()
 
     def work() -> None:
-        with scheduler.taken():
+        with scheduler.slot():
             began.set()
 
     thread = threading.Thread(target=work)
@@ -54,11 +54,11 @@ def test_given_an_error_in_a_turn_then_the_next_has_its_own() -> None:
     scheduler = FairScheduler()
     for _ in range(3):
         try:
-            with scheduler.taken():
+            with scheduler.slot():
                 raise KeyError
         except KeyError:
             pass
-    with scheduler.taken():
+    with scheduler.slot():
         pass
 
 
@@ -66,5 +66,5 @@ def test_given_a_loop_that_is_closed_then_turns_go_on() -> None:
     def closed(_: Callable[[], None]) -> None:
         raise RuntimeError
 
-    with FairScheduler(closed).taken():
+    with FairScheduler(closed).slot():
         pass

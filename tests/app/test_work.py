@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from support.paper import PaperClock
 
 from tilewright.app.jobs.background_job import BackgroundJob
+from tilewright.engine.cancellation import checkpoint
 
 
 def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
-    """Pure Python that does not end by itself."""
+    """A loop with a checkpoint that does not end by itself."""
     try:
         begun.set()
         while True:
-            sum(range(100))
+            checkpoint()
     finally:
         ended.append("unwound")
     yield 0
@@ -90,38 +88,10 @@ def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on
         yield 2
 
     work = started(pieces(), told.append, event_loop, done)
-    work.hold()
+    work.pause()
     go.set()
     event_loop.run_until(lambda: told == [1])
     assert not work.wait(0.05) and told == [1]
-    work.go_on()
+    work.resume()
     event_loop.run_until(lambda: bool(done))
     assert told == [1, 2]
-
-
-SLOW = """
-import time
-for _ in range(300):
-    time.sleep(0.001)
-whole = True
-"""
-
-
-def test_given_work_that_imports_when_it_is_given_up_then_the_module_is_whole_before_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "slowly_imported.py").write_text(SLOW)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    begun, ended = threading.Event(), []
-
-    def importing() -> Iterator[int]:
-        __import__("slowly_imported")
-        yield from turning(begun, ended)
-
-    work = started(importing(), lambda _: None, PaperClock(), [])
-    while "slowly_imported" not in sys.modules:
-        time.sleep(0.001)
-    module = sys.modules["slowly_imported"]
-    work.cancel()
-    assert work._done.wait(60)
-    assert module.whole and sys.modules.pop("slowly_imported") is module

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from tilewright.engine.cancellation import checkpoint
+
 
 class Slow:
-    """A piece of work that ends when it is allowed to, and turns in Python until then."""
+    """A piece of work that ends when it is allowed to, and reaches checkpoints until then. `most_ends` limits how often it ends."""
 
     def __init__(self, result: Callable[..., Any]) -> None:
         self.result = result
@@ -17,6 +20,7 @@ class Slow:
         self.may_end = threading.Event()
         self.unwound = threading.Event()
         self.ended = 0
+        self.most_ends = math.inf
 
     def until_ended(self, times: int) -> None:
         """Wait until it has ended so often."""
@@ -28,8 +32,9 @@ class Slow:
     def __call__(self, *given: Any, **named: Any) -> Any:
         try:
             self.begun.set()
-            while not self.may_end.is_set():
-                sum(range(50))
+            while not self.may_end.is_set() or self.ended >= self.most_ends:
+                checkpoint()
+            checkpoint()
         finally:
             self.unwound.set()
         self.ended += 1

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ....engine.cancellation import checkpoint
 from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import BufferAccess, BufferPlacement, ElementAddresses, Report, accesses_of
 from ...state.model import Look
@@ -225,6 +226,7 @@ def _step(
     use: BufferAccess, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
 ) -> dict[str, Any]:
     """One access. `hits`: [unit, rows in it, rows of other operands in it at the same time]; `others` are the names of those operands."""
+    checkpoint()
     bed = use.bed
     hits: list[list[int]] = []
     if bed.shape and bed.unit.kind in ("bank", "block", "set"):

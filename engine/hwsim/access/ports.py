@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ...cancellation import checkpoint
 from ..machine.model import Machine
 from ..machine.parts import Bus, DmaEngine, Engine, Memory
 from ..replay.exclusive import Variant
@@ -36,6 +37,11 @@ class Asker(msgspec.Struct, frozen=True, eq=False):
             or not self.reads.isdisjoint(other.writes)
         )
 
+    def has_rival(self, others: Iterable[Asker]) -> bool:
+        """Returns whether one of the others may run at the same time."""
+        checkpoint()
+        return not all(map(self.takes_turns, others))
+
 
 def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
     """Returns the ports that tasks may have to share, with the numbers of the tasks that may run concurrently there."""
@@ -45,7 +51,7 @@ def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
             users.setdefault(port, []).append(number)
     found: dict[PortSpec, tuple[int, ...]] = {}
     for port, numbers in users.items():
-        rivals = tuple(n for n in numbers if not all(askers[n].takes_turns(askers[m]) for m in numbers))
+        rivals = tuple(n for n in numbers if askers[n].has_rival(askers[m] for m in numbers))
         if rivals:
             found[port] = rivals
     return found

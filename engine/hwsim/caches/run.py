@@ -14,6 +14,7 @@ from typing import cast
 import msgspec
 import numpy as np
 
+from ...cancellation import checkpoint
 from ...ir import BlockRealize, Buffer, PrimFunc, Var
 from ...lower import LowerError, Plan, lower_init_block, lower_match_buffer, pipelined, planned
 from ..access.placement import memory_of
@@ -210,6 +211,7 @@ class _Runner:
         coming: list[list[Asked]] = [[] for _ in self.levels]
         nothing = np.zeros(0, np.int64)
         for n in range(len(self.levels)):
+            checkpoint()
             own = np.flatnonzero(first == n)
             if len(own):
                 coming[n].append(Asked(own, batch.address[own], self.written[batch.event[own]], (nothing, nothing)))

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ...cancellation import checkpoint
 from ..access.placement import Placement, Places, row_name
 from ..machine.parts import Memory
 from ..tasks.nest import Site
@@ -129,6 +130,7 @@ def _lives(program: TaskProgram, timeline: Timeline) -> tuple[Column, Column]:
     """Returns the lives of all cells (start, filled, end, cell), cell by cell, and the reservations of memory (start, end, cell)."""
     touched = _touched(program, timeline)
     cells, ends = touched.cells, touched.ends
+    checkpoint()
     # A new life begins with another cell, or another run of its allocation.
     first = _firsts(cells, touched.lives)
     cell, since = cells[first], touched.starts[first]
@@ -166,6 +168,7 @@ def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
     # The rows of the table for a task's variant, task by task.
     before = np.cumsum(counts[sequence]) - counts[sequence]
     rows = (np.cumsum(counts) - counts)[sequence][tasks] + np.arange(len(tasks)) - before[tasks]
+    checkpoint()
     order = np.argsort(table[rows, 0], kind="stable")
     tasks, (cells, written, per_life, per_hold) = tasks[order], table[rows[order]].T
     ends = np.where(written != READ, timeline.there[tasks], timeline.ends[tasks])
@@ -231,6 +234,7 @@ def _slot_depth(site: Site) -> int:
 
 def _steps(allocated: Column, live: Column, row: Column, size: Column, rows: int) -> list[Steps]:
     """Returns the sums over intervals (start, end, cell) as step functions on common times, for each row; `row` and `size` are by cell."""
+    checkpoint()
     # In every row all intervals end, so a single running sum serves the rows one after the other.
     zeros = np.zeros(rows, np.int64)
     times = np.concatenate([zeros, allocated[:, 0], allocated[:, 1], live[:, 0], live[:, 1]])

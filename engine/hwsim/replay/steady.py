@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ...cancellation import checkpoint
 from ...ir import Var
 from ..access.ports import holding_up
 from ..errors import refuse
@@ -161,6 +162,7 @@ class _Player:
             at.pop(loop.var, None)
 
     def _iteration(self, node: TaskLoop, run: Run, i: int, at: dict[Var, int]) -> None:
+        checkpoint()
         if len(node.loops) == 1:
             at[node.loops[0].var] = run.like(i)
             self._path[-1] = i

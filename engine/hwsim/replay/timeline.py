@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
 from .exclusive import Stall
@@ -209,6 +210,7 @@ def timeline_of(program: TaskProgram, played: Simulated) -> Timeline:
     variants = program.variants
     starts = np.array(clocks.starts, np.int64)
     ends = np.array(clocks.ends, np.int64)
+    checkpoint()
     times = np.ones(len(numbers), np.int64)
     for r in played.repeats:
         times[r.first : r.last] *= 1 + r.extra
@@ -237,6 +239,7 @@ def _instances(program: TaskProgram, numbers: Column, places: Sequence[Place]) -
     found = np.zeros(len(places), np.int64)
     templates = _of(numbers, [v.template for v in program.variants])
     for template in program.templates:
+        checkpoint()
         extents = [loop.extent for loop in template.outer]
         require_countable("tasks", prod(extents))
         rows = np.flatnonzero(templates == template.number)

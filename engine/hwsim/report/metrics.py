@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...cancellation import checkpoint
 from ...ir import Buffer
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
@@ -118,6 +119,7 @@ def _engines(
 
 def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
     """Returns stalled cycles by engine, cause, cell and responsible variant (the fields of `Stall`)."""
+    checkpoint()
     found: Counter[tuple[int, Cause, int, int]] = Counter()
     times, engines = timeline.times.tolist(), timeline.engines.tolist()
     for s in timeline.stalls:
@@ -136,6 +138,7 @@ def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str
 
 def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
     """Returns (cycles with a DMA and another engine busy, cycles with a DMA busy)."""
+    checkpoint()
     if not len(timeline.numbers):
         return 0, 0
     is_dma = np.array([isinstance(e, DmaEngine) for e in program.machine.engines])[timeline.engines]

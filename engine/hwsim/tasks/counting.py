@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ...cancellation import checkpoint
 from ...ir import Var
 from ..errors import refuse
 from .tree import TaskLoop, TaskNode, TaskProgram, Template
@@ -30,6 +31,7 @@ def _met(nodes: tuple[TaskNode, ...], at: Mapping[Var, int], times: int) -> Iter
             continue
         for run in node.runs(at):
             for i in range(run.start, min(run.start + run.period, run.stop)):
+                checkpoint()
                 # Each iteration represents all that are whole periods later.
                 often = -(-(run.stop - i) // run.period)
                 place = {loop.var: i if len(node.loops) == 1 else 0 for loop in node.loops}

@@ -15,6 +15,7 @@ import msgspec
 
 from ...analysis import ProgramIndex
 from ...arith import Analyzer
+from ...cancellation import checkpoint
 from ...ir import (
     Allocate,
     Annotations,
@@ -180,6 +181,7 @@ class _Reader:
         self.versioned = versioned
 
     def read(self, stmt: Stmt, around: _Around) -> list[NestNode]:
+        checkpoint()
         match stmt:
             case SeqStmt(seq=seq):
                 return [node for s in seq for node in self.read(s, around)]

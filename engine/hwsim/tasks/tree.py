@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from ...arith import Analyzer
+from ...cancellation import checkpoint
 from ...ir import Block, Var
 from ..access.placement import Places
 from ..access.ports import PortSpec, contended
@@ -145,6 +146,7 @@ class _Builder:
         return found
 
     def _loop(self, loop: Loop, children: Sequence[TaskNode], outer: tuple[Loop, ...]) -> TaskLoop:
+        checkpoint()
         behaviour = together([c.behaviour if isinstance(c, TaskLoop) else c.variants.behaviour for c in children])
         used = behaviour.variables()
         only = children[0] if len(children) == 1 else None
@@ -217,6 +219,7 @@ class _Builder:
         return bool((np.diff(steps) != 0).all())
 
     def _template(self, node: NestNode, outer: tuple[Loop, ...]) -> Template:
+        checkpoint()
         choices = tuple(self._choice(leaf) for leaf in _leaves(node))
         paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
         pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)

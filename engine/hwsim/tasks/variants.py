@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from ...arith import Analyzer
+from ...cancellation import checkpoint
 from ...ir import Expr, Var, build, free_vars
 from ..access.placement import Placement, Places
 from ..access.ports import Asker, PortSpec, ports_of
@@ -157,6 +158,7 @@ class Variants:
         return found
 
     def _found(self, at: dict[Var, int]) -> int:
+        checkpoint()
         found = self._cost(at)
         if found is None:
             return NOTHING
@@ -167,8 +169,9 @@ class Variants:
         cells = tuple(side.cells(at) for side in self._sides)
         key = (same, costs.duration, cells)
         if key not in self._numbers:
+            variant = self._variant(costs, cells)
             self._numbers[key] = len(self._table)
-            self._table.append(self._variant(costs, cells))
+            self._table.append(variant)
         return self._numbers[key]
 
     def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from ...analysis import ProgramIndex, is_covered, unique_block_names
+from ...cancellation import checkpoint
 from ...ir import (
     Block,
     BlockRealize,
@@ -122,6 +123,7 @@ class _AccessPaths:
     def _enter(self, realize: BlockRealize, path: Path) -> None:
         """Register a reduction's writes, and the buffers that an opaque iterator indexes, as accessed in all iterations of the iterator's
         loops."""
+        checkpoint()
         block = realize.block
         for iter_var, value in zip(block.iter_vars, realize.iter_values, strict=True):
             depth = min((self.depth.get(n, len(path)) for n in walk(value) if isinstance(n, Var)), default=len(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard
 
+from ...cancellation import checkpoint
 from ...ir import (
     Allocate,
     Annotation,
@@ -76,6 +77,7 @@ class StmtPrinter:
         }
 
     def stmt(self, stmt: Stmt) -> None:
+        checkpoint()
         self._table[type(stmt)](stmt)
 
     def nested(self, stmt: Stmt) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from ...cancellation import checkpoint
 from ...ir import Node, Place, build, internal_error
 from ..errors import ParseError, parse_error
 from ..syntax import find_tree, python_tree
@@ -157,6 +158,7 @@ class Source:
     def _require_shallow(self) -> None:
         level: list[ast.AST] = [self.tree]
         for _ in range(MAX_DEPTH):
+            checkpoint()
             level = [child for node in level for child in ast.iter_child_nodes(node)]
             if not level:
                 return

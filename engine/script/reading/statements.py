@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
+from ...cancellation import checkpoint
 from ...ir import (
     FAULTS,
     Allocate,
@@ -114,6 +115,7 @@ class StatementReader:
 
     def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
         """Read one statement; None if it only describes its block."""
+        checkpoint()
         try:
             return self._statement(node, is_last=is_last)
         except FAULTS as error:

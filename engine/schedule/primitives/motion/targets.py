@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace as replace_fields
 
+from ....cancellation import checkpoint
 from ....ir import BlockRealize, For, PrimFunc, Refusal, Var
 from ...context import BlockRV, Context
 from ...errors import ScheduleError
@@ -43,6 +44,7 @@ _DIRECTIONS: tuple[Direction, Direction] = ("compute_at", "reverse_compute_at")
 def _target(
     ctx: Context, realize: BlockRealize, loop: For, refused: Mapping[Direction, ScheduleError | None]
 ) -> Target:
+    checkpoint()
     errors: dict[Direction, ScheduleError] = {}
     for direction in _DIRECTIONS:
         error = refusal_of(lambda: require_place(ctx, realize, loop)) or refused[direction]

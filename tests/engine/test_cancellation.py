@@ -1,0 +1,176 @@
+"""Cooperative cancellation: checkpoints end a cancelled job, follow each other after a bounded number of steps, and leave caches usable."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+from support.background_work import examples, large_works, page_works
+
+from tilewright.app.actions.table import OpenText, act
+from tilewright.app.jobs.background_analysis import verdict_of
+from tilewright.app.state.derived import report_of
+from tilewright.app.state.model import State
+from tilewright.app.views.labels.row_ids import row_ids
+from tilewright.app.views.tree.targets import targets_of
+from tilewright.engine.arith import Analyzer
+from tilewright.engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
+from tilewright.engine.hwsim import Report, load_machine
+from tilewright.engine.ir import Var, build
+from tilewright.engine.schedule import Schedule
+
+MOST_STEPS = 250_000
+"""Calls of functions between two checkpoints: about 50 ms."""
+
+WORKS = (
+    "box_blur: previews",
+    "fused_matmul_relu: lints",
+    "explore_tiles: search",
+    "vtcm_double_buffer: replay",
+    "cache_blocking: report",
+    "transformer: read",
+    "transformer: report",
+    "transformer: verdict",
+    "chain: report",
+    "chain: verdict",
+    "chain: targets",
+    "steps: read",
+    "tasks: report",
+    "caches: tiled",
+)
+
+
+class Countdown(CancellationToken):
+    """A token that is cancelled at its checkpoint number `last`, counted from 1; 0 is never."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.last = last
+        self.checkpoints = 0
+
+    @property
+    def is_cancelled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.checkpoints += 1
+        return self.checkpoints == self.last
+
+
+class StepCounter(CancellationToken):
+    """A token that records the largest number of calls between two checkpoints, without those of imports."""
+
+    def __init__(self) -> None:
+        self.steps = self.most = self.imports = 0
+
+    @property
+    def is_cancelled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.most, self.steps = max(self.most, self.steps), 0
+        return False
+
+    def count(self, frame: FrameType, event: str, _: object) -> None:
+        """Count an event of `sys.setprofile`."""
+        if frame.f_code.co_name == "_find_and_load":
+            self.imports += (event == "call") - (event == "return")
+        elif not self.imports and event in ("call", "c_call"):
+            self.steps += 1
+
+
+def test_given_no_token_then_a_checkpoint_does_nothing() -> None:
+    checkpoint()
+    with running_under(CancellationToken()):
+        checkpoint()
+
+
+def test_given_a_cancelled_token_then_a_checkpoint_raises_and_later_ones_of_the_caller_do_not() -> None:
+    token = CancellationToken()
+    with pytest.raises(Cancelled), running_under(token):
+        token.cancel()
+        checkpoint()
+    checkpoint()
+
+
+def test_given_a_token_then_other_threads_do_not_run_under_it() -> None:
+    token, passed = CancellationToken(), threading.Event()
+    token.cancel()
+
+    def other() -> None:
+        checkpoint()
+        passed.set()
+
+    with running_under(token):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(60)
+    assert passed.is_set()
+
+
+def test_an_exception_handler_does_not_swallow_a_cancellation() -> None:
+    assert not issubclass(Cancelled, Exception)
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_law_the_steps_between_two_checkpoints_are_bounded(name: str) -> None:
+    page, _, kind = name.partition(": ")
+    texts = examples()
+    work = page_works(texts[page], blocks=2)[kind] if page in texts else large_works()[name]
+    counter = StepCounter()
+    with running_under(counter):
+        sys.setprofile(counter.count)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+    most = max(counter.most, counter.steps)
+    assert most < MOST_STEPS
+
+
+def test_given_bounds_that_are_cancelled_then_the_analyzer_finds_the_same_bounds_later() -> None:
+    def query(analyzer: Analyzer) -> list[object]:
+        return [analyzer.bounds(build.add(build.mul(i, 3), j)), analyzer.bounds(build.sub(j, i))]
+
+    i, j, n = (Var(name, "int32") for name in "ijn")
+    ranges = {
+        n: build.make_range(build.const(4, "int32"), build.const(8, "int32")),
+        i: build.make_range(n, build.add(n, 5)),
+        j: build.make_range(build.floordiv(n, 2), build.mul(n, n)),
+    }
+    whole = Countdown()
+    with running_under(whole):
+        expected = query(Analyzer(ranges))
+    assert whole.checkpoints > 5
+    for last in range(1, whole.checkpoints + 1):
+        analyzer = Analyzer(ranges)
+        with pytest.raises(Cancelled), running_under(Countdown(last)):
+            query(analyzer)
+        assert query(analyzer) == expected
+
+
+def schedule_of(name: str) -> Schedule:
+    """The schedule of an example."""
+    state = act(State(), OpenText(examples()[name], name))
+    assert state.moment is not None
+    return state.moment.schedule
+
+
+def targets(schedule: Schedule) -> object:
+    return [targets_of(schedule, [row]) for row, handle in row_ids(schedule.func).items() if isinstance(handle, str)]
+
+
+def report(schedule: Schedule) -> object:
+    found = report_of(schedule.described, load_machine("dual-bank-npu"))
+    assert isinstance(found, Report)
+    return found.to_json()
+
+
+@pytest.mark.parametrize("work", [targets, report, verdict_of])
+def test_given_work_that_is_cancelled_at_any_checkpoint_then_it_has_the_same_result_later(
+    work: Callable[[Schedule], object],
+) -> None:
+    schedule, whole = schedule_of("place_the_copies"), Countdown()
+    with running_under(whole):
+        expected = work(schedule)
+    for last in range(1, whole.checkpoints + 1, max(1, whole.checkpoints // 12)):
+        schedule = schedule_of("place_the_copies")
+        with pytest.raises(Cancelled), running_under(Countdown(last)):
+            work(schedule)
+        assert work(schedule) == expected
