@@ -2,6 +2,7 @@
 // pans.
 
 import { follow, h, nodes } from "../core/dom.js";
+import { grouped, ticks } from "../core/numbers.js";
 import { followWidth, svg } from "../core/svg.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
@@ -29,23 +30,6 @@ const EDGE = { left: 92, right: 16, top: 18, bottom: 22 };
 const LANE = { least: 11, most: 34, gap: 3, between: 12 };
 const REQUEST_DELAY_MS = 140;
 const TALL = 10_000; // higher than any picture
-
-const grouped = (/** @type {number} */ number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
-
-/**
- * About `count` round numbers of cycles between start and end.
- * @param {number} start
- * @param {number} end
- * @param {number} count
- */
-export function ticks(start, end, count) {
-  const raw = (end - start) / count;
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, raw)));
-  const step = Math.max(1, [1, 2, 5].map((n) => n * power).find((n) => n >= raw) ?? 10 * power);
-  const found = [];
-  for (let at = Math.ceil(start / step) * step; at <= end; at += step) found.push(at);
-  return found;
-}
 
 /**
  * @param {LaneData} content

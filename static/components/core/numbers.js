@@ -13,6 +13,19 @@ export function grouped(value) {
 }
 
 /**
+ * The round numbers from `start` to `end` that an axis with about `count` marks shows.
+ * @param {number} start
+ * @param {number} end
+ * @param {number} count
+ */
+export function ticks(start, end, count) {
+  const step = roundStep(end - start, count);
+  const found = [];
+  for (let at = Math.ceil(start / step) * step; at <= end; at += step) found.push(at);
+  return found;
+}
+
+/**
  * The round step of an axis of `span` that has at most `count` marks; at least 1.
  * @param {number} span
  * @param {number} count

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grouped, roundStep } from "./numbers.js";
+import { grouped, roundStep, ticks } from "./numbers.js";
 
 test("digits are in groups of three", () => {
   assert.equal(grouped(0), "0");
@@ -15,4 +15,10 @@ test("a step is round, at least 1, and large enough for the number of marks", ()
   assert.equal(roundStep(101, 10), 20);
   assert.equal(roundStep(4_100, 10), 500);
   assert.equal(roundStep(7_000, 0), 10_000);
+});
+
+test("ticks are round numbers in the range", () => {
+  assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual(ticks(130, 990, 4), [500]);
+  assert.deepEqual(ticks(0, 3, 10), [0, 1, 2, 3]);
 });

@@ -2,7 +2,7 @@
 
 import { sharp } from "../core/canvas.js";
 import { CAUSES, waitText } from "../core/colors.js";
-import { grouped, roundStep } from "../core/numbers.js";
+import { grouped, ticks } from "../core/numbers.js";
 import { paintGutter } from "./gutter.js";
 import { shortened, taskLabel } from "./labels.js";
 import { GUTTER, RIGHT, cellBand } from "./layout.js";
@@ -50,15 +50,12 @@ export function paintTimeline(canvas, model, layout, colors, state) {
 function paintGrid(pen) {
   const { layout, colors } = pen;
   for (const { top, height } of layout.rows) pen.rect(GUTTER, layout.width - RIGHT, top, height, colors.sunken, 0.55);
-  for (const time of ticks(pen)) pen.vertical(pen.x(time), layout.top, layout.bottom, colors.line);
+  for (const time of timeTicks(pen)) pen.vertical(pen.x(time), layout.top, layout.bottom, colors.line);
 }
 
 /** @param {Pen} pen */
-function ticks({ view: { start, end }, layout }) {
-  const step = roundStep(end - start, (layout.width - GUTTER) / TICK_DISTANCE);
-  const found = [];
-  for (let time = Math.ceil(start / step) * step; time <= end; time += step) found.push(time);
-  return found;
+function timeTicks({ view: { start, end }, layout }) {
+  return ticks(start, end, (layout.width - GUTTER) / TICK_DISTANCE);
 }
 
 /**
@@ -68,7 +65,7 @@ function ticks({ view: { start, end }, layout }) {
 function paintAxis(pen, model) {
   const { layout, colors } = pen;
   const y = layout.bottom + AXIS_TEXT;
-  for (const time of ticks(pen)) {
+  for (const time of timeTicks(pen)) {
     const x = pen.x(time);
     if (x > GUTTER - 1 && x < layout.width - 34) pen.text(grouped(model.toReal(time)), x + 3, y, colors.muted);
   }
