@@ -196,29 +196,15 @@ def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
 
 
 def test_no_module_imports_itself_through_others() -> None:
+    """Imports in functions and imports for types count too: two modules that need each other's types are one module, or lack a third."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in IMPORTS:
-        if found.target in MODULES and found.target != found.importer and not _type_checking_only(found):
+        if found.target in MODULES and found.target != found.importer:
             graph[found.importer].add(found.target)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail("imports in a circle: " + " > ".join(error.args[1]))
-
-
-def _type_checking_only(found: Import) -> bool:
-    """Whether the import stands under `if TYPE_CHECKING:`: names for types may go round, layers may not."""
-    return any(first <= found.line <= last for first, last in _type_checking_lines(found.importer))
-
-
-@cache
-def _type_checking_lines(module: str) -> tuple[tuple[int, int], ...]:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    return tuple(
-        (node.body[0].lineno, node.body[-1].end_lineno or 0)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    )
 
 
 @pytest.mark.parametrize(

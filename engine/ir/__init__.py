@@ -2,7 +2,7 @@
 rewrites."""
 
 from . import build, dtype
-from .buffer import Buffer, BufferRegion, MatchBufferRegion
+from .buffer import Buffer, BufferData, BufferLoad, BufferRegion, MatchBufferRegion, accessed_dtype
 from .equal import Difference, first_difference, structural_equal
 from .errors import (
     FAULTS,
@@ -27,8 +27,6 @@ from .expr import (
     And,
     BinaryOp,
     Broadcast,
-    BufferData,
-    BufferLoad,
     Call,
     Cast,
     Div,
@@ -54,7 +52,6 @@ from .expr import (
     StringImm,
     Sub,
     Var,
-    accessed_dtype,
 )
 from .fresh import fresh_vars
 from .func import IRModule, PrimFunc

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from . import dtype as dt
-from .buffer import Buffer, BufferRegion
+from .buffer import Buffer, BufferLoad, BufferRegion
 from .expr import (
     EQ,
     GE,
@@ -20,7 +20,6 @@ from .expr import (
     Add,
     And,
     Broadcast,
-    BufferLoad,
     Call,
     Cast,
     Div,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from . import dtype as dt
-
-if TYPE_CHECKING:
-    from .buffer import Buffer
 
 
 class Node(msgspec.Struct, frozen=True, eq=False):
@@ -198,39 +195,6 @@ def _vector(element: str, lanes: Expr) -> str:
             return f"{element}xvscalex{number}"
         case _:
             raise ValueError("lanes are a number, or a number times vscale()")
-
-
-class BufferLoad(Expr, frozen=True, eq=False):
-    buffer: Buffer
-    indices: tuple[Expr, ...]
-
-    @property
-    def dtype(self) -> str:
-        is_vector = self.indices and self.indices[-1].__class__ is Ramp
-        return accessed_dtype(self.buffer, self.indices) if is_vector else self.buffer.dtype
-
-
-def accessed_dtype(buffer: Buffer, indices: tuple[Expr, ...]) -> str:
-    """Return the type of the accessed elements; a Ramp selects a vector of elements."""
-    last = indices[-1] if indices else None
-    if not isinstance(last, Ramp):
-        return buffer.dtype
-    many = last.dtype.partition("x")[2]
-    element, _, own = buffer.dtype.partition("x")
-    if not own:
-        return f"{element}x{many}"
-    scale, _, number = many.rpartition("x")
-    return f"{element}x{scale}{'x' if scale else ''}{int(number) * int(own)}"
-
-
-class BufferData(Expr, frozen=True, eq=False):
-    """`A.data`, the address of a buffer's memory. Its accesses are unknown; the surrounding block declares them in its reads and writes."""
-
-    buffer: Buffer
-
-    @property
-    def dtype(self) -> str:
-        return "handle"
 
 
 class Call(Expr, frozen=True, eq=False):

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar, cast
 from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
-from .buffer import Buffer
-from .expr import BufferData, BufferLoad, Call, Expr, IntImm, IterVar, Let, Node, Var
+from .buffer import Buffer, BufferData, BufferLoad
+from .expr import Call, Expr, IntImm, IterVar, Let, Node, Var
 from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, For, LaunchThread, LetStmt, Stmt
 

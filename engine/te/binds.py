@@ -7,7 +7,6 @@ scope and the layout of a tensor, if the strides are those of its axes in some o
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from ..arith import prove_equal
 from ..ir import Expr, build
@@ -15,10 +14,8 @@ from ..script import expr_text
 from ..script.reading.intrinsics import parameters
 from ..script.reading.scope import Value
 from .model import Tensor
+from .reader import TEReader
 from .stages import Event, Layout
-
-if TYPE_CHECKING:
-    from .reader import TEReader
 
 
 def read_layout(reader: TEReader, node: ast.Call) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
 from ..ir import dtype as dt
@@ -23,13 +23,11 @@ from .model import (
     Tensor,
     ThreadAxis,
 )
+from .reader import TEReader
 from .sizes import require_small
 from .vta import ENVIRONMENT
 
-if TYPE_CHECKING:
-    from .reader import TEReader
-
-Read: TypeAlias = "Callable[[TEReader, ast.Call], Value]"
+Read: TypeAlias = Callable[[TEReader, ast.Call], Value]
 
 MAX_RANK = 64
 
@@ -192,7 +190,7 @@ def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
     if reader.record.schedule is not None:
         raise reader.error(node, "unsupported", "the text has a second schedule", expected="one te.create_schedule in a text",
                            fix=("a notebook of its own for each schedule",))  # fmt: skip
-    reader.record.schedule = stages.TESchedule(outputs, reader)
+    reader.record.schedule = stages.TESchedule(outputs, reader.operations)
     return reader.record.schedule
 
 

@@ -15,6 +15,7 @@ from ..script import Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
 from ..script.reading.source import Source
+from .call_reader import TECallReader
 from .model import Compute, Operation, Placeholder, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader
@@ -81,7 +82,7 @@ def _refusing_faults(source: Source) -> Generator[None]:
 
 
 def _read(source: Source, sizes: Mapping[str, int]) -> TEReader:
-    reader = TEReader(source, sizes)
+    reader = TECallReader(source, sizes)
     reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
     for node in source.tree.body:
         reader.statement(node)

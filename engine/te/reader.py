@@ -1,4 +1,4 @@
-"""Reader of TE expressions: TVMScript's reader, plus tensors, axes, functions of the text and schedules as values."""
+"""Reader of TE text without its calls: TVMScript's expressions, plus tensors, axes, functions of the text and schedules as values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..script.reading.expressions import ExpressionReader
 from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
-from . import functions, reductions, stage_calls, stages
-from .model import Axis, Cached, Function, Names, Operation, Reducer, Reduction, Runtime, Slice, Tensor
+from . import stages
+from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
@@ -236,60 +236,7 @@ class TEReader(ExpressionReader):
         self.positions.add(load, self.source.place(node))
         return load
 
-    # --- calls
-
-    def _call(self, node: ast.Call) -> Value:
-        if self.is_running(node.func):
-            return Runtime()
-        name = self.called(node)
-        if name is not None:
-            read = functions.FUNCTIONS.get(name.removeprefix("T."))
-            return read(self, node) if read is not None else super()._call(node)
-        if isinstance(node.func, ast.Attribute):
-            return self._method_of(self.value(node.func.value), node.func.attr, node)
-        if isinstance(node.func, ast.Name) and node.func.id not in self.scope:
-            read = functions.BUILTINS.get(node.func.id)
-            if read is not None:
-                return read(self, node)
-        return self._applied(self.value(node.func), node)
-
-    def _applied(self, callee: Value, node: ast.Call) -> Value:
-        """Call a value of the text."""
-        match callee:
-            case Runtime():
-                return callee
-            case Function():
-                return self.call(
-                    callee, self.items(node.args), node, {k.arg: self.value(k.value) for k in node.keywords}
-                )
-            case Reducer():
-                return reductions.reduced(self, callee, node)
-            case Tensor():
-                found = tuple(self._index(v, node) for v in self.items(node.args))
-                if len(found) != len(callee.buffer.shape):
-                    raise self.error(node, "wrong-arguments", f"{len(found)} indices do not fit the tensor {callee.op.name}",
-                                     expected=f"{len(callee.buffer.shape)} indices")  # fmt: skip
-                return self._load(callee, found, node)
-            case _:
-                raise self.error(
-                    node.func, "unsupported", "this cannot be called", expected="a function of tvm or of the text"
-                )
-
-    def _method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
-        match owner:
-            case Runtime():
-                return owner
-            case stages.TESchedule():
-                return stage_calls.schedule_call(self, owner, method, node)
-            case stages.Stage():
-                return stage_calls.stage_call(self, owner, method, node)
-            case Operation() if method == "output":
-                return Tensor(owner, self.constant_int(node.args[0]) if node.args else 0)
-            case _ if method == "astype" and len(node.args) == 1 and not node.keywords:
-                return build.cast(self.as_expr(owner, node), self.dtype(node.args[0]))
-            case _:
-                raise self.error(node.func, "unsupported", f".{method}() is not part of the subset of TE that is read here",
-                                 expected="te.… functions, methods of a schedule and its stages, .astype")  # fmt: skip
+    # --- functions of the text
 
     def call(
         self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None

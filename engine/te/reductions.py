@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..ir import Add, Expr, Max, Min, Mul, Range, Var, build
 from ..ir import dtype as dt
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.reading.scope import Value
 from .model import Axis, Function, Reducer, Reduction
+from .reader import TEReader
 from .sizes import require_small
 
-if TYPE_CHECKING:
-    from .reader import TEReader
-
-Read: TypeAlias = "Callable[[TEReader, ast.Call], Value]"
+Read: TypeAlias = Callable[[TEReader, ast.Call], Value]
 
 
 def reduce_axis(reader: TEReader, node: ast.Call) -> Value:

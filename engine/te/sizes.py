@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ..ir import Expr, Node, children
-
-if TYPE_CHECKING:
-    from .reader import TEReader
+from ..script.reading.reader import Reader
 
 MAX_NODES = 20_000
 MAX_LEVELS = 150
 
 
-def require_small(reader: TEReader, exprs: Iterable[Expr], node: ast.AST) -> None:
+def require_small(reader: Reader, exprs: Iterable[Expr], node: ast.AST) -> None:
     """Raise "too-large" if an expression, as an expanded tree, has too many nodes or levels."""
     sizes: dict[Node, tuple[int, int]] = {}
     for expr in exprs:

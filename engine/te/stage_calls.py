@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
 from ..script.reading.intrinsics import parameters
 from ..script.reading.scope import Value
 from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
+from .reader import TEReader
 from .sizes import require_small
 from .stages import Event, Separator, Stage, TESchedule
-
-if TYPE_CHECKING:
-    from .reader import TEReader
-
 
 # --- calls on the schedule
 
@@ -162,7 +159,7 @@ _SCHEDULE_METHODS: dict[str, Callable[[TEReader, TESchedule, ast.Call], Value]] 
 
 # --- calls on a stage
 
-StageRead: TypeAlias = "Callable[[TEReader, Stage, ast.Call], Value]"
+StageRead: TypeAlias = Callable[[TEReader, Stage, ast.Call], Value]
 
 
 def stage_call(reader: TEReader, stage: Stage, method: str, node: ast.Call) -> Value:

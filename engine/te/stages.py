@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ..ir import Expr, Var
+from ..script.reading.reader import Reader
 from ..script.reading.scope import Foreign, Value
 from .model import Axis, Operation, Tensor
 from .prim_func import needed
-
-if TYPE_CHECKING:
-    from .reader import TEReader
 
 
 class Separator(Foreign):
@@ -59,7 +57,7 @@ class Stage(Foreign):
         self.attached_by: ast.AST = op.node
         self.storage: list[Event] = []
 
-    def require_leaf(self, reader: TEReader, axis: Value, node: ast.AST) -> Axis:
+    def require_leaf(self, reader: Reader, axis: Value, node: ast.AST) -> Axis:
         """Return an axis that is currently a loop of this stage."""
         if not isinstance(axis, Axis):
             raise reader.error(node, "wrong-type", "this is no axis", expected=f"an axis of s[{self.op.name}]")
@@ -78,14 +76,15 @@ class Stage(Foreign):
 class TESchedule(Foreign):
     """A schedule, `te.create_schedule(…)`: its stages in order, producers first, and the requests that add stages."""
 
-    def __init__(self, outputs: Sequence[Operation], reader: TEReader) -> None:
-        owners = {buffer: op for op in reader.operations for buffer in op.buffers}
+    def __init__(self, outputs: Sequence[Operation], operations: Sequence[Operation]) -> None:
+        """Create the schedule of `outputs`; `operations` are all of the text."""
+        owners = {buffer: op for op in operations for buffer in op.buffers}
         self.outputs = tuple(outputs)
         self.order: list[Stage] = [Stage(op, op.axes, op.reduce_axes) for op in needed(outputs, owners)]
         self.stages: dict[Operation, Stage] = {stage.op: stage for stage in self.order}
         self.events: list[tuple[Stage, Event]] = []
 
-    def stage(self, reader: TEReader, value: Value, node: ast.AST) -> Stage:
+    def stage(self, reader: Reader, value: Value, node: ast.AST) -> Stage:
         """Return `s[X]` or, in old texts, `s[X.op]`."""
         op = value.op if isinstance(value, Tensor) else value
         if not isinstance(op, Operation) or op not in self.stages:

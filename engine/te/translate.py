@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -25,10 +25,8 @@ from ..ir import IndexMap, Place, Refusal, Var, uses_var
 from ..schedule import PRIMITIVES, Schedule, ScheduleError
 from .model import Axis, Cached, Compute, Operation
 from .prim_func import Made
+from .reader import TEReader
 from .stages import Event, Stage, TESchedule
-
-if TYPE_CHECKING:
-    from .reader import TEReader
 
 _RESERVED = ("sch", "main", "machine", "report", "tilewright", "T", "I", "print", "np")
 _KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", "bind": "bind", "pragma": "annotate"}

@@ -6,7 +6,7 @@ import ast
 import difflib
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ...ir import (
     EQ,
@@ -42,12 +42,10 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from .operators import bitwise, side
+from .reader import Reader
 from .vocabulary import DTYPE_FIRST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OPAQUE, ROUNDING
 
-if TYPE_CHECKING:
-    from .expressions import ExpressionReader
-
-Reader: TypeAlias = "Callable[[ExpressionReader, ast.Call], Expr | str | int | float | None]"
+ReadIntrinsic: TypeAlias = Callable[[Reader, ast.Call], Expr | str | int | float | None]
 
 _LARGEST_FLOAT = {
     "float16": 65504.0,
@@ -58,7 +56,7 @@ _LARGEST_FLOAT = {
 
 
 def parameters(
-    reader: ExpressionReader, node: ast.Call, names: tuple[str, ...], required: int | None = None
+    reader: Reader, node: ast.Call, names: tuple[str, ...], required: int | None = None
 ) -> list[ast.expr | None]:
     """Return the arguments of `node` in the order of `names`, None for omitted ones. Raises "wrong-arguments"."""
     required = len(names) if required is None else required
@@ -85,7 +83,7 @@ def parameters(
     return [given.get(name) for name in names]
 
 
-def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -> list[Expr]:
+def operands(reader: Reader, node: ast.Call, names: tuple[str, ...]) -> list[Expr]:
     """Return the arguments as expressions; all are required and none is a handle."""
     found: list[Expr] = []
     for argument in parameters(reader, node, names):
@@ -99,10 +97,10 @@ def operands(reader: ExpressionReader, node: ast.Call, names: tuple[str, ...]) -
     return found
 
 
-def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool = False) -> Reader:
+def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool = False) -> ReadIntrinsic:
     """Return a reader that calls a function of `build`."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         found = operands(reader, node, names)
         if integers and any(not dt.is_int(e.dtype) for e in found):
             raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
@@ -114,10 +112,10 @@ def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool 
     return read
 
 
-def _raw(kind: type[Expr]) -> Reader:
+def _raw(kind: type[Expr]) -> ReadIntrinsic:
     """Return a reader that builds a node without folding; the printer uses this form if folding would change the node."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
         if kind in (And, Or) and (a.dtype, b.dtype) != ("bool", "bool"):
             raise reader.error(node, "wrong-type", "and, or need truth values", expected="comparisons")
@@ -126,24 +124,24 @@ def _raw(kind: type[Expr]) -> Reader:
     return read
 
 
-def _unary(op: str) -> Reader:
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _unary(op: str) -> ReadIntrinsic:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
         return x if op in ROUNDING and dt.is_int(x.dtype) else Call(op, (x,), x.dtype)
 
     return read
 
 
-def _binary(op: str) -> Reader:
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _binary(op: str) -> ReadIntrinsic:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         a, b = build.match_dtypes(*operands(reader, node, ("x", "y")))
         return Call(op, (a, b), a.dtype)
 
     return read
 
 
-def _bits(op: str) -> Reader:
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _bits(op: str) -> ReadIntrinsic:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         nodes = [n for n in parameters(reader, node, ("x", "y")) if n is not None]
         values = [reader.value(n) for n in nodes]
         found = [side(reader, v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
@@ -154,7 +152,7 @@ def _bits(op: str) -> Reader:
     return read
 
 
-def _bitwise_not(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _bitwise_not(reader: Reader, node: ast.Call) -> Expr:
     return bitwise("bitwise_not", *operands(reader, node, ("x",)))
 
 
@@ -177,8 +175,8 @@ def _is_nan(x: Expr) -> Expr:
     return Call("isnan", (x,), dt.with_lanes_of("bool", x.dtype))
 
 
-def _float_test(make: Callable[[Expr], Expr]) -> Reader:
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _float_test(make: Callable[[Expr], Expr]) -> ReadIntrinsic:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
         if not dt.is_float(x.dtype):
             raise reader.error(node, "wrong-type", "this tests floats", expected="a float")
@@ -192,7 +190,7 @@ def _ceildiv(a: Expr, b: Expr) -> Expr:
     return build.floordiv(build.sub(build.add(a, b), build.const(1, a.dtype)), b)
 
 
-def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]:
+def _choice(reader: Reader, node: ast.Call) -> tuple[Expr, Expr, Expr]:
     condition, *values = parameters(reader, node, ("condition", "true_value", "false_value"))
     assert condition is not None and values[0] is not None and values[1] is not None
     a, b = reader.expr(values[0]), reader.expr(values[1])
@@ -208,43 +206,43 @@ def _choice(reader: ExpressionReader, node: ast.Call) -> tuple[Expr, Expr, Expr]
     )
 
 
-def _if_then_else(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _if_then_else(reader: Reader, node: ast.Call) -> Expr:
     condition, a, b = _choice(reader, node)
     return Call("if_then_else", (condition, a, b), a.dtype)
 
 
-def _select(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _select(reader: Reader, node: ast.Call) -> Expr:
     return Select(*_choice(reader, node))
 
 
-def _not(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _not(reader: Reader, node: ast.Call) -> Expr:
     (argument,) = parameters(reader, node, ("a",))
     assert argument is not None
     return Not(reader.condition(argument))
 
 
-def _cast_raw(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _cast_raw(reader: Reader, node: ast.Call) -> Expr:
     dtype, value = parameters(reader, node, ("dtype", "value"))
     assert dtype is not None and value is not None
     return Cast(reader.dtype(dtype), reader.expr(value))
 
 
-def _cast(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _cast(reader: Reader, node: ast.Call) -> Expr:
     value, dtype = parameters(reader, node, ("value", "dtype"))
     assert dtype is not None and value is not None
     return build.cast(reader.expr(value), reader.dtype(dtype))
 
 
-def _number(reader: ExpressionReader, node: ast.Call, value: float | str, dtype: str) -> Expr:
+def _number(reader: Reader, node: ast.Call, value: float | str, dtype: str) -> Expr:
     if dt.is_float(dtype):
         return FloatImm(float(value), dtype)
     return IntImm(int(bool(value)), "bool") if dtype == "bool" else reader.integer(int(value), node, dtype)
 
 
-def _typed(dtype: str) -> Reader:
+def _typed(dtype: str) -> ReadIntrinsic:
     """Return a reader of `T.float32(0)`, `T.int64(i)`, `T.int8x4(0)`, and `T.int32()` for a new size variable."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         (argument,) = parameters(reader, node, ("expr",), 0)
         value: Any = reader.value(argument) if argument is not None else None
         if value is None:
@@ -270,7 +268,7 @@ def is_lanes(lanes: Expr) -> bool:
         return False
 
 
-def _lanes(reader: ExpressionReader, node: ast.expr) -> Expr:
+def _lanes(reader: Reader, node: ast.expr) -> Expr:
     """Read lanes: a number above one, or a number times `T.vscale()`."""
     lanes = reader.expr(node)
     if not is_lanes(lanes):
@@ -278,7 +276,7 @@ def _lanes(reader: ExpressionReader, node: ast.expr) -> Expr:
     return lanes
 
 
-def _scalar(reader: ExpressionReader, node: ast.expr) -> Expr:
+def _scalar(reader: Reader, node: ast.expr) -> Expr:
     value = reader.expr(node)
     if dt.is_vector(value.dtype) or value.dtype in ("handle", "void"):
         raise reader.error(
@@ -287,7 +285,7 @@ def _scalar(reader: ExpressionReader, node: ast.expr) -> Expr:
     return value
 
 
-def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _ramp(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.Ramp(base, stride, lanes)`: a vector of indices."""
     base, stride, lanes = parameters(reader, node, ("base", "stride", "lanes"))
     assert base is not None and stride is not None and lanes is not None
@@ -299,23 +297,23 @@ def _ramp(reader: ExpressionReader, node: ast.Call) -> Expr:
     return Ramp(first, step, _lanes(reader, lanes))
 
 
-def _broadcast(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _broadcast(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.Broadcast(value, lanes)`: a vector of one value."""
     value, lanes = parameters(reader, node, ("value", "lanes"))
     assert value is not None and lanes is not None
     return Broadcast(_scalar(reader, value), _lanes(reader, lanes))
 
 
-def _var(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _var(reader: Reader, node: ast.Call) -> Expr:
     dtype, name = parameters(reader, node, ("dtype", "name"), 1)
     assert dtype is not None
     return Var(reader.string(name) if name is not None else "", reader.dtype(dtype))
 
 
-def _limit(kind: str) -> Reader:
+def _limit(kind: str) -> ReadIntrinsic:
     """Return a reader of T.min_value, T.max_value or T.infinity for a dtype."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         (argument,) = parameters(reader, node, ("dtype",))
         assert argument is not None
         dtype = reader.dtype(argument)
@@ -331,10 +329,10 @@ def _limit(kind: str) -> Reader:
     return read
 
 
-def _external(op: str) -> Reader:
+def _external(op: str) -> ReadIntrinsic:
     """Return a reader of `T.call_extern("float32", "name", …)`, or of the older order with the dtype as keyword."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
         arguments = list(node.args)
         dtype = keywords.pop("dtype", None) or (arguments.pop(0) if arguments else None)
@@ -353,30 +351,30 @@ def _external(op: str) -> Reader:
     return read
 
 
-def _vscale(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _vscale(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.vscale()`: the length of a scalable vector in units of 128 bits, known only on the machine."""
     parameters(reader, node, ())
     return Call("vscale", (), "int32")
 
 
-def _type_annotation(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _type_annotation(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.type_annotation("float32")`: a pointer's element type."""
     (dtype,) = parameters(reader, node, ("dtype",))
     assert dtype is not None
     return Call("type_annotation", (), reader.dtype(dtype))
 
 
-def _call_intrin(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _call_intrin(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.call_intrin("float32", "tirx.exp", x)`: an operator by its full name."""
     found = _external("call_intrin")(reader, node)
     assert isinstance(found, Call) and isinstance(found.args[0], StringImm)
     return Call(found.args[0].value.removeprefix("tirx.").removeprefix("tir."), found.args[1:], found.dtype)
 
 
-def _opaque(op: str) -> Reader:
+def _opaque(op: str) -> ReadIntrinsic:
     """Return a reader of one of TVM's low-level intrinsics, which is kept unchanged."""
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
         dtype = keywords.pop("dtype", None)
         if keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -388,20 +386,20 @@ def _opaque(op: str) -> Reader:
     return read
 
 
-def _same_dtype(op: str, dtype: str | None = None) -> Reader:
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _same_dtype(op: str, dtype: str | None = None) -> ReadIntrinsic:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
         return Call(op, (x,), dtype or x.dtype)
 
     return read
 
 
-def _fma(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _fma(reader: Reader, node: ast.Call) -> Expr:
     found = tuple(operands(reader, node, ("x", "y", "z")))
     return Call("fma", found, found[0].dtype)
 
 
-def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
+def _let(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.Let(body, where={x: value})`."""
     body, where = parameters(reader, node, ("expr", "where"))
     if (
@@ -419,10 +417,10 @@ def _let(reader: ExpressionReader, node: ast.Call) -> Expr:
         return Let(var, build.cast(value, var.dtype), reader.expr(body))
 
 
-def _with_dtype(read: Reader) -> Reader:
+def _with_dtype(read: ReadIntrinsic) -> ReadIntrinsic:
     """Accept the value's dtype, which TVM's printer wrote until 0.11: `T.exp(x, dtype="float32")`."""
 
-    def read_with_dtype(reader: ExpressionReader, node: ast.Call) -> Expr | str | int | float | None:
+    def read_with_dtype(reader: Reader, node: ast.Call) -> Expr | str | int | float | None:
         stated = [k for k in node.keywords if k.arg == "dtype"]
         if not stated:
             return read(reader, node)
@@ -438,7 +436,7 @@ def _with_dtype(read: Reader) -> Reader:
     return read_with_dtype
 
 
-INTRINSICS: dict[str, Reader] = {
+INTRINSICS: dict[str, ReadIntrinsic] = {
     **{op: _with_dtype(_unary(op)) for op in (*FLOAT_UNARY, *ROUNDING)},
     **{op: _with_dtype(_binary(op)) for op in FLOAT_BINARY},
     "power": _with_dtype(_binary("pow")),
@@ -484,7 +482,7 @@ INTRINSICS: dict[str, Reader] = {
 }
 
 
-def other_intrinsic(name: str) -> Reader | None:
+def other_intrinsic(name: str) -> ReadIntrinsic | None:
     """Return the reader of a vector type, `T.int8x4(0)`, or of a target's intrinsic, `T.ptx_legacy.mma(…)`, which is kept unchanged under
     its full name. None for others."""
     parts = name.split(".")
@@ -493,7 +491,7 @@ def other_intrinsic(name: str) -> Reader | None:
     if len(parts) != 3 or parts[0] != "T" or parts[1] == "axis":
         return None
 
-    def read(reader: ExpressionReader, node: ast.Call) -> Expr:
+    def read(reader: Reader, node: ast.Call) -> Expr:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise reader.error(node, "wrong-arguments", f"{name} takes plain arguments", expected=f"{name}(a, b, …)")
         return Call(name, tuple(reader.expr(a) for a in node.args), "handle")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ...ir import (
     EQ,
@@ -27,10 +26,8 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from . import static
+from .reader import Reader
 from .scope import Foreign, Value
-
-if TYPE_CHECKING:
-    from .expressions import ExpressionReader
 
 _COMPARE: dict[type[ast.cmpop], type[Predicate]] = {
     ast.Eq: EQ,
@@ -61,13 +58,13 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _operand(reader: ExpressionReader, node: ast.expr) -> Value:
+def _operand(reader: Reader, node: ast.expr) -> Value:
     """Return the value of an operand; foreign values become expressions, and a slice becomes a vector."""
     value = reader.value(node)
     return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
 
 
-def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
+def binary(reader: Reader, node: ast.BinOp) -> Value:
     a, b = _operand(reader, node.left), _operand(reader, node.right)
     if isinstance(a, int | float) and isinstance(b, int | float):
         try:
@@ -84,7 +81,7 @@ def binary(reader: ExpressionReader, node: ast.BinOp) -> Value:
     return arithmetic(reader, node, node.op, x, y)
 
 
-def arithmetic(reader: ExpressionReader, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
+def arithmetic(reader: Reader, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
     """Build `x op y` with TVM's types."""
     floats = dt.is_float(x.dtype) or dt.is_float(y.dtype)
     if isinstance(op, ast.Div):
@@ -124,7 +121,7 @@ def arithmetic(reader: ExpressionReader, node: ast.AST, op: ast.operator, x: Exp
         raise reader.error(node, "out-of-range", "division by zero") from None
 
 
-def unary(reader: ExpressionReader, node: ast.UnaryOp) -> Value:
+def unary(reader: Reader, node: ast.UnaryOp) -> Value:
     value = _operand(reader, node.operand)
     if isinstance(node.op, ast.Not):
         return Not(reader.condition(node.operand)) if isinstance(value, Expr) else not value
@@ -146,7 +143,7 @@ def unary(reader: ExpressionReader, node: ast.UnaryOp) -> Value:
     )
 
 
-def compare(reader: ExpressionReader, node: ast.Compare) -> Value:
+def compare(reader: Reader, node: ast.Compare) -> Value:
     nodes = [node.left, *node.comparators]
     values = [_operand(reader, n) for n in nodes]
     result: Value = None
@@ -163,7 +160,7 @@ def compare(reader: ExpressionReader, node: ast.Compare) -> Value:
     return result
 
 
-def side(reader: ExpressionReader, value: Value, other: Value, node: ast.expr) -> Expr:
+def side(reader: Reader, value: Value, other: Value, node: ast.expr) -> Expr:
     """Return one side of a comparison or bit operation; a Python number gets the type of the other side, as in TVM."""
     if isinstance(value, int | float) and isinstance(other, Expr):
         if dt.is_float(other.dtype):
@@ -173,7 +170,7 @@ def side(reader: ExpressionReader, value: Value, other: Value, node: ast.expr) -
     return reader.as_expr(value, node)
 
 
-def comparison(reader: ExpressionReader, node: ast.Compare, op: ast.cmpop, a: Expr, b: Expr) -> Expr:
+def comparison(reader: Reader, node: ast.Compare, op: ast.cmpop, a: Expr, b: Expr) -> Expr:
     kind = _COMPARE.get(type(op))
     if kind is None:
         raise reader.error(node, "unsupported", "`is` and `in` do not compare tensors", expected="== != < <= > >=")
@@ -183,7 +180,7 @@ def comparison(reader: ExpressionReader, node: ast.Compare, op: ast.cmpop, a: Ex
         raise reader.error(node, "wrong-type", str(error)) from None
 
 
-def bool_op(reader: ExpressionReader, node: ast.BoolOp) -> Value:
+def bool_op(reader: Reader, node: ast.BoolOp) -> Value:
     kind = And if isinstance(node.op, ast.And) else Or
     result = reader.value(node.values[0])
     for part in node.values[1:]:
@@ -191,7 +188,7 @@ def bool_op(reader: ExpressionReader, node: ast.BoolOp) -> Value:
     return result
 
 
-def logical(reader: ExpressionReader, kind: type[And | Or], a: Value, b: Value, node: ast.AST) -> Value:
+def logical(reader: Reader, kind: type[And | Or], a: Value, b: Value, node: ast.AST) -> Value:
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return (a and b) if kind is And else (a or b)
     x, y = reader.as_expr(a, node), reader.as_expr(b, node)

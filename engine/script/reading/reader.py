@@ -1,0 +1,166 @@
+"""What the readers of expressions share: names, errors, and typed entries. `ExpressionReader` adds the evaluation of syntax nodes."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+
+from ...ir import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Ramp, StringImm, Var, build
+from ...ir import dtype as dt
+from ..errors import ParseError
+from .scope import Scope, Value
+from .source import PositionTable, Source
+
+SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
+
+
+class Reader(ABC):
+    """Translates Python expressions to IR; `scope` resolves names."""
+
+    def __init__(self, source: Source, positions: PositionTable) -> None:
+        self.source = source
+        self.positions = positions
+        self.scope = Scope()
+        self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
+
+    # --- classification of syntax nodes
+
+    def script_name(self, node: ast.expr) -> str | None:
+        """Return "T.axis.spatial" for a dotted name in a script namespace, under any import name; else None."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.scope or not parts:
+            return None
+        name = ".".join((node.id, *reversed(parts)))
+        for prefix in ("tvm.script.", "tvm."):
+            name = name.removeprefix(prefix)
+        root, _, rest = name.partition(".")
+        return f"{self.namespaces[root]}.{rest}" if root in self.namespaces else None
+
+    def called(self, node: ast.AST) -> str | None:
+        """Return the script name of the function that `node` calls."""
+        return self.script_name(node.func) if isinstance(node, ast.Call) else None
+
+    def error(
+        self, node: ast.AST, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """Create the error that points at `node`; the caller raises it."""
+        return self.source.error(node, code, message, expected=expected, fix=fix)
+
+    @abstractmethod
+    def value(self, node: ast.expr) -> Value:
+        """Return the value of `node`: a piece of IR, or a constant. Raises ParseError outside the subset."""
+
+    # --- typed entries
+
+    def expr(self, node: ast.expr) -> Expr:
+        """Read `node` as an expression; Python numbers become int32, float32 or bool."""
+        return self.as_expr(self.value(node), node)
+
+    def index(self, node: ast.expr) -> Expr:
+        """Read `node` as an integer expression."""
+        expr = self.expr(node)
+        if not dt.is_int(expr.dtype) or dt.is_vector(expr.dtype):
+            raise self.error(
+                node,
+                "wrong-type",
+                f"an index must be an integer, this is {expr.dtype}",
+                expected="an integer expression",
+            )
+        return expr
+
+    def condition(self, node: ast.expr) -> Expr:
+        """Read `node` as a truth value."""
+        expr = self.expr(node)
+        if expr.dtype == "bool":
+            return expr
+        if isinstance(expr, IntImm):
+            return build.TRUE if expr.value else build.FALSE
+        raise self.error(node, "wrong-type", f"a condition must be bool, this is {expr.dtype}", expected="a comparison")
+
+    def as_expr(self, value: Value, node: ast.AST) -> Expr:
+        """Convert a read-time value to an expression."""
+        if isinstance(value, Expr):
+            return value
+        if isinstance(value, bool | float):
+            return build.as_expr(value)
+        if isinstance(value, int):
+            return self.integer(value, node)
+        if isinstance(value, str):
+            return StringImm(value)
+        if isinstance(value, Buffer):
+            if not value.shape:
+                return BufferLoad(value, ())
+            raise self.error(
+                node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]"
+            )
+        if isinstance(value, BufferRegion):
+            return self._vector(value, node)
+        raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
+
+    def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
+        """Return the constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
+        dtype = dtype or ("int32" if build.fits(value, "int32") else "int64")
+        if not build.fits(value, dtype):
+            low, high = dt.int_range(dtype)
+            raise self.error(
+                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and at most {high}"
+            )
+        return IntImm(value, dtype)
+
+    def constant_int(self, node: ast.expr) -> int:
+        """Read `node` as an integer constant known at read time."""
+        value = self.value(node)
+        value = value.value if isinstance(value, IntImm) else value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise self.error(node, "wrong-type", "this must be a constant integer", expected="an integer")
+
+    def string(self, node: ast.expr) -> str:
+        value = self.value(node)
+        if isinstance(value, str):
+            return value
+        raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
+
+    def dtype(self, node: ast.expr) -> str:
+        """Read a data type: "float32", T.float32, or `T.handle().ty`, TVM's spelling of the address type."""
+        if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
+            return "handle"
+        name = self.script_name(node)
+        dtype = name.removeprefix("T.") if name is not None else self.string(node)
+        if dtype == "boolean":
+            dtype = "bool"
+        if not dt.is_valid(dtype):
+            raise self.error(
+                node,
+                "unsupported",
+                f"{dtype!r} is not a data type of the subset",
+                expected='"float32", "int8", "uint16", "bool", …',
+            )
+        return dtype
+
+    def _vector(self, region: BufferRegion, node: ast.AST) -> Expr:
+        """Read a slice as a value: the vector of its elements, as TVM up to 0.26 does."""
+        *points, last = region.region
+        lanes = build.int_value(last.extent)
+        if lanes is None or lanes < 1 or any(not build.is_const(axis.extent, 1) for axis in points):
+            raise self.error(
+                node,
+                "unsupported",
+                "this slice is not a value",
+                expected="one element, or a slice of constant length in the last axis",
+            )
+        index = last.min if lanes == 1 else Ramp(last.min, build.const(1, last.min.dtype), IntImm(lanes))
+        return BufferLoad(region.buffer, (*(axis.min for axis in points), index))
+
+    def sequence(self, node: ast.expr) -> list[ast.expr]:
+        """Return the items of a list or tuple display; a single expression counts as one item."""
+        return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else [node]
+
+    def define(self, name: str, value: Value, node: ast.AST) -> None:
+        """Define `name` and record its position."""
+        self.scope.define(name, value)
+        if isinstance(value, Var | Buffer):
+            self.positions.add(value, self.source.place(node))
