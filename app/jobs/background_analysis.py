@@ -19,14 +19,15 @@ from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
-STAND_STILL_MS = 200
+DEBOUNCE_MS = 200
 """Debounce before verification. A program that changes sooner is not verified; its successor is."""
 
 
 class BackgroundAnalysis:
     """Background analyses of one page. `patience` returns the seconds that a paint may wait for the report.
 
-    Callbacks: `drawn` runs when the report arrives after its paint, `found` after every other result, `turned` when `doing` changes.
+    Callbacks: `on_report` runs when the report arrives after its paint, `on_result` after every other result, `on_status` when `doing`
+    changes.
     """
 
     def __init__(
@@ -35,22 +36,22 @@ class BackgroundAnalysis:
         event_loop: EventLoop,
         patience: Callable[[], float],
         *,
-        drawn: Callable[[], None],
-        found: Callable[[], None],
-        turned: Callable[[], None],
+        on_report: Callable[[], None],
+        on_result: Callable[[], None],
+        on_status: Callable[[], None],
         scheduler: FairScheduler,
     ) -> None:
         self._store = store
         self._event_loop = event_loop
         self._patience = patience
-        self._drawn = drawn
-        self._found = found
-        self._turned = turned
+        self._on_report = on_report
+        self._on_result = on_result
+        self._on_status = on_status
         self._scheduler = scheduler
         self._simulating: BackgroundJob | None = None
         self._work: BackgroundJob | None = None
-        self._turn = 0
-        self._owed = self._put_off = False
+        self._generation = 0
+        self._is_suspended = self._is_scheduled = False
         self._doing: dict[str, JobStatus] = {}
 
     @property
@@ -58,9 +59,10 @@ class BackgroundAnalysis:
         return tuple(self._doing.values())
 
     def simulate(self, state: State) -> None:
-        """Simulate the visible program. The paint waits for the report for at most `patience` seconds; a later report triggers `drawn`."""
+        """Simulate the visible program. The paint waits for the report for at most `patience` seconds; a later report triggers
+        `on_report`."""
         self.stop()
-        self._owed = False
+        self._is_suspended = False
         if state.moment is None:
             return
         func, machine = self._store.costed(state, state.moment.schedule), self._store.machine(state)
@@ -84,35 +86,37 @@ class BackgroundAnalysis:
 
     def begin(self, state: State) -> None:
         """Schedule the verification and the reports of earlier steps after the debounce."""
-        self._turn += 1
-        turn = self._turn
-        self._put_off = True
+        self._generation += 1
+        generation = self._generation
+        self._is_scheduled = True
         if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
             self._doing["verdict"] = JobStatus("verdict", "area-headline", "Checking that it computes the same")
-        self._event_loop.after(STAND_STILL_MS, lambda: self._begin(turn, state))
+        self._event_loop.after(DEBOUNCE_MS, lambda: self._begin(generation, state))
 
-    def give_way(self) -> None:
-        """Cancel all work because the program may be about to change; `go_on` restarts it."""
-        self._owed = self._owed or self._put_off or self._simulating is not None or self._work is not None
+    def suspend(self) -> None:
+        """Cancel all work because the program may be about to change; `resume` restarts it."""
+        self._is_suspended = (
+            self._is_suspended or self._is_scheduled or self._simulating is not None or self._work is not None
+        )
         self.stop()
 
-    def go_on(self, state: State) -> None:
-        """Restart the work that `give_way` cancelled, unless new work has begun since."""
-        if self._owed:
+    def resume(self, state: State) -> None:
+        """Restart the work that `suspend` cancelled, unless new work has begun since."""
+        if self._is_suspended:
             self.simulate(state)
             self.begin(state)
 
     def stop(self) -> None:
         """Cancel all work: the program changes or the page closes."""
-        self._turn += 1
-        self._put_off = False
+        self._generation += 1
+        self._is_scheduled = False
         for work in (self._simulating, self._work):
             if work is not None:
                 work.cancel()
         self._simulating = self._work = None
         self._doing.clear()
 
-    def stop_for_good(self, state: State) -> None:
+    def stop_by_user(self, state: State) -> None:
         """Cancel all work at the user's request. Missing results are stored as stopped: the report as a refusal, the verdict as
         "unknown"."""
         stopped = {
@@ -130,9 +134,9 @@ class BackgroundAnalysis:
             verdict = Verdict(status="unknown", detail=CHECK_STOPPED)
             self._store.verified(schedule.func, sizes_of(state, schedule.func), verdict)
         self._doing = stopped
-        self._drawn()
+        self._on_report()
 
-    def resume(self, state: State) -> None:
+    def restart(self, state: State) -> None:
         """Restart the work that the user stopped."""
         if state.moment is None:
             return
@@ -143,19 +147,19 @@ class BackgroundAnalysis:
             sizes = sizes_of(state, schedule.func)
             self._store.forget(f"verdict {sizes}", (schedule.func,))
         self.simulate(state)
-        self._drawn()
+        self._on_report()
         self.begin(state)
 
     def _simulated(self) -> None:
         self._simulating = None
         if self._doing.pop("report", None) is not None:
-            self._drawn()
-            self._turned()
+            self._on_report()
+            self._on_status()
 
-    def _begin(self, turn: int, state: State) -> None:
-        if turn != self._turn:
+    def _begin(self, generation: int, state: State) -> None:
+        if generation != self._generation:
             return
-        self._put_off = False
+        self._is_scheduled = False
         if state.moment is None or state.shown is None:
             return
         schedule = state.moment.schedule
@@ -166,37 +170,37 @@ class BackgroundAnalysis:
         sizes = sizes_of(state, schedule.func)
         wants_verdict = self._store.verdict(state, schedule) is None
         if not missing and not wants_verdict:
-            self._found()
-            self._turned()
+            self._on_result()
+            self._on_status()
             return
         if missing and not wants_verdict:
-            self._tell_steps(0, len(missing))
+            self._report_steps(0, len(missing))
 
         def keep(piece: Any) -> None:
             if isinstance(piece, Verdict):
                 self._store.verified(schedule.func, sizes, piece)
                 self._doing.pop("verdict", None)
-                self._found()
-                self._tell_steps(0, len(missing))
+                self._on_result()
+                self._report_steps(0, len(missing))
             else:
                 func, report, done = piece
                 self._store.reported(func, machine, report)
-                self._tell_steps(done, len(missing))
+                self._report_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
         self._work = BackgroundJob(pieces, self._event_loop, keep, self._ended, self._scheduler).start()
-        self._turned()
+        self._on_status()
 
-    def _tell_steps(self, done: int, total: int) -> None:
+    def _report_steps(self, done: int, total: int) -> None:
         if total:
             self._doing["steps"] = JobStatus("steps", "area-notebook", "What each step changes", done, total)
-            self._turned()
+            self._on_status()
 
     def _ended(self) -> None:
         self._work = None
         self._doing.pop("steps", None)
-        self._found()
-        self._turned()
+        self._on_result()
+        self._on_status()
 
 
 def _pieces(

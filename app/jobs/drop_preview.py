@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...engine.analysis import ProgramIndex
+from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import Refusal, TilewrightError, Var
 from ...engine.lower import planned, with_sizes
@@ -32,7 +33,7 @@ from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
-MOST_KEPT = 64
+MAX_KEPT = 64
 """The number of predicted drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
 
 LONGEST_WAIT_S = 2.0
@@ -41,22 +42,22 @@ LONGEST_WAIT_S = 2.0
 POLL_S = 0.0005
 
 Entry = dict[str, Any]
-Asked = tuple[str, tuple[object, ...]]
+StoreKey = tuple[str, tuple[object, ...]]
 """A key of the store: the kind of result, and the objects that it is derived from."""
 
-Tell = Callable[[Entry], None]
+OnPrediction = Callable[[Entry], None]
 
 
-class Tried(msgspec.Struct, frozen=True, eq=False):
+class TriedDrop(msgspec.Struct, frozen=True, eq=False):
     """The result of a drop: the notebook after it, and a callback that stores the result, for the event loop."""
 
-    key: Asked
+    key: StoreKey
     made: Notebook
     keep: Callable[[], None]
 
 
-class Grab:
-    """A drag: the drops without a prediction, the predictions so far (`told`), and the row near the pointer (`near`)."""
+class Drag:
+    """A drag: the drops without a prediction, the `predictions` so far, and the row near the pointer (`near`)."""
 
     def __init__(
         self, state: State, machine: Machine | TilewrightError, rows: Sequence[str], entries: Sequence[Entry], near: str
@@ -65,14 +66,14 @@ class Grab:
         self.state = state
         self.machine = machine
         self.rows = tuple(rows)
-        self.told: list[Entry] = []
+        self.predictions: list[Entry] = []
         self.schedule = state.moment.schedule
         self.ids = row_ids(self.schedule.func)
         self.places = {row: n for n, row in enumerate(self.ids)}
         self.near = near
         self.over = False
-        self.trying: Asked | None = None
-        self.tried: Tried | None = None
+        self.trying: StoreKey | None = None
+        self.tried: TriedDrop | None = None
         self._left = list(entries)
         self._count = len(entries)
 
@@ -82,16 +83,16 @@ class Grab:
         return is_same and self.machine is machine and self.rows == tuple(rows)
 
     @property
-    def is_told(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every drop has a prediction."""
-        return len(self.told) == self._count
+        return len(self.predictions) == self._count
 
-    def made_of(self, key: Asked) -> Notebook | None:
+    def made_of(self, key: StoreKey) -> Notebook | None:
         """The notebook after the drop `key`; None unless it is the drop that was tried last."""
         tried = self.tried
         return tried.made if tried is not None and tried.key == key else None
 
-    def known(self, entry: Entry) -> None:
+    def remove(self, entry: Entry) -> None:
         """Remove a drop whose prediction is known."""
         self._left.remove(entry)
 
@@ -106,16 +107,18 @@ class Grab:
 
 
 class DropPreview:
-    """The target map and the predictions of one page. `tell` receives each prediction on the event loop."""
+    """The target map and the predictions of one page. `on_prediction` receives each prediction on the event loop."""
 
-    def __init__(self, store: Store, event_loop: EventLoop, tell: Tell, scheduler: FairScheduler | None = None) -> None:
+    def __init__(
+        self, store: Store, event_loop: EventLoop, on_prediction: OnPrediction, scheduler: FairScheduler | None = None
+    ) -> None:
         self._store = store
         self._event_loop = event_loop
-        self._tell = tell
+        self._on_prediction = on_prediction
         self._scheduler = scheduler or FairScheduler()
-        self._grab: Grab | None = None
+        self._drag: Drag | None = None
         self._work: BackgroundJob | None = None
-        self._kept: OrderedDict[Notebook, list[Asked]] = OrderedDict()
+        self._kept: OrderedDict[Notebook, list[StoreKey]] = OrderedDict()
 
     def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
         """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
@@ -135,44 +138,46 @@ class DropPreview:
             return
         machine = self._store.machine(state)
         entries = [] if isinstance(machine, TilewrightError) else [e for e in self.targets(state, rows) if e["legal"]]
-        grab = self._grab = Grab(state, machine, rows, entries, near)
+        drag = self._drag = Drag(state, machine, rows, entries, near)
         for entry in entries:
-            value = self._store.known(_told(rows, entry), (state.moment, machine))
+            value = self._store.known(_prediction_key(rows, entry), (state.moment, machine))
             if value is not None:
-                grab.known(entry)
-                self._say(grab, value)
-        if isinstance(machine, TilewrightError) or grab.is_told:
+                drag.remove(entry)
+                self._send(drag, value)
+        if isinstance(machine, TilewrightError) or drag.is_complete:
             return
-        now = self._store.known("report", (self._store.costed(state, grab.schedule), machine))
-        pieces = self._try_all(grab, machine, now)
-        work = BackgroundJob(pieces, self._event_loop, lambda told: self._found(grab, *told), scheduler=self._scheduler)
+        now = self._store.known("report", (self._store.costed(state, drag.schedule), machine))
+        pieces = self._try_all(drag, machine, now)
+        work = BackgroundJob(
+            pieces, self._event_loop, lambda piece: self._deliver(drag, *piece), scheduler=self._scheduler
+        )
         self._work = work.start()
 
-    def foretold(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
+    def predictions(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
         """The known predictions for drops of `rows`, and whether they are complete. Begins a drag of `rows` if there is none."""
-        if self._grab is None or not self._grab.is_of(state, self._store.machine(state), rows):
+        if self._drag is None or not self._drag.is_of(state, self._store.machine(state), rows):
             self.begin(state, rows, "")
-        return ([], True) if self._grab is None else (list(self._grab.told), self._grab.is_told)
+        return ([], True) if self._drag is None else (list(self._drag.predictions), self._drag.is_complete)
 
-    def look(self, row: str) -> None:
+    def point_at(self, row: str) -> None:
         """Record that the pointer is over `row`."""
-        if self._grab is not None:
-            self._grab.near = row
+        if self._drag is not None:
+            self._drag.near = row
 
     def stop(self) -> None:
         """End the drag and cancel the remaining predictions."""
-        if self._grab is not None:
-            self._grab.over = True
-            self._grab = None
+        if self._drag is not None:
+            self._drag.over = True
+            self._drag = None
         if self._work is not None:
             self._work.cancel()
             self._work = None
 
-    def with_made(self, state: State, move: Call | Calls) -> Call | Calls:
+    def with_precomputed(self, state: State, move: Call | Calls) -> Call | Calls:
         """The move with its predicted notebook, if there is one. Ends the drag, unless the prediction of this move is running: then
-        `awaited` returns the notebook."""
+        `wait_for_prediction` returns the notebook."""
         key = _key(state.notebook, move)
-        if key is None or (self._grab is not None and self._grab.trying != key):
+        if key is None or (self._drag is not None and self._drag.trying != key):
             self.stop()
         made = None if key is None else self._store.known(*key)
         if made is None:
@@ -180,98 +185,99 @@ class DropPreview:
         self._kept.pop(made, None)  # now a step of the notebook: the limit on predicted drops must not evict it
         return replace(move, made=made)
 
-    def awaited(self, state: State, intent: Intent) -> Intent:
+    def wait_for_prediction(self, state: State, intent: Intent) -> Intent:
         """In the thread of a change: wait for the running prediction of a move, and return the move with its notebook."""
-        grab = self._grab
-        if grab is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
+        drag = self._drag
+        if drag is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
-        while grab.trying == key and grab.made_of(key) is None and not grab.over and time.monotonic() < end:
+        while drag.trying == key and drag.made_of(key) is None and not drag.over and time.monotonic() < end:
+            checkpoint()
             time.sleep(POLL_S)
-        made = grab.made_of(key)  # also if the next drop is already being tried
+        made = drag.made_of(key)  # also if the next drop is already being tried
         return intent if made is None else replace(intent, made=made)
 
-    def dropped(self) -> None:
+    def finish(self) -> None:
         """After a move: store the result of the last prediction and end the drag."""
-        if self._grab is not None and (tried := self._grab.tried) is not None:
+        if self._drag is not None and (tried := self._drag.tried) is not None:
             tried.keep()
             self._kept.pop(tried.made, None)
         self.stop()
 
     # In the thread: only reads programs, which are frozen. Results reach the store on the event loop.
 
-    def _try_all(self, grab: Grab, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
-        now = known if known is not None else attempt("simulate", lambda: _report_now(grab, machine))
-        before = ProgramIndex(grab.schedule.func)
-        while (entry := grab.next()) is not None:
-            told = attempt("prediction", lambda entry=entry: self._tried(grab, entry, machine, now, before))
-            yield _refused(grab, entry, told.refusal) if isinstance(told, TilewrightError) else told
-            grab.trying = None
+    def _try_all(self, drag: Drag, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
+        now = known if known is not None else attempt("simulate", lambda: _report_now(drag, machine))
+        before = ProgramIndex(drag.schedule.func)
+        while (entry := drag.next()) is not None:
+            found = attempt("prediction", lambda entry=entry: self._tried(drag, entry, machine, now, before))
+            yield _refused(drag, entry, found.refusal) if isinstance(found, TilewrightError) else found
+            drag.trying = None
 
-    def _found(self, grab: Grab, value: Entry, keep: Callable[[], None]) -> None:
+    def _deliver(self, drag: Drag, value: Entry, keep: Callable[[], None]) -> None:
         keep()
-        if not grab.over:
-            self._say(grab, value)
+        if not drag.over:
+            self._send(drag, value)
 
-    def _say(self, grab: Grab, value: Entry) -> None:
-        grab.told.append(value)
-        self._tell(value)
+    def _send(self, drag: Drag, value: Entry) -> None:
+        drag.predictions.append(value)
+        self._on_prediction(value)
 
-    def _bound(self, made: Notebook, asked: list[Asked]) -> None:
+    def _limit_kept(self, made: Notebook, asked: list[StoreKey]) -> None:
         """Keep only the newest of the drops that were not made."""
         self._kept[made] = asked
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > MAX_KEPT:
             for what, of in self._kept.popitem(last=False)[1]:
                 self._store.forget(what, of)
 
     def _tried(
-        self, grab: Grab, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
+        self, drag: Drag, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
     ) -> tuple[Entry, Callable[[], None]]:
         """The prediction for a drop, and the callback that stores its result."""
-        state = grab.state
-        move = move_of(grab.ids, grab.schedule, {**entry, "rows": grab.rows})
+        state = drag.state
+        move = move_of(drag.ids, drag.schedule, {**entry, "rows": drag.rows})
         assert state.notebook is not None
-        key = grab.trying = _key(state.notebook, move)
+        key = drag.trying = _key(state.notebook, move)
         assert key is not None
         after = act(state, move)
         if after.notice is not None or after.notebook is None or after.moment is None:
-            return _refused(grab, entry, after.notice)
+            return _refused(drag, entry, after.notice)
         assert state.moment is not None
         schedule = after.moment.schedule
         func, sizes = schedule.described, sizes_of(after, schedule.described)
         sized = with_sizes(func, sizes)
         plan = attempt("plan", lambda: planned(sized.func))
         report = report_of(sized.func, machine, plan)
-        blocks = tuple(handle for row in grab.rows if isinstance(handle := grab.ids[row], str))
+        blocks = tuple(handle for row in drag.rows if isinstance(handle := drag.ids[row], str))
         value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
         made, moment = after.notebook, state.moment
-        prediction = _said(grab, entry, value)
+        prediction = _prediction(drag, entry, value)
 
         def keep() -> None:
-            told = _told(grab.rows, entry), (moment, machine)
+            predicted = _prediction_key(drag.rows, entry), (moment, machine)
             self._store.keep(*key, made)
             self._store.foreseen(func, sizes, sized, plan, machine, report)
-            self._store.keep(*told, prediction)
-            self._bound(made, [key, told, ("plan", (sized.func,)), ("report", (sized.func, machine))])
+            self._store.keep(*predicted, prediction)
+            self._limit_kept(made, [key, predicted, ("plan", (sized.func,)), ("report", (sized.func, machine))])
 
-        grab.tried = Tried(key, made, keep)
+        drag.tried = TriedDrop(key, made, keep)
         return prediction, keep
 
 
-def _report_now(grab: Grab, machine: Machine) -> Report | TilewrightError:
-    described = grab.schedule.described
-    return report_of(with_sizes(described, sizes_of(grab.state, described)).func, machine)
+def _report_now(drag: Drag, machine: Machine) -> Report | TilewrightError:
+    described = drag.schedule.described
+    return report_of(with_sizes(described, sizes_of(drag.state, described)).func, machine)
 
 
-def _said(grab: Grab, entry: Entry, value: Entry) -> Entry:
+def _prediction(drag: Drag, entry: Entry, value: Entry) -> Entry:
     place = {"loop": entry["loop"], "primitive": entry["primitive"]}
-    return {"kind": "predicted", "rows": list(grab.rows), **place, "value": value}
+    return {"kind": "predicted", "rows": list(drag.rows), **place, "value": value}
 
 
-def _refused(grab: Grab, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
+def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
     """The prediction for a drop that is refused when it is tried."""
     value = {"refused": ""} if why is None else {"refused": why.message, "code": why.code}
-    return _said(grab, entry, value), lambda: None
+    return _prediction(drag, entry, value), lambda: None
 
 
 def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
@@ -291,12 +297,12 @@ def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
     return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
 
 
-def _told(rows: Sequence[str], entry: Entry) -> str:
+def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
     """The store key of the prediction for a drop of `rows`."""
-    return f"told {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
+    return f"prediction {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
 
 
-def _key(notebook: Notebook | None, move: Call | Calls) -> Asked | None:
+def _key(notebook: Notebook | None, move: Call | Calls) -> StoreKey | None:
     """The store key of a move: equal for equal calls on the same notebook, with loops by identity and blocks by name. None for moves that
     are never predicted."""
     calls = move.calls if isinstance(move, Calls) else (move,)

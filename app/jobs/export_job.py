@@ -12,14 +12,17 @@ from ..state.derived import Store, attempt
 from ..state.model import State
 from .event_loop import EventLoop
 
-AT_ONCE = ("tvm", "tilewright", "tvmscript")
+IMMEDIATE = ("tvm", "tilewright", "tvmscript")
 """Kinds that exist already, or are fast to make."""
 
 
-def hand_out(
-    key: str, state: State, store: Store, event_loop: EventLoop, given: Callable[[Made | TilewrightError], None]
+def export_for_page(
+    key: str, state: State, store: Store, event_loop: EventLoop, on_result: Callable[[Made | TilewrightError], None]
 ) -> None:
-    """Export the visible program. `given` receives the file, or the error, on the event loop. Raises TilewrightError "no-such-export"."""
+    """Export the visible program. `on_result` receives the file, or the error, on the event loop.
+
+    Raises TilewrightError "no-such-export".
+    """
     if key not in EXPORTS:
         raise TilewrightError(
             Refusal("no-such-export", "there is no such export", found=key[:80], expected=", ".join(EXPORTS))
@@ -30,13 +33,13 @@ def hand_out(
     def make() -> Made | TilewrightError:
         return attempt(label, lambda: made(key, subject))
 
-    if key in AT_ONCE:
-        given(make())
+    if key in IMMEDIATE:
+        on_result(make())
         return
 
     def work() -> None:
         found = make()
-        event_loop.soon(lambda: given(found))
+        event_loop.soon(lambda: on_result(found))
 
     threading.Thread(target=work, name="export", daemon=True).start()
 

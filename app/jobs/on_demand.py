@@ -28,11 +28,11 @@ from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
-STAND_STILL_MS = 250
+DEBOUNCE_MS = 250
 """Debounce. A view that changes sooner is not analysed."""
 
 
-class Study(msgspec.Struct, frozen=True, eq=False):
+class Analysis(msgspec.Struct, frozen=True, eq=False):
     """An analysis. `pieces` yields values for the store's entry `what` of `of`, each better than the one before; None is no result, only a
     point to stop at.
 
@@ -51,134 +51,135 @@ class Study(msgspec.Struct, frozen=True, eq=False):
 
 
 class OnDemandAnalyses:
-    """The analyses of one page, one at a time. `found` is called on the event loop after each piece, `turned` when `doing` changes."""
+    """The analyses of one page, one at a time. `on_result` is called on the event loop after each piece, `on_status` when `doing`
+    changes."""
 
     def __init__(
         self,
         store: Store,
         event_loop: EventLoop,
-        found: Callable[[], None],
-        turned: Callable[[], None] = lambda: None,
+        on_result: Callable[[], None],
+        on_status: Callable[[], None] = lambda: None,
         scheduler: FairScheduler | None = None,
     ) -> None:
         self._store = store
         self._event_loop = event_loop
-        self._found = found
-        self._turned = turned
+        self._on_result = on_result
+        self._on_status = on_status
         self._scheduler = scheduler or FairScheduler()
-        self._turn = 0
-        self._running: Study | None = None
-        self._stopped: Study | None = None
+        self._generation = 0
+        self._running: Analysis | None = None
+        self._stopped: Analysis | None = None
         self._work: BackgroundJob | None = None
-        self._told: Any = None
+        self._latest: Any = None
         self._seen: State | None = None
 
-    def look(self, state: State) -> None:
+    def update(self, state: State) -> None:
         """Start the first missing analysis of the views in `state`; cancel the running one if it is another."""
         self._seen = state
-        wanted = next_study(state, self._store)
+        wanted = next_analysis(state, self._store)
         if wanted is not None and self._running is not None and wanted.key == self._running.key:
             return
         self.stop()
         if wanted is None or (self._stopped is not None and wanted.key == self._stopped.key):
             return
         self._running, self._stopped = wanted, None
-        turn = self._turn
-        self._event_loop.after(STAND_STILL_MS, lambda: self._begin(turn, wanted))
+        generation = self._generation
+        self._event_loop.after(DEBOUNCE_MS, lambda: self._begin(generation, wanted))
 
     @property
     def doing(self) -> JobStatus | None:
         """The status of the running analysis, or of the one that the user stopped."""
-        study = self._running or self._stopped
-        if study is None or not study.text:
+        analysis = self._running or self._stopped
+        if analysis is None or not analysis.text:
             return None
-        done, total = getattr(self._told, "done", 0), getattr(self._told, "total", 0)
-        return JobStatus(study.what, study.area, study.text, done, total, stopped=self._running is None)
+        done, total = getattr(self._latest, "done", 0), getattr(self._latest, "total", 0)
+        return JobStatus(analysis.what, analysis.area, analysis.text, done, total, stopped=self._running is None)
 
-    def hold(self) -> None:
-        """Start no other piece until `go_on`: a user waits for the page."""
+    def pause(self) -> None:
+        """Start no other piece until `resume`: a user waits for the page."""
         if self._work is not None:
             self._work.pause()
 
-    def go_on(self) -> None:
-        """Resume after `hold`."""
+    def resume(self) -> None:
+        """Resume after `pause`."""
         if self._work is not None:
             self._work.resume()
 
     def stop(self) -> None:
         """Cancel the running analysis."""
-        self._turn += 1
-        self._running = self._told = None
+        self._generation += 1
+        self._running = self._latest = None
         if self._work is not None:
             self._work.cancel()
             self._work = None
 
-    def stop_for_good(self) -> None:
+    def stop_by_user(self) -> None:
         """Stop the running analysis at the user's request; it does not restart by itself."""
         stopped = self._running
         self.stop()
         self._stopped = stopped
-        self._turned()
+        self._on_status()
 
-    def resume(self) -> None:
+    def restart(self) -> None:
         """Restart the analysis that the user stopped."""
         self._stopped = None
         if self._seen is not None:
-            self.look(self._seen)
+            self.update(self._seen)
 
-    def _begin(self, turn: int, study: Study) -> None:
-        if turn != self._turn:
+    def _begin(self, generation: int, analysis: Analysis) -> None:
+        if generation != self._generation:
             return
 
         def pieces() -> Iterator[Any]:
-            yield from study.pieces()
+            yield from analysis.pieces()
 
         self._work = BackgroundJob(
-            pieces(), self._event_loop, lambda piece: self._keep(study, piece), self._end, self._scheduler
+            pieces(), self._event_loop, lambda piece: self._keep(analysis, piece), self._end, self._scheduler
         ).start()
-        self._turned()
+        self._on_status()
 
-    def _keep(self, study: Study, piece: Any) -> None:
+    def _keep(self, analysis: Analysis, piece: Any) -> None:
         if piece is not None:
-            self._told = piece
-            self._store.keep(study.what, study.of, piece)
-            self._found()
+            self._latest = piece
+            self._store.keep(analysis.what, analysis.of, piece)
+            self._on_result()
 
     def _end(self) -> None:
-        self._running = self._work = self._told = None
+        self._running = self._work = self._latest = None
         if self._seen is not None:
-            self.look(self._seen)
-        self._turned()
+            self.update(self._seen)
+        self._on_status()
 
 
-def next_study(state: State, store: Store) -> Study | None:
+def next_analysis(state: State, store: Store) -> Analysis | None:
     """The first missing analysis of the views in `state`."""
     return (
-        layout_study(state, store)
-        or comparison_study(state, store)
-        or sensitivity_study(state, store)
-        or trial_study(state, store)
-        or lint_study(state, store)
+        layout_analysis(state, store)
+        or comparison_analysis(state, store)
+        or sensitivity_analysis(state, store)
+        or trial_analysis(state, store)
+        or lint_analysis(state, store)
     )
 
 
-def layout_study(state: State, store: Store) -> Study | None:
+def layout_analysis(state: State, store: Store) -> Analysis | None:
     """The analysis of the chosen buffer: its accesses, then alternative layouts."""
     work = layout_work(state, store)
-    return None if work is None else Study(work.what, work.of, work.pieces, "area-inspector", "Trying layouts")
+    return None if work is None else Analysis(work.what, work.of, work.pieces, "area-inspector", "Trying layouts")
 
 
-def lint_study(state: State, store: Store) -> Study | None:
+def lint_analysis(state: State, store: Store) -> Analysis | None:
     """The analysis of lint findings in the visible program, with their fixes."""
     work = lint_work(state, store)
     return (
         None
         if work is None
-        else Study(work.what, work.of, work.pieces, "pane-problems", "Looking for problems, trying fixes")
+        else Analysis(work.what, work.of, work.pieces, "pane-problems", "Looking for problems, trying fixes")
     )
 
 
-def comparison_study(state: State, store: Store) -> Study | None:
+def comparison_analysis(state: State, store: Store) -> Analysis | None:
     """The reports of both sides of a comparison, then, if they show different notebooks, the step that explains the difference."""
     if state.comparison is None:
         return None
@@ -189,7 +190,7 @@ def comparison_study(state: State, store: Store) -> Study | None:
             return None
         func, machine = store.costed(side, side.moment.schedule), store.machine(side)
         if not store.has("report", (func, machine)):
-            return Study(
+            return Analysis(
                 "report", (func, machine), lambda of=(func, machine): _reported(*of), "area-compare", "Simulating"
             )
         reports.append(store.known("report", (func, machine)))
@@ -206,7 +207,7 @@ def comparison_study(state: State, store: Store) -> Study | None:
     if not all(isinstance(report, Report) for report in reports):
         return None
     machines = first, second
-    return Study(
+    return Analysis(
         "explanation",
         study_of(a, b, store),
         lambda: explaining(a, b, machines, (reports[0], reports[1])),
@@ -219,7 +220,7 @@ def _reported(func: PrimFunc, machine: Machine | TilewrightError) -> Iterator[Re
     yield report_of(func, machine)
 
 
-def sensitivity_study(state: State, store: Store) -> Study | None:
+def sensitivity_analysis(state: State, store: Store) -> Analysis | None:
     """The gain from each machine parameter, while the machine pane is open."""
     if state.pane != "machine" or state.moment is None:
         return None
@@ -230,7 +231,7 @@ def sensitivity_study(state: State, store: Store) -> Study | None:
         return None
     if isinstance(known, Tried) and known.is_complete:
         return None
-    return Study(
+    return Analysis(
         "sensitivity",
         (func, machine),
         lambda: trying(func, machine, report, plan),
@@ -239,7 +240,7 @@ def sensitivity_study(state: State, store: Store) -> Study | None:
     )
 
 
-def trial_study(state: State, store: Store) -> Study | None:
+def trial_analysis(state: State, store: Store) -> Analysis | None:
     """The report of the selected candidate after the end of the search, which explains its cost."""
     exploration = state.exploration
     found = None if exploration is None else found_now(exploration, store)
@@ -255,7 +256,7 @@ def trial_study(state: State, store: Store) -> Study | None:
     def pieces() -> Iterator[Report | TilewrightError]:
         yield attempt("simulate", lambda: _replayed(sought, trial))
 
-    return Study(what, (sought,), pieces, "pane-explore", "Looking into the candidate")
+    return Analysis(what, (sought,), pieces, "pane-explore", "Looking into the candidate")
 
 
 def _replayed(sought: SearchRequest, trial: Trial) -> Report | TilewrightError:
@@ -263,4 +264,4 @@ def _replayed(sought: SearchRequest, trial: Trial) -> Report | TilewrightError:
     return report_of(func, sought.machine)
 
 
-__all__ = ["OnDemandAnalyses", "Study", "next_study"]
+__all__ = ["Analysis", "OnDemandAnalyses", "next_analysis"]

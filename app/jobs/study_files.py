@@ -45,7 +45,7 @@ def study_file(path: str, sought: SearchRequest) -> Path | None:
         return None
 
 
-def write_down(path: str, sought: SearchRequest) -> None:
+def record_search(path: str, sought: SearchRequest) -> None:
     """Record the search as the notebook's last one, and delete the oldest outcome files. Raises OSError."""
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
@@ -61,7 +61,7 @@ def write_down(path: str, sought: SearchRequest) -> None:
                 part.unlink()
 
 
-def taken_up(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
+def load_search(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
     """The last search of a notebook in a file, with its outcomes so far; None if there is none or it is unreadable."""
     path = notebook.document.path
     if path is None:
@@ -110,4 +110,4 @@ def _note(path: str) -> Path:
     return _folder(path) / f"{Path(path).resolve().name}.json"
 
 
-__all__ = ["study_file", "taken_up", "write_down"]
+__all__ = ["load_search", "record_search", "study_file"]

@@ -10,7 +10,7 @@ import panel as pn
 from bokeh.document import Document as BokehDocument
 
 from ..components.esm import STATIC, style
-from ..jobs.background_analysis import STAND_STILL_MS
+from ..jobs.background_analysis import DEBOUNCE_MS
 from ..page.notebook_catalog import NotebookCatalog, Thumbnails
 from ..page.page import Page
 from ..session.registry import SessionRegistry
@@ -98,7 +98,7 @@ def _draw_missing(catalog: NotebookCatalog, session: Session, event_loop: Server
 
     if catalog.missing:
         event_loop.after(
-            STAND_STILL_MS, lambda: catalog.fill(lambda: session.state.notebook is None, lambda: event_loop.soon(draw))
+            DEBOUNCE_MS, lambda: catalog.fill(lambda: session.state.notebook is None, lambda: event_loop.soon(draw))
         )
 
 

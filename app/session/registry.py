@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ...engine.ir import Refusal, TilewrightError
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import Places
+from ..jobs.exploration import SearchSlots
 from ..jobs.fair_scheduler import FairScheduler
 from ..limits import LIMITS
 from ..state.derived import Store
@@ -172,7 +172,7 @@ class SessionRegistry:
         self.all: dict[str, SessionHandle] = {}
         self.closed = 0
         self.scheduler = scheduler or FairScheduler()
-        self.places = Places()
+        self.places = SearchSlots()
 
     def take(self, session: Session, event_loop: EventLoop, page: Screen | None = None) -> SessionHandle:
         """Register a session and watch its screen. An API session first closes the idle ones. Raises SeatError "too-many-sessions"."""

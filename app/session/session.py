@@ -17,8 +17,8 @@ from ..document import Document
 from ..export.exports import Made
 from ..jobs.drop_preview import DropPreview
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import Places
-from ..jobs.export_job import as_text, hand_out
+from ..jobs.exploration import SearchSlots
+from ..jobs.export_job import as_text, export_for_page
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.study_files import study_file
 from ..protocol.message_fields import fields_of
@@ -57,7 +57,7 @@ class Session:
         patience: Callable[[], float] = lambda: FOREVER_S,
         moment: Callable[[], float] = lambda: FOREVER_S,
         scheduler: FairScheduler | None = None,
-        places: Places | None = None,
+        places: SearchSlots | None = None,
     ) -> None:
         self.state = State()
         self.store = store or Store()
@@ -114,7 +114,7 @@ class Session:
         if message["kind"] == "grabbed":
             self.drop_preview.begin(self.state, [str(row) for row in message["rows"]], str(message.get("near", "")))
         elif message["kind"] == "near":
-            self.drop_preview.look(str(message["row"]))
+            self.drop_preview.point_at(str(message["row"]))
         elif message["kind"] == "released":
             self.drop_preview.stop()
         elif message["kind"] == "give_up":
@@ -140,7 +140,7 @@ class Session:
     def _with_known(self, intent: Intent) -> Intent:
         """The intent with precomputed results: a predicted drop, or a fix that the lints have tried."""
         if isinstance(intent, Call | Calls):
-            return self.drop_preview.with_made(self.state, intent)
+            return self.drop_preview.with_precomputed(self.state, intent)
         if isinstance(intent, ApplyFix):
             return replace(intent, fix=offered_fix(self.state, self.store, intent.calls, intent.replaces))
         return intent
@@ -231,7 +231,7 @@ class Session:
             opened = self.file_sync.after(self.state, opened)
             self._show(self.file_sync.opened(opened, anew=anew, source=source, begun=begun))
             if self.state.notebook is not None and not anew:
-                self.updater.searches.take_up(self.state.notebook, self._taken_up)
+                self.updater.searches.load_last(self.state.notebook, self._taken_up)
 
         self._make(begin, came, again)
 
@@ -255,11 +255,11 @@ class Session:
 
     def _made_of(self, intent: Intent) -> Callable[[State], State]:
         """The function that makes the state after the intent in a thread; it uses a running prediction of the same move."""
-        return lambda state: act(state, self.drop_preview.awaited(state, intent))
+        return lambda state: act(state, self.drop_preview.wait_for_prediction(state, intent))
 
     def _ended(self, intent: Intent, outcome: Outcome) -> State:
         if isinstance(intent, Call | Calls):
-            self.drop_preview.dropped()
+            self.drop_preview.finish()
         return outcome()
 
     def _make(
@@ -308,7 +308,7 @@ class Session:
 
     def foretold(self, rows: list[str]) -> tuple[list[dict[str, Any]], bool]:
         """The known predictions for drops of `rows`, and whether they are complete."""
-        return self.drop_preview.foretold(self.state, rows)
+        return self.drop_preview.predictions(self.state, rows)
 
     # Background work.
 
@@ -337,7 +337,7 @@ class Session:
 
     def _export(self, message: Message) -> None:
         if self.state.moment is not None:
-            hand_out(str(message.get("to", "tvm")), self.state, self.store, self._event_loop, self._given)
+            export_for_page(str(message.get("to", "tvm")), self.state, self.store, self._event_loop, self._given)
 
     def _given(self, file: Made | TilewrightError) -> None:
         if isinstance(file, TilewrightError):

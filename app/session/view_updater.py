@@ -11,7 +11,7 @@ from pathlib import Path
 from ..jobs.background_analysis import BackgroundAnalysis
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import Places, Searches
+from ..jobs.exploration import Searches, SearchSlots
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.on_demand import OnDemandAnalyses
 from ..protocol.messages import Message
@@ -35,7 +35,7 @@ class ViewUpdater:
         changing: Callable[[], tuple[JobStatus, ...]],
         study_file: Callable[[SearchRequest], Path | None],
         scheduler: FairScheduler,
-        places: Places | None,
+        places: SearchSlots | None,
     ) -> None:
         self.screen: Screen | None = None
         self.tell_doing: Callable[[tuple[JobStatus, ...]], None] | None = None
@@ -43,7 +43,13 @@ class ViewUpdater:
         self._now = now
         self._changing = changing
         self._background = BackgroundAnalysis(
-            store, event_loop, patience, drawn=self._drawn, found=self._found, turned=self.turned, scheduler=scheduler
+            store,
+            event_loop,
+            patience,
+            on_report=self._drawn,
+            on_result=self._found,
+            on_status=self.turned,
+            scheduler=scheduler,
         )
         self._analyses = OnDemandAnalyses(store, event_loop, self._studied, self.turned, scheduler)
         self.searches = Searches(store, event_loop, self._explored, places, study_file)
@@ -51,7 +57,7 @@ class ViewUpdater:
     def show(self, *, is_another: bool) -> None:
         """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""
         state = self._now()
-        self.searches.look(state)
+        self.searches.update(state)
         if self.screen is None:
             return
         if is_another:
@@ -88,25 +94,25 @@ class ViewUpdater:
 
     def hold(self, *, is_look: bool) -> None:
         """Pause background work for a user's request. Unless `is_look`, the program may be about to change."""
-        self._analyses.hold()
+        self._analyses.pause()
         if not is_look:
-            self._background.give_way()
+            self._background.suspend()
 
     def go_on(self, *, in_hand: bool) -> None:
         """Resume background work. A drag (`in_hand`) takes precedence over on-demand analyses."""
-        self._background.go_on(self._now())
+        self._background.resume(self._now())
         if not in_hand:
-            self._analyses.go_on()
+            self._analyses.resume()
 
     def stop_for_good(self) -> None:
         """Stop background work at the user's request; it does not restart by itself."""
-        self._background.stop_for_good(self._now())
-        self._analyses.stop_for_good()
+        self._background.stop_by_user(self._now())
+        self._analyses.stop_by_user()
 
     def resume(self) -> None:
         """Restart the work that the user stopped."""
-        self._background.resume(self._now())
-        self._analyses.resume()
+        self._background.restart(self._now())
+        self._analyses.restart()
 
     @property
     def doing(self) -> tuple[JobStatus, ...]:
@@ -125,13 +131,13 @@ class ViewUpdater:
         """Draw the late report, or the reason why there is none."""
         if self.screen is not None:
             self.screen.draw(self._now(), self._store)
-            self._analyses.look(self._now())
+            self._analyses.update(self._now())
 
     def _found(self) -> None:
         """Draw new results and start the next analysis."""
         if self.screen is not None:
             self.show_later()
-            self._analyses.look(self._now())
+            self._analyses.update(self._now())
 
     def _studied(self) -> None:
         if self.screen is not None:
@@ -146,7 +152,7 @@ class ViewUpdater:
     def _look_into(self) -> None:
         """Start the next analysis of the view, and report a change of the running jobs."""
         before = self._analyses.doing
-        self._analyses.look(self._now())
+        self._analyses.update(self._now())
         if self._analyses.doing != before:
             self.turned()
 

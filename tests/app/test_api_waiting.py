@@ -112,8 +112,8 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
 ) -> None:
     report = Slow(afterwards.report_of)
     monkeypatch.setattr(afterwards, "report_of", report)
-    monkeypatch.setattr(afterwards, "STAND_STILL_MS", 10**7)  # no other news
-    monkeypatch.setattr(studies, "STAND_STILL_MS", 10**7)
+    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
+    monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
     handle, told = server.sessions.find(address.rpartition("/")[2]), api.account
     loops: list[asyncio.AbstractEventLoop] = []

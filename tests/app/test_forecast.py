@@ -231,15 +231,15 @@ def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queu
 def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
-    assert session.drop_preview.with_made(session.state, call).made is None
-    assert session.drop_preview.with_made(session.state, Calls((call,))).made is None
+    assert session.drop_preview.with_precomputed(session.state, call).made is None
+    assert session.drop_preview.with_precomputed(session.state, Calls((call,))).made is None
 
 
 def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, screen = page
-    monkeypatch.setattr("tilewright.app.jobs.drop_preview.MOST_KEPT", 3)
+    monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 3)
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     event_loop.run()
     assert len(session.drop_preview._kept) == 3

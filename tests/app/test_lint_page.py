@@ -9,7 +9,7 @@ from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.table import ApplyFix, OpenText, Undo, ViewStep, act
-from tilewright.app.jobs.on_demand import next_study
+from tilewright.app.jobs.on_demand import next_analysis
 from tilewright.app.protocol.messages import intent_of
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -151,7 +151,7 @@ def test_given_an_example_then_every_row_that_a_finding_points_at_is_there(name:
 def test_given_lints_that_are_known_then_the_study_is_over_and_a_stopped_one_leaves_what_it_found() -> None:
     state, store = example("place_the_copies"), Store()
     store.report_now(state)
-    study = next_study(state, store)
+    study = next_analysis(state, store)
     assert study is not None and study.what.startswith("lints")
     pieces = study.pieces()
     first = next(piece for piece in pieces if piece is not None)
@@ -159,9 +159,9 @@ def test_given_lints_that_are_known_then_the_study_is_over_and_a_stopped_one_lea
     pieces.close()  # type: ignore[attr-defined]
     linted = lints_now(state, store)
     assert isinstance(linted, Linted) and not linted.is_complete
-    assert next_study(state, store) is not None, "begun anew"
+    assert next_analysis(state, store) is not None, "begun anew"
     studied(state, store)
-    assert next_study(state, store) is None
+    assert next_analysis(state, store) is None
     (overflow,) = problems_value(state, store)["problems"]
     assert overflow["severity"] == "error" and overflow["fixes"][0]["calls"] == [
         'sch.compute_at("A_local.vtcm", mo)', 'sch.compute_at("B_local.vtcm", no)',

@@ -9,17 +9,19 @@ import pytest
 from msgspec.structs import replace
 from support.paper import PaperClock, PaperScreen
 from support.searching import HOLES, searched, with_holes
+from support.slow import Slow
 
 from tilewright.app.actions.exploring import Explore, GoOnExploring, StopExploring
 from tilewright.app.actions.table import OpenText, act
 from tilewright.app.folders.state import state_path
-from tilewright.app.jobs.exploration import Places, Searches
-from tilewright.app.jobs.study_files import taken_up
+from tilewright.app.jobs.exploration import Searches, SearchSlots
+from tilewright.app.jobs.study_files import load_search
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found, found_now
 from tilewright.app.storage.registry import OpenFileRegistry
+from tilewright.engine.cancellation import CancellationToken
 from tilewright.engine.execute import Verdict
 
 
@@ -37,11 +39,11 @@ def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> Non
 class Watcher:
     """A page's searches, with what they told."""
 
-    def __init__(self, places: Places | None = None) -> None:
+    def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()
         self.told: list[Found] = []
         self.state = State()
-        self.searches = Searches(self.store, self.event_loop, self.tell, places)
+        self.searches = Searches(self.store, self.event_loop, self.tell, slots)
 
     def tell(self) -> None:
         found = self.found
@@ -54,7 +56,7 @@ class Watcher:
 
     def look(self, state: State) -> None:
         self.state = state
-        self.searches.look(state)
+        self.searches.update(state)
 
 
 def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
@@ -107,11 +109,25 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     watcher.searches.close()
 
 
+def test_given_a_check_that_runs_when_the_search_is_stopped_then_the_check_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = Slow(lambda *_: Verdict("proved", "too late"))
+    monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", slow)
+    watcher = Watcher()
+    state = act(with_holes(), Explore())
+    watcher.look(state)
+    watcher.event_loop.run_until(slow.begun.is_set)
+    watcher.look(act(state, StopExploring()))
+    assert slow.unwound.wait(60) and not slow.ended
+    watcher.searches.close()
+
+
 def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line() -> None:
-    places, taken, let_go = Places(1), threading.Event(), threading.Event()
+    slots, taken, let_go = SearchSlots(1), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with places.taken(lambda: False) as has:
+        with slots.slot(CancellationToken()) as has:
             assert has
             taken.set()
             let_go.wait(30)
@@ -119,11 +135,12 @@ def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line()
     holder = threading.Thread(target=hold)
     holder.start()
     assert taken.wait(10)
-    watcher = Watcher(places)
+    watcher = Watcher(slots)
     watcher.look(act(with_holes(), Explore()))
     assert watcher.found is not None and watcher.found.standing == "waiting"
-    gone = threading.Event()
-    with pytest.raises(AssertionError), places.taken(lambda: True) as has:
+    gone, cancelled = threading.Event(), CancellationToken()
+    cancelled.cancel()
+    with pytest.raises(AssertionError), slots.slot(cancelled) as has:
         gone.set()
         assert has
     assert gone.is_set()
@@ -182,13 +199,13 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     second.close()
     open_files.close()
     assert second.state.notebook is not None
-    back = taken_up(second.state.notebook)
+    back = load_search(second.state.notebook)
     assert back is not None and found.offers, "what the checks came to is there again too"
     assert (back[1].standing, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
     state = act(State(), OpenText(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
     assert state.notebook is not None
-    kept = taken_up(state.notebook)
+    kept = load_search(state.notebook)
     assert kept is not None and kept[0].notebook.document.text == HOLES, "it stays one of the text that was searched"
     (state_path(tmp_path) / "explore" / "mine.py.json").write_text("{")
-    assert taken_up(state.notebook) is None
-    assert taken_up(replace(state.notebook, document=replace(state.notebook.document, path=None))) is None
+    assert load_search(state.notebook) is None
+    assert load_search(replace(state.notebook, document=replace(state.notebook.document, path=None))) is None

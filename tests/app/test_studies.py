@@ -11,7 +11,7 @@ from support.paper import PaperClock
 
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.jobs import on_demand as module
-from tilewright.app.jobs.on_demand import OnDemandAnalyses, Study, comparison_study, sensitivity_study
+from tilewright.app.jobs.on_demand import Analysis, OnDemandAnalyses, comparison_analysis, sensitivity_analysis
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -24,16 +24,16 @@ class Subject:
         self.store, self.event_loop, self.told = Store(), PaperClock(), 0
         self.topics = {"a": object(), "b": object()}
         self.begun: list[str] = []
-        monkeypatch.setattr(module, "next_study", self.next_study)
+        monkeypatch.setattr(module, "next_analysis", self.next_analysis)
         self.studies = OnDemandAnalyses(self.store, self.event_loop, self.tell)
 
     def tell(self) -> None:
         self.told += 1
 
-    def next_study(self, state: State, store: Store) -> Study | None:
+    def next_analysis(self, state: State, store: Store) -> Analysis | None:
         for name in state.named:
             if store.known(name, (self.topics[name],)) != 3:
-                return Study(name, (self.topics[name],), lambda name=name: self.pieces(name))
+                return Analysis(name, (self.topics[name],), lambda name=name: self.pieces(name))
         return None
 
     def pieces(self, name: str) -> Iterator[Any]:
@@ -50,7 +50,7 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
 
 
 def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> None:
-    subject.studies.look(State(named="a"))
+    subject.studies.update(State(named="a"))
     assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
     subject.event_loop.run_until(lambda: subject.knows("a") == 3)
     assert subject.told == 3
@@ -59,22 +59,22 @@ def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> Non
 def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_is_in_sight_follows(
     subject: Subject,
 ) -> None:
-    subject.studies.look(State(named="a"))
-    subject.studies.look(State(named="ab"))
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State(named="ab"))
     subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["a", "b"]
 
 
 def test_given_something_else_in_sight_then_the_first_is_given_up(subject: Subject) -> None:
-    subject.studies.look(State(named="a"))
-    subject.studies.look(State(named="b"))
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State(named="b"))
     subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["b"]
 
 
 def test_given_nothing_in_sight_then_nothing_is_begun(subject: Subject) -> None:
-    subject.studies.look(State(named="a"))
-    subject.studies.look(State())
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State())
     subject.event_loop.run_until(subject.event_loop.work.empty)
     assert not subject.begun
 
@@ -83,10 +83,10 @@ def test_given_two_sides_then_what_they_cost_comes_first_and_the_machines_figure
     state, store = opened_example("place_the_copies"), Store()
     report_now(state, store)
     looking = act(act(state, Compare(START, NOW)), ShowPane("machine"))
-    first = comparison_study(looking, store)
+    first = comparison_analysis(looking, store)
     assert first is not None and first.what == "report"
     for piece in first.pieces():
         store.keep(first.what, first.of, piece)
-    assert comparison_study(looking, store) is None  # of one schedule the steps between say the rest
-    after = sensitivity_study(looking, store)
+    assert comparison_analysis(looking, store) is None  # of one schedule the steps between say the rest
+    after = sensitivity_analysis(looking, store)
     assert after is not None and after.what == "sensitivity"

@@ -67,7 +67,7 @@ def searched(state: State | None = None, asked: Explore | None = None) -> tuple[
     store, event_loop = Store(), PaperClock()
     store.report_now(state)
     searches = Searches(store, event_loop, lambda: None)
-    searches.look(state)
+    searches.update(state)
 
     def over() -> bool:
         found = found_now(exploration, store)

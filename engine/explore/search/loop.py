@@ -12,6 +12,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from ...cancellation import checkpoint
 from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
@@ -212,6 +213,7 @@ class _Search:
         return self._batches(workers) or time.monotonic() >= self._until
 
     def _is_enough(self) -> bool:
+        checkpoint()
         return time.monotonic() >= self._until or self._stop()
 
     def _batches(self, workers: Workers) -> bool:

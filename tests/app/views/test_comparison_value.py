@@ -10,7 +10,7 @@ from tilewright.app.actions.machine_actions import TurnKnob
 from tilewright.app.actions.table import OpenText, act
 from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.remove_step import replay_without
-from tilewright.app.jobs.on_demand import comparison_study
+from tilewright.app.jobs.on_demand import comparison_analysis
 from tilewright.app.state.comparison import (
     NOW,
     START,
@@ -42,7 +42,7 @@ def no_examples(name: str) -> tuple[str, object]:
 
 def study_all(state: State, store: Store) -> None:
     """All that is worked out after the paint."""
-    while (study := comparison_study(state, store)) is not None:
+    while (study := comparison_analysis(state, store)) is not None:
         for piece in study.pieces():
             store.keep(study.what, study.of, piece)
 

@@ -6,7 +6,7 @@ import pytest
 from support.seeds import SEEDS, Case
 
 from tilewright.app.actions.table import OpenText, act
-from tilewright.app.jobs.on_demand import comparison_study
+from tilewright.app.jobs.on_demand import comparison_analysis
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -31,7 +31,7 @@ def test_given_a_post_then_each_view_shows_it_or_says_why_not(case: Case) -> Non
     panel = machine_value(state, store)
     assert panel["parts"] and panel["limit"]["text"]
     compared = act(state, Compare(START, NOW))
-    while (study := comparison_study(compared, store)) is not None:
+    while (study := comparison_analysis(compared, store)) is not None:
         for piece in study.pieces():
             store.keep(study.what, study.of, piece)
     value = compare_value(compared, store, ())

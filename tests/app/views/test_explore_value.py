@@ -10,7 +10,7 @@ from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.table import OpenText, ShowPane, act
-from tilewright.app.jobs.on_demand import trial_study
+from tilewright.app.jobs.on_demand import trial_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found
@@ -58,11 +58,11 @@ def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_sp
     assert value["now"] is not None and len(value["now"]) == len(value["figures"])
     assert value["checked"][str(value["best"])] in ("proved", "tested")
     looking = act(state, ShowPane("explore"))
-    study = trial_study(looking, store)
+    study = trial_analysis(looking, store)
     assert study is not None
     (report,) = study.pieces()
     store.keep(study.what, study.of, report)
-    assert trial_study(looking, store) is None
+    assert trial_analysis(looking, store) is None
     limits = explore_value(looking, store)["search"]["card"]["limits"]
     assert limits[0]["name"] == best.outcome.figures.bound_by
     msgspec.json.encode(explore_value(looking, store))

@@ -8,7 +8,7 @@ from support.pages import machine_now, opened_example, report_now
 from tilewright.app.actions.machine_actions import PickMachine, TurnKnob
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.actions.text_edits import DraftCell
-from tilewright.app.jobs.on_demand import sensitivity_study
+from tilewright.app.jobs.on_demand import sensitivity_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.machine.capacities import offers, real_sizes
@@ -111,9 +111,9 @@ def test_given_a_turned_knob_then_it_is_marked_and_says_what_the_file_has() -> N
 def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     report, machine = report_now(state, store), machine_now(state, store)
-    assert sensitivity_study(state, store) is None  # nobody looks at it
+    assert sensitivity_analysis(state, store) is None  # nobody looks at it
     looking = act(state, ShowPane("machine"))
-    study = sensitivity_study(looking, store)
+    study = sensitivity_analysis(looking, store)
     assert study is not None and study.what == "sensitivity"
     assert machine_value(looking, store)["limit"]["text"].startswith("Trying")
     seen: list[int] = []
@@ -121,7 +121,7 @@ def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() 
         store.keep(study.what, study.of, piece)
         seen.append(piece.done)
     assert seen == list(range(1, len(seen) + 1))
-    assert sensitivity_study(looking, store) is None
+    assert sensitivity_analysis(looking, store) is None
     assert state.moment is not None
     knobs = sensitivity(state.moment.schedule.described, machine)
     value = machine_value(looking, store)
