@@ -111,14 +111,15 @@ function navigate(event, buttons, close) {
 
 let menus = 0;
 
-class GroupedMenu {
+/** A menu with groups and a search field. */
+export class GroupedMenu {
   /**
    * @param {string} title
    * @param {MenuItem[]} items
    * @param {Close} close
-   * @param {MenuMemory} memory
+   * @param {MenuMemory} [memory]
    */
-  constructor(title, items, close, memory) {
+  constructor(title, items, close, memory = {}) {
     this.title = title;
     this.items = items;
     this.close = close;

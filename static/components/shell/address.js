@@ -1,19 +1,26 @@
-// The page's address: it names the notebook that is open, so that a reload shows it again, and Back and Forward go between notebooks.
+// The page's address: it names the open notebook, so that a reload restores it, and Back and Forward switch between notebooks.
 
 import { LINK_KEY, rootAddress } from "./links.js";
 
-/** The path in the address bar behind the server's prefix. */
+/** @import { Model } from "../core/types.js" */
+
+/** The path in the address bar after the server's prefix. */
 const currentPath = () => `/${location.pathname.slice(new URL(rootAddress()).pathname.length)}`;
 
+/** @param {string} path */
 const placeOf = (path) => path.split("/")[1];
 
-/** Follows the server's address (null leaves the browser's as it is: of a link, or while the notebook is opened) and tells the server when the person goes back or forward. */
+/**
+ * Send Back and Forward to the server. Returns a function that shows the server's address; null keeps the browser's, of a link or while a
+ * notebook opens.
+ * @param {Model} model
+ */
 export function followAddress(model) {
   let isLink = false;
   window.addEventListener("popstate", () => {
     if (!location.hash.startsWith(LINK_KEY)) model.send_msg({ kind: "go", path: currentPath() });
   });
-  return (path) => {
+  return (/** @type {string | null} */ path) => {
     const wasLink = isLink;
     isLink = path === null && location.hash.startsWith(LINK_KEY);
     if (path === null) return;
@@ -23,12 +30,12 @@ export function followAddress(model) {
       if (location.search) history.replaceState(history.state, "", url + location.hash);
       return;
     }
-    // An example or a link that was edited goes on as a draft, a draft that was saved as a file: Back leads to what was before it.
-    const goesOn =
+    // An edited example or link continues as a draft, a saved draft as a file: it replaces its entry in the history.
+    const continues =
       placeOf(path) === "draft"
         ? wasLink || placeOf(before) === "example"
         : placeOf(path) === "file" && placeOf(before) === "draft";
-    if (goesOn) history.replaceState(null, "", url);
+    if (continues) history.replaceState(null, "", url);
     else history.pushState(null, "", url);
   };
 }

@@ -1,24 +1,29 @@
-// A server that does not answer: the page says so at once, waits for it, and opens the notebook again by itself.
+// A lost connection: the page reports it at once, polls the server, and reloads the notebook when the server answers.
 
 import { h } from "../core/dom.js";
 import { rootAddress } from "./links.js";
 
-const ASK_MS = 400;
+/** @typedef {{ on_event: (name: string, listener: () => void) => void }} BokehDocument */
 
-/** `leave()` is called before the page is loaded again. */
+const POLL_MS = 400;
+
+/**
+ * @param {Element} holder
+ * @param {() => void} leave Called before the page reloads.
+ */
 export function watchConnection(holder, leave) {
   const bar = h("div", { class: "lost", hidden: true });
   holder.append(bar);
-  let asking = 0;
+  let timer = 0;
 
-  const again = () => {
-    clearInterval(asking);
+  const reload = () => {
+    clearInterval(timer);
     leave();
     location.reload();
   };
-  const ask = async () => {
+  const poll = async () => {
     const found = await fetch(new URL("healthz", rootAddress()), { cache: "no-store" }).catch(() => null);
-    if (found?.ok && !bar.hidden) again();
+    if (found?.ok && !bar.hidden) reload();
   };
   const lost = () => {
     if (!bar.hidden) return;
@@ -29,30 +34,31 @@ export function watchConnection(holder, leave) {
         h(
           "div",
           { class: "notice-text" },
-          h("b", {}, "The server does not answer"),
+          h("b", {}, "The server does not respond"),
           h(
             "div",
             {},
-            "It was stopped, or the connection broke. Every edit is kept; this page opens again by itself as soon as the server answers.",
+            "It was stopped, or the connection was lost. Every edit is saved. This page reloads when the server responds.",
           ),
           h(
             "div",
             { class: "lost-bar" },
-            h("button", { class: "tool small", type: "button", onclick: again }, "Open it again now"),
+            h("button", { class: "tool small", type: "button", onclick: reload }, "Reload now"),
           ),
         ),
       ),
     );
     bar.hidden = false;
-    asking = setInterval(ask, ASK_MS);
+    timer = window.setInterval(poll, POLL_MS);
   };
 
   const listen = () => {
-    const page = window.Bokeh?.documents?.[0];
+    const { Bokeh } = /** @type {{ Bokeh?: { documents?: BokehDocument[] } }} */ (/** @type {unknown} */ (window));
+    const page = Bokeh?.documents?.[0];
     if (!page) return void setTimeout(listen, 100);
     page.on_event("connection_lost", lost);
-    // Bokeh has a connection again, but maybe to another server, whose page has other components.
-    page.on_event("client_reconnected", again);
+    // The new connection may be to another server, whose page has other components.
+    page.on_event("client_reconnected", reload);
   };
   listen();
 }

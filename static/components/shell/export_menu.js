@@ -1,12 +1,22 @@
-// The menu beside "Export": every other form that the notebook can be taken away in.
+// The menu beside "Export": every other format.
 
 import { h, icon } from "../core/dom.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {{ key: string, label: string, help: string, group: string }} ExportKind */
+
 export class ExportMenu {
+  /**
+   * @param {PayloadModel} model
+   * @param {Element} host
+   */
   constructor(model, host) {
     this.model = model;
+    /** @type {ExportKind[]} */
+    this.kinds = [];
     this.popup = new Popup(host, "menu-pop");
     this.button = h(
       "button",
@@ -14,7 +24,7 @@ export class ExportMenu {
         class: "tool primary other-forms",
         type: "button",
         "aria-haspopup": "menu",
-        "aria-label": "Other forms",
+        "aria-label": "Other formats",
         title: "C, other versions of TVM, pictures, a replay, a link",
         onclick: () => (this.popup.shown ? this.close(true) : this.open()),
       },
@@ -26,7 +36,10 @@ export class ExportMenu {
     });
   }
 
-  /** The button of these forms. */
+  /**
+   * The button of the menu.
+   * @param {ExportKind[]} kinds
+   */
   draw(kinds) {
     this.kinds = kinds;
     return this.button;
@@ -41,15 +54,16 @@ export class ExportMenu {
     }));
     items.push({
       label: "Copy link",
-      help: "an address that carries the notebook itself",
+      help: "an address that contains the notebook",
       group: "The notebook",
       run: () => this.model.send_msg({ kind: "link" }),
     });
-    const body = menuBody("Take away as", items, (back) => this.close(back !== false));
+    const body = menuBody("Export as", items, (back) => this.close(back));
     this.popup.show(this.button.getBoundingClientRect(), "below", body.element);
     body.focus();
   }
 
+  /** @param {boolean} back Whether the button gets the focus. */
   close(back) {
     this.popup.hide();
     if (back) this.button.focus();

@@ -1,9 +1,38 @@
-// The top bar: what is open, on which machine, whether it is tested, and what it costs.
+// The top bar: title, machine, verdict and figures of the open notebook.
 
-import { h, icon, follow } from "../core/dom.js";
+import { follow, h, icon, nodes } from "../core/dom.js";
 import { ExportMenu } from "./export_menu.js";
 import { FileChip } from "../files/files.js";
 import { patchChildren } from "../core/patch.js";
+
+/** @import { Attributes } from "../core/dom.js" */
+/** @import { Message, PayloadModel } from "../core/types.js" */
+/** @import { FileData } from "../files/files.js" */
+/** @import { ExportKind } from "./export_menu.js" */
+
+/** @typedef {{ text: string, trend: string, against: string, hint: string }} Change */
+/** @typedef {{ label: string, value: string, changes: Change[], hint: string, level: string | null }} Figure */
+/** @typedef {{ status: keyof typeof VERDICT, detail: string, stopped?: boolean }} Verdict */
+
+/**
+ * @typedef {object} HeadlineData
+ * @property {string} title
+ * @property {string} machine
+ * @property {string[]} machines
+ * @property {Verdict} verdict
+ * @property {Figure[]} figures
+ * @property {boolean} can_undo
+ * @property {boolean} can_redo
+ * @property {number} changed_figures
+ * @property {boolean} comparing
+ * @property {string} theme
+ * @property {boolean} saves
+ * @property {boolean} leaving Whether leaving loses edits.
+ * @property {ExportKind[]} exports
+ * @property {FileData} file
+ */
+
+/** @typedef {{ against: number }} Basis The shown change of each figure. */
 
 const VERDICT = {
   checking: ["◌", "checking…"],
@@ -13,7 +42,12 @@ const VERDICT = {
   unknown: ["?", "not tested"],
 };
 
-/** The change against the step before; a click shows it against the original, and back. */
+/**
+ * The change against the previous step; a click switches to the change against the original.
+ * @param {Change[]} changes
+ * @param {Basis} basis
+ * @returns {HTMLButtonElement}
+ */
 function changeButton(changes, basis) {
   const shown = changes[Math.min(basis.against, changes.length - 1)];
   const other = changes[(changes.indexOf(shown) + 1) % changes.length];
@@ -30,13 +64,17 @@ function changeButton(changes, basis) {
       disabled: other === shown,
       onclick: (event) => {
         basis.against = changes.indexOf(other);
-        event.currentTarget.replaceWith(changeButton(changes, basis));
+        /** @type {Element} */ (event.currentTarget).replaceWith(changeButton(changes, basis));
       },
     },
     `${shown.text}${words}`,
   );
 }
 
+/**
+ * @param {Figure} figure
+ * @param {Basis} basis
+ */
 function figure({ label, value, changes, hint, level }, basis) {
   return h(
     "div",
@@ -46,26 +84,40 @@ function figure({ label, value, changes, hint, level }, basis) {
   );
 }
 
-/** Whether the notebook may be left: at once when all of it is kept, else when the person says so. */
+/**
+ * Whether the page may leave the notebook: without unsaved edits, or with the consent of the user.
+ * @param {HeadlineData | null} data
+ */
 function mayLeave(data) {
   const editing = document.documentElement.dataset.editing !== undefined;
-  if (!data.leaving && !editing) return true;
+  if (!data?.leaving && !editing) return true;
   return window.confirm("Leave the notebook? Its changes are not saved.");
 }
 
-function button(model, name, label, intent, disabled, more = "") {
+/**
+ * @param {PayloadModel} model
+ * @param {Parameters<typeof icon>[0]} name
+ * @param {string} label
+ * @param {Message} message
+ * @param {boolean} disabled
+ */
+function button(model, name, label, message, disabled, more = "") {
   return h(
     "button",
-    { class: `tool ${more}`, "aria-label": label, title: label, disabled, onclick: () => model.send_msg(intent) },
+    { class: `tool ${more}`, "aria-label": label, title: label, disabled, onclick: () => model.send_msg(message) },
     icon(name),
   );
 }
 
-/** Beside a verdict that is waited for: not to wait; beside one that was not waited for: to wait after all. */
+/**
+ * The button that stops or resumes the check of the program.
+ * @param {PayloadModel} model
+ * @param {Verdict} verdict
+ */
 function waitButton(model, verdict) {
   if (verdict.status !== "checking" && !verdict.stopped) return null;
   const [kind, title] = verdict.stopped
-    ? ["resume", "Check that it computes the same"]
+    ? ["resume", "Check the equivalence with the original"]
     : ["give_up", "Stop checking (Escape)"];
   return h(
     "button",
@@ -81,27 +133,32 @@ function waitButton(model, verdict) {
   );
 }
 
-/** What the program is called, on which machine it is, and whether it is what it was. */
-function aboutIt(model, data) {
+/**
+ * The machine and the verdict.
+ * @param {PayloadModel} model
+ * @param {HeadlineData} data
+ */
+function machineAndVerdict(model, data) {
+  /** @type {HTMLSelectElement} */
   const machine = h(
     "select",
     {
       class: "machine-picker",
       "aria-label": "Machine",
-      onchange: (event) => model.send_msg({ kind: "machine", name: event.target.value }),
+      onchange: () => model.send_msg({ kind: "machine", name: machine.value }),
     },
     data.machines.map((name) => h("option", { value: name, selected: name === data.machine }, name)),
   );
   machine.value = data.machine;
   const [sign, words] = VERDICT[data.verdict.status];
-  return [
+  return nodes([
     machine,
     data.changed_figures
       ? h(
           "button",
           {
             class: "figures-changed",
-            title: "Figures of the machine that this notebook changes: show them",
+            title: "Show the machine parameters that this notebook changes",
             onclick: () => model.send_msg({ kind: "pane", pane: "machine" }),
           },
           `${data.changed_figures} changed`,
@@ -119,9 +176,13 @@ function aboutIt(model, data) {
       words,
     ),
     waitButton(model, data.verdict),
-  ].filter(Boolean);
+  ]);
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {HeadlineData} data
+ */
 function toolsOf(model, data) {
   const dark = data.theme === "dark";
   return [
@@ -173,7 +234,9 @@ function toolsOf(model, data) {
   ];
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
+  /** @type {HeadlineData | null} */
   let now = null;
   const back = h(
     "button",
@@ -197,11 +260,11 @@ export function render({ model }) {
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
   const chip = new FileChip(model, bar);
-  follow(model, (data) => {
+  follow(model, (/** @type {HeadlineData} */ data) => {
     now = data;
     title.title = data.title;
     patchChildren(title, data.title);
-    patchChildren(under, ...aboutIt(model, data), chip.draw(data.file));
+    patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file));
     patchChildren(figures, ...data.figures.map((item) => figure(item, basis)));
     patchChildren(tools, ...toolsOf(model, data), forms.draw(data.exports));
   });

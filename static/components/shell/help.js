@@ -1,18 +1,28 @@
-// Help: its small menu at the "?" of the top bar, and the reference of all primitives, with a field that narrows them.
+// Help: the menu of the "?" button, and the reference of all primitives with a search field.
 
-import { h, icon } from "../core/dom.js";
+import { h, icon, nodes } from "../core/dom.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 import { allPages, primitivePage } from "../core/primitive_card.js";
 
-/** Opened by the event "tilewright:help", whose detail is the element to stand below. */
+/** @import { PrimitivePage } from "../core/primitive_card.js" */
+/** @import { MenuItem } from "../core/menu.js" */
+/** @import { Tour } from "./tour.js" */
+
+/** The help menu. The event "tilewright:help" opens it below the element in its detail. */
 export class Help {
+  /**
+   * @param {Element} host
+   * @param {Tour} tour
+   */
   constructor(host, tour) {
     this.tour = tour;
+    /** @type {HTMLElement | null} */
+    this.anchor = null;
     this.popup = new Popup(host, "sheet", { role: "dialog", "aria-label": "Help" });
     this.reference = new Reference(host);
-    window.addEventListener("tilewright:help", ({ detail }) =>
-      this.popup.shown ? this.close(true) : this.open(detail),
+    window.addEventListener("tilewright:help", (event) =>
+      this.popup.shown ? this.close(true) : this.open(/** @type {CustomEvent<HTMLElement>} */ (event).detail),
     );
     window.addEventListener(
       "pointerdown",
@@ -21,6 +31,7 @@ export class Help {
     );
   }
 
+  /** @param {HTMLElement} anchor */
   open(anchor) {
     this.anchor = anchor;
     const body = menuBody("Help", this.items(), (back) => this.close(back));
@@ -28,52 +39,65 @@ export class Help {
     body.focus();
   }
 
+  /** @returns {MenuItem[]} */
   items() {
     const notebook = document.documentElement.dataset.screen === "notebook";
     return [
       {
         label: "Guided tour, two minutes",
         key: "t",
-        help: "compute_at, set_scope, cache_read: each done once",
+        help: "compute_at, set_scope and cache_read, once each",
         run: () => this.tour.start(),
       },
-      { label: "What each call does", key: "p", help: "all primitives, drawn", run: () => this.reference.open() },
+      {
+        label: "Reference of primitives",
+        key: "p",
+        help: "all primitives, with drawings",
+        run: () => this.reference.open(),
+      },
       {
         label: "Find any action",
         key: "a",
         help: "Ctrl+Shift+P",
-        disabled: notebook ? undefined : "in a notebook",
-        run: () => pressed({ key: "P", ctrlKey: true, shiftKey: true }),
+        disabled: notebook ? undefined : "no notebook is open",
+        run: () => pressKey({ key: "P", ctrlKey: true, shiftKey: true }),
       },
       {
         label: "Keys of the loop tree",
         key: "k",
-        help: "all of them",
-        disabled: notebook ? undefined : "in a notebook",
+        help: "all keys",
+        disabled: notebook ? undefined : "no notebook is open",
         run: () => this.keys(),
       },
     ];
   }
 
   keys() {
-    const asked = [];
-    window.dispatchEvent(new CustomEvent("tilewright:commands", { detail: asked }));
-    asked.find((command) => command.label === "Keys of the tree")?.run();
+    /** @type {MenuItem[]} */
+    const commands = [];
+    window.dispatchEvent(new CustomEvent("tilewright:commands", { detail: commands }));
+    commands.find((command) => command.label === "Keys of the tree")?.run();
   }
 
+  /** @param {boolean} back Whether the focus returns. */
   close(back) {
     this.popup.hide();
     if (back) this.anchor?.focus();
   }
 }
 
-function pressed(key) {
+/** @param {KeyboardEventInit} key */
+function pressKey(key) {
   window.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...key }));
 }
 
-/** All primitives: names on the left, the page of one on the right. */
+/** The reference: names of primitives on the left, the documentation of one on the right. */
 class Reference {
+  /** @param {Element} host */
   constructor(host) {
+    /** @type {PrimitivePage[]} */
+    this.pages = [];
+    this.shown = "";
     this.field = h("input", {
       class: "menu-filter",
       type: "search",
@@ -85,9 +109,10 @@ class Reference {
     });
     this.names = h("nav", { class: "reference-names", "aria-label": "Calls" });
     this.page = h("article", { class: "reference-page", tabindex: 0, "aria-live": "polite", "aria-label": "The call" });
+    /** @type {HTMLDialogElement} */
     this.dialog = h(
       "dialog",
-      { class: "reference", "aria-label": "What each call does" },
+      { class: "reference", "aria-label": "Reference of primitives" },
       h("div", { class: "reference-side" }, this.field, this.names),
       this.page,
       h(
@@ -101,7 +126,7 @@ class Reference {
         icon("remove"),
       ),
     );
-    this.names.addEventListener("keydown", (event) => this.walk(event));
+    this.names.addEventListener("keydown", (event) => this.navigate(event));
     this.field.addEventListener(
       "keydown",
       (event) => event.key === "ArrowDown" && this.names.querySelector("button")?.focus(),
@@ -122,8 +147,9 @@ class Reference {
 
   narrow() {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (page) => words.every((word) => `${page.name} ${page.summary}`.toLowerCase().includes(word));
-    const named = (page) =>
+    const fits = (/** @type {PrimitivePage} */ page) =>
+      words.every((word) => `${page.name} ${page.summary}`.toLowerCase().includes(word));
+    const named = (/** @type {PrimitivePage} */ page) =>
       h(
         "button",
         {
@@ -135,32 +161,33 @@ class Reference {
         page.name,
       );
     const found = this.pages.filter(fits);
-    this.names.replaceChildren(
-      ...(found.length ? found.map(named) : [h("p", { class: "quiet" }, "No call has this in it")]),
-    );
+    this.names.replaceChildren(...(found.length ? found.map(named) : [h("p", { class: "quiet" }, "No call matches")]));
     if (found.length) this.choose(found[0].name);
   }
 
+  /** @param {string} name */
   choose(name) {
     if (this.shown === name && this.page.childElementCount) return this.mark(name);
     this.shown = name;
     const page = this.pages.find((candidate) => candidate.name === name);
-    this.page.replaceChildren(h("h2", {}, page.name), ...primitivePage(page, true).filter(Boolean));
+    if (page) this.page.replaceChildren(h("h2", {}, page.name), ...nodes(primitivePage(page, true)));
     this.page.scrollTop = 0;
     this.mark(name);
   }
 
+  /** @param {string} name */
   mark(name) {
     for (const button of this.names.querySelectorAll("button"))
       button.setAttribute("aria-current", String(button.dataset.call === name));
   }
 
-  walk(event) {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  /** @param {KeyboardEvent} event */
+  navigate(event) {
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!by) return;
     event.preventDefault();
     const all = [...this.names.querySelectorAll("button")];
-    const next = all[all.indexOf(event.target) + by];
+    const next = all[all.findIndex((button) => button === event.target) + by];
     (next ?? (by < 0 ? this.field : null))?.focus();
   }
 }

@@ -1,14 +1,17 @@
-// Links that carry a notebook behind the #, as app/links.py makes and reads them. The text is opened as a file would be: never executed.
+// Links that contain a notebook after the #, in the format of app/links.py. The text is opened like a file and never executed.
 
 import { h } from "../core/dom.js";
 
 export const LINK_KEY = "#notebook=";
 const MAX_LINKED = 8_000_000;
 
-/** The address of the start page: what relative addresses refer to. */
+/** The address of the start page, the base of relative addresses. */
 export const rootAddress = () => document.baseURI;
 
-/** The notebook's text in a fragment; null where there is none. Throws where it is damaged, or unpacks to more than a notebook may have. */
+/**
+ * The notebook's text in a fragment, or null. Throws if it is damaged, or too long after decompression.
+ * @param {string} fragment
+ */
 export async function linkedText(fragment) {
   if (!fragment.startsWith(LINK_KEY)) return null;
   const packed = fragment.slice(LINK_KEY.length).replaceAll("-", "+").replaceAll("_", "/");
@@ -22,31 +25,41 @@ export async function linkedText(fragment) {
     size += value.length;
     if (size > MAX_LINKED) {
       await reader.cancel();
-      throw new Error("the notebook in it is too long");
+      throw new Error("its notebook is too long");
     }
     text += decoder.decode(value, { stream: true });
   }
 }
 
-/** Put the link into the clipboard, and say so; where that is not allowed, show it to be copied by hand. */
+/**
+ * Copy the link to the clipboard and confirm it; without permission, show the link for manual copying.
+ * @param {Element} holder
+ * @param {string} fragment
+ */
 export async function copyLink(holder, fragment) {
   const link = `${rootAddress()}${fragment}`;
   const size = `${link.length.toLocaleString("en").replaceAll(",", "\u202f")} characters`;
   try {
     await navigator.clipboard.writeText(link);
-    say(holder, `Link copied: the whole notebook, in ${size}.`);
+    showStatus(holder, `Link copied: the whole notebook, in ${size}.`);
   } catch {
     const field = h("input", { type: "text", readonly: true, value: link, "aria-label": "Link to this notebook" });
-    say(holder, `The browser does not let pages copy. The link, ${size}:`, field);
+    showStatus(holder, `The browser does not permit the copy. The link, ${size}:`, field);
     field.focus();
     field.select();
   }
 }
 
-/** A few words at the bottom of the page; they go by themselves, but for those with a field in them. */
-export function say(holder, words, field) {
+/**
+ * Show a message at the bottom of the page; it closes after a few seconds unless it has a field.
+ * @param {Element} holder
+ * @param {string} words
+ * @param {HTMLElement} [field]
+ */
+export function showStatus(holder, words, field) {
   holder.querySelector(".page-word")?.remove();
   const close = () => word.remove();
+  /** @type {HTMLElement} */
   const word = h(
     "div",
     { class: "page-word", role: "status" },
@@ -59,16 +72,24 @@ export function say(holder, words, field) {
   if (!field) setTimeout(close, 6000);
 }
 
-/** Open the notebook of the page's address, now and whenever that becomes another; `open(text)` gets it, if `mayLeave()` says so. */
+/**
+ * Open the notebook in the page's address, now and after each change that `mayLeave` permits.
+ * @param {Element} holder
+ * @param {(text: string | null) => void} open
+ * @param {() => boolean} mayLeave
+ */
 export function followLinks(holder, open, mayLeave) {
-  const look = async (first) => {
+  const openLink = async (/** @type {boolean} */ first) => {
     if (!location.hash.startsWith(LINK_KEY) || (!first && !mayLeave())) return;
     try {
       open(await linkedText(location.hash));
     } catch (error) {
-      say(holder, `The link cannot be opened: ${error.message}. It may be damaged or cut off.`);
+      showStatus(
+        holder,
+        `The link cannot be opened: ${error instanceof Error ? error.message : error}. It may be damaged or cut off.`,
+      );
     }
   };
-  window.addEventListener("hashchange", () => look(false));
-  look(true);
+  window.addEventListener("hashchange", () => openLink(false));
+  openLink(true);
 }

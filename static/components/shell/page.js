@@ -1,8 +1,8 @@
-// What belongs to the page as a whole: which screen shows, the theme, the tabs, the notice of a refusal, keys, downloads.
+// The frame of the page: the visible screen, the theme, tabs, notices, keys, downloads.
 
 import { followAddress } from "./address.js";
-import { h, icon, follow } from "../core/dom.js";
-import { Doing } from "./running_jobs.js";
+import { download, focusedElement, follow, h, icon } from "../core/dom.js";
+import { RunningJobs } from "./running_jobs.js";
 import { Decision } from "../files/files.js";
 import { Help } from "./help.js";
 import { copyLink, followLinks } from "./links.js";
@@ -12,23 +12,38 @@ import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** The element that the keys go to, through shadow roots. */
-function focused() {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  return element;
+/** @import { Notice, PayloadModel } from "../core/types.js" */
+/** @import { PrimitivePage } from "../core/primitive_card.js" */
+/** @import { Question } from "../files/files.js" */
+/** @import { TourData } from "./tour.js" */
+
+/**
+ * @typedef {object} PageData
+ * @property {"gallery" | "notebook"} screen
+ * @property {string} theme
+ * @property {string} pane
+ * @property {boolean} comparing
+ * @property {string} title
+ * @property {Notice | null} notice
+ * @property {Question | null} question The conflicts of the file.
+ * @property {boolean} save_as Whether saving asks for a name.
+ * @property {string | null} address
+ * @property {boolean} unsaved Whether leaving loses edits.
+ * @property {number} revision
+ * @property {boolean} durable
+ * @property {number} problem_count
+ * @property {TourData | null} tour
+ */
+
+/** @param {Element | Document} root */
+function tabsIn(root = document) {
+  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[data-pane-tab]")]);
 }
 
-/** A file for the person: its text, or a data: address of what is none. */
-function download(name, text) {
-  const url = text.startsWith("data:") ? text : URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = h("a", { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  URL.revokeObjectURL(url);
-}
-
+/**
+ * @param {PayloadModel} model
+ * @param {Notice} notice
+ */
 function noticeBox(model, notice) {
   return h(
     "div",
@@ -68,32 +83,45 @@ function noticeBox(model, notice) {
   );
 }
 
-/** The pages of primitives: asked for once, when the first one is wanted. */
+/**
+ * Request the documentation of primitives from the server at the first event "tilewright:explain". Returns the function for its answer.
+ * @param {PayloadModel} model
+ */
 function primitivePages(model) {
+  /** @typedef {(pages: PrimitivePage[]) => void} Listener */
+  /** @type {PrimitivePage[] | null} */
   let pages = null;
+  /** @type {Listener[]} */
   const waiting = [];
-  window.addEventListener("tilewright:explain", ({ detail }) => {
+  window.addEventListener("tilewright:explain", (event) => {
+    const { detail } = /** @type {CustomEvent<Listener>} */ (event);
     if (pages) return detail(pages);
     if (!waiting.length) model.send_msg({ kind: "primitives" });
     waiting.push(detail);
   });
-  return (found) => {
+  return (/** @type {PrimitivePage[]} */ found) => {
     pages = found;
-    for (const tell of waiting.splice(0)) tell(pages);
+    for (const listener of waiting.splice(0)) listener(pages);
   };
 }
 
-/** At once, and not when the server has time: its answer says the same. */
+/**
+ * Show a pane at once; the server confirms it later.
+ * @param {string} pane
+ */
 function choosePane(pane) {
   document.documentElement.dataset.pane = pane;
-  for (const tab of document.querySelectorAll("[data-pane-tab]")) {
+  for (const tab of tabsIn()) {
     const chosen = tab.dataset.paneTab === pane;
-    tab.setAttribute("aria-selected", chosen);
+    tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
   }
 }
 
-/** Below the "?" of the screen that is shown. */
+/**
+ * Open the help below the "?" of the visible screen.
+ * @param {KeyboardEvent} event
+ */
 function openHelp(event) {
   const button = [...document.querySelectorAll("#screen-gallery, #screen-notebook #area-headline")]
     .map((area) => helpButton(area))
@@ -103,20 +131,28 @@ function openHelp(event) {
   window.dispatchEvent(new CustomEvent("tilewright:help", { detail: button }));
 }
 
+/**
+ * @param {Element | ShadowRoot} root
+ * @returns {Element | null}
+ */
 function helpButton(root) {
   const found = root.querySelector("[data-help]");
   if (found) return found;
-  return [...root.querySelectorAll("*")].reduce(
-    (inner, element) => inner ?? (element.shadowRoot && helpButton(element.shadowRoot)),
-    null,
-  );
+  for (const { shadowRoot } of root.querySelectorAll("*")) {
+    const inner = shadowRoot && helpButton(shadowRoot);
+    if (inner) return inner;
+  }
+  return null;
 }
 
-/** Arrows go from tab to tab, as the tab pattern has it. */
+/**
+ * Arrow keys switch between tabs (the ARIA pattern for tabs).
+ * @param {KeyboardEvent} event
+ */
 function tabKeys(event) {
-  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  const tabs = [...document.querySelectorAll("[data-pane-tab]")];
-  const at = tabs.indexOf(event.target);
+  const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  const tabs = tabsIn();
+  const at = tabs.findIndex((tab) => tab === event.target);
   if (!by || at < 0) return;
   event.preventDefault();
   const next = tabs[(at + by + tabs.length) % tabs.length];
@@ -124,34 +160,36 @@ function tabKeys(event) {
   next.click();
 }
 
-const PAPER = 690; // pixels between the margins of a sheet
+const PAPER = 690; // px between the margins of a sheet
 
-/** The timeline is drawn for its place on the screen: on paper it keeps that width, and is made smaller. */
+/** Record the size of the timeline on the screen; a print scales it down. */
 function measureForPaper() {
   const root = document.documentElement;
   const area = document.getElementById(root.dataset.mode === "compare" ? "area-overlay" : "area-timeline");
-  const { width, height } = area.getBoundingClientRect();
+  const { width, height } = area?.getBoundingClientRect() ?? new DOMRect();
   if (!width || matchMedia("print").matches) return;
   root.style.setProperty("--print-width", `${Math.round(width)}px`);
   root.style.setProperty("--print-height", `${Math.round(height)}px`);
   root.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const root = document.documentElement;
   const notices = h("div", { class: "page-notice" });
   const holder = h("div", {}, notices);
-  // The tab that was chosen last: until the server says so too, its answers are about the one before.
-  let wished = null;
-  const wish = (pane) => {
-    wished = pane;
+  /** @type {string | null} The selected pane until the server confirms it. */
+  let pendingPane = null;
+  const requestPane = (/** @type {string} */ pane) => {
+    pendingPane = pane;
     choosePane(pane);
     model.send_msg({ kind: "pane", pane });
   };
-  for (const tab of document.querySelectorAll("[data-pane-tab]")) {
-    tab.onclick = () => wish(tab.dataset.paneTab);
+  for (const tab of tabsIn()) {
+    tab.onclick = () => requestPane(tab.dataset.paneTab ?? "");
   }
-  document.querySelector(".pane-tabs")?.addEventListener("keydown", tabKeys);
+  const bar = document.querySelector(".pane-tabs");
+  if (bar instanceof HTMLElement) bar.addEventListener("keydown", tabKeys);
   splitters();
   window.addEventListener("beforeprint", measureForPaper);
   document.addEventListener("keydown", (event) => {
@@ -162,11 +200,11 @@ export function render({ model }) {
       else model.send_msg({ kind: "save" });
       return;
     }
-    if (TYPING.has(focused()?.tagName) || event.defaultPrevented) return;
+    if (TYPING.has(focusedElement()?.tagName ?? "") || event.defaultPrevented) return;
     if (event.key === "?" && !event.altKey) return openHelp(event);
     if (!(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
-    const kind = { y: "redo", z: event.shiftKey ? "redo" : "undo" }[key];
+    const kind = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
     if (!kind || event.defaultPrevented) return;
     event.preventDefault();
     model.send_msg({ kind });
@@ -186,8 +224,8 @@ export function render({ model }) {
     event.preventDefault();
     event.returnValue = "";
   });
-  const learnt = primitivePages(model);
-  const doing = new Doing((message) => model.send_msg(message));
+  const receivePrimitives = primitivePages(model);
+  const jobs = new RunningJobs((message) => model.send_msg(message));
   const mayLeave = () =>
     (!unsaved && root.dataset.editing === undefined) ||
     window.confirm("Leave the notebook? Its changes are not saved.");
@@ -195,34 +233,36 @@ export function render({ model }) {
   followLinks(holder, (text) => model.send_msg({ kind: "open_text", text, linked: true }), mayLeave);
   window.addEventListener("tilewright:problem", () => {
     unfold("lower", "panes");
-    wish("problems");
+    requestPane("problems");
   });
   new Help(holder, tour);
   window.addEventListener("tilewright:tour", () => tour.start());
   model.on("msg:custom", (message) => {
     const data = message.data ?? message;
-    if (data.kind === "primitives") learnt(data.pages);
-    else if (data.kind === "doing") doing.draw(data.doing);
+    if (data.kind === "primitives") receivePrimitives(data.pages);
+    else if (data.kind === "doing") jobs.draw(data.doing);
     else if (data.kind === "link") copyLink(holder, data.fragment);
     else download(data.name, data.text);
   });
+  /** @type {string | null} */
   let screen = null;
-  follow(model, (data) => {
-    const said = { theme: data.theme, screen: data.screen, mode: data.comparing ? "compare" : "" };
-    // What is said again is heard again: all colours would be read anew.
-    for (const [name, value] of Object.entries(said)) if (root.dataset[name] !== value) root.dataset[name] = value;
+  follow(model, (/** @type {PageData} */ data) => {
+    const attributes = { theme: data.theme, screen: data.screen, mode: data.comparing ? "compare" : "" };
+    // An equal assignment would also notify observers, which read all colours again.
+    for (const [name, value] of Object.entries(attributes))
+      if (root.dataset[name] !== value) root.dataset[name] = value;
     if (root.style.colorScheme !== data.theme) root.style.colorScheme = data.theme;
     document.title = data.title;
     showAddress(data.address);
     unsaved = data.unsaved;
     asksName = data.save_as;
     decision.draw(data.question);
-    for (const tab of document.querySelectorAll("[data-pane-tab]")) {
-      tab.querySelector(".count").textContent =
-        tab.dataset.paneTab === "problems" && data.problem_count ? data.problem_count : "";
+    for (const tab of tabsIn()) {
+      const count = tab.querySelector(".count");
+      if (count) count.textContent = tab.dataset.paneTab === "problems" ? String(data.problem_count || "") : "";
     }
-    if (data.pane === wished) wished = null;
-    if (wished === null) choosePane(data.pane);
+    if (data.pane === pendingPane) pendingPane = null;
+    if (pendingPane === null) choosePane(data.pane);
     notices.replaceChildren(...(data.notice ? [noticeBox(model, data.notice)] : []));
     tour.draw(data.tour);
     const place = `${data.screen} ${data.comparing}`;

@@ -1,12 +1,18 @@
-// The command palette (Ctrl+Shift+P): every action by its name. Views that have actions of their own add them when they are asked by the
-// event "tilewright:commands", whose detail is the list to add to.
+// The command palette (Ctrl+Shift+P): every action by its name. Views add their actions when they receive the event "tilewright:commands", whose
+// detail is the list.
 
-import { h } from "../core/dom.js";
+import { focusedElement, h } from "../core/dom.js";
 import { Popup, pointRect } from "../core/popup.js";
-import { menuBody } from "../core/menu.js";
+import { GroupedMenu } from "../core/menu.js";
 
-const WIDTH_OF_PALETTE = 560;
+/** @import { Message, PayloadModel, Rect } from "../core/types.js" */
+/** @import { MenuItem } from "../core/menu.js" */
 
+/** @typedef {Omit<MenuItem, "run"> & { message: Message }} Command An action of the server. */
+
+const WIDTH = 560;
+
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const host = h("div", { class: "tw-palette" });
   const palette = new Palette(model, host);
@@ -16,26 +22,36 @@ export function render({ model }) {
 }
 
 class Palette {
+  /**
+   * @param {PayloadModel} model
+   * @param {Element} host
+   */
   constructor(model, host) {
     this.model = model;
+    /** @type {Element | null} The element that had the focus before. */
+    this.before = null;
+    /** @type {GroupedMenu | null} */
+    this.menu = null;
+    /** @type {Rect} */
+    this.anchor = pointRect(0, 0);
     this.popup = new Popup(host, "sheet palette", {
       role: "dialog",
       "aria-modal": "true",
       "aria-label": "Find any action",
     });
-    this.anywhere = {
-      keydown: (event) => this.key(event),
-      pointerdown: (event) => this.elsewhere(event),
-      "tilewright:commands-changed": () => this.drawAgain(),
-    };
-    for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
+    this.listening = new AbortController();
+    const options = { capture: true, signal: this.listening.signal };
+    window.addEventListener("keydown", (event) => this.key(event), options);
+    window.addEventListener("pointerdown", (event) => this.clickOutside(event), options);
+    window.addEventListener("tilewright:commands-changed", () => this.drawAgain(), options);
   }
 
   remove() {
-    for (const [name, handler] of Object.entries(this.anywhere)) window.removeEventListener(name, handler, true);
+    this.listening.abort();
     this.popup.hide();
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "p") return;
     event.preventDefault();
@@ -44,41 +60,48 @@ class Palette {
     else this.open();
   }
 
-  elsewhere(event) {
+  /** @param {PointerEvent} event */
+  clickOutside(event) {
     if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.close(false);
   }
 
   open() {
     this.before = focusedElement();
-    const left = Math.max(8, (window.innerWidth - WIDTH_OF_PALETTE) / 2);
+    const left = Math.max(8, (window.innerWidth - WIDTH) / 2);
     this.anchor = pointRect(left, Math.min(80, window.innerHeight * 0.1));
     this.draw("");
     this.model.send_msg({ kind: "commands" });
   }
 
-  /** What is typed stays when actions come later than the palette. */
+  /** Draw actions that arrive after the palette opened, and keep the typed text. */
   drawAgain() {
-    if (this.popup.shown) this.draw(this.filter.value);
+    if (this.popup.shown) this.draw(this.menu?.filter.value ?? "");
   }
 
+  /** @param {string} text */
   draw(text) {
-    const body = menuBody("Find any action", this.items(), (back) => this.close(back));
-    this.popup.show(this.anchor, "below", body.element);
-    this.filter = body.filter;
-    body.filter.setAttribute("aria-label", "Find any action");
-    if (text) body.write(text);
-    else body.filter.focus();
+    const menu = new GroupedMenu("Find any action", this.items(), (back) => this.close(back));
+    this.menu = menu;
+    this.popup.show(this.anchor, "below", menu.element);
+    menu.filter.setAttribute("aria-label", "Find any action");
+    if (text) menu.write(text);
+    else menu.filter.focus();
   }
 
+  /** @returns {MenuItem[]} */
   items() {
+    /** @type {MenuItem[]} */
     const collected = [];
     window.dispatchEvent(new CustomEvent("tilewright:commands", { detail: collected }));
     const here = new Set(collected.map((item) => item.method).filter(Boolean));
-    const own = JSON.parse(this.model.payload).filter((command) => !here.has(command.method));
-    const panes = [...document.querySelectorAll("[data-pane-tab]")]
+    /** @type {Command[]} */
+    const commands = JSON.parse(this.model.payload);
+    const own = commands.filter((command) => !here.has(command.method));
+    const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-pane-tab]")]);
+    const panes = tabs
       .filter((tab) => tab.checkVisibility())
       .map((tab) => ({
-        label: `Show: ${tab.firstChild.textContent}`,
+        label: `Show: ${tab.firstChild?.textContent}`,
         group: "Views",
         help: "the pane at the bottom right",
         run: () => tab.click(),
@@ -90,14 +113,9 @@ class Palette {
     ];
   }
 
+  /** @param {boolean} back Whether the focus returns. */
   close(back) {
     this.popup.hide();
-    if (back) this.before?.focus?.();
+    if (back && this.before instanceof HTMLElement) this.before.focus();
   }
-}
-
-function focusedElement() {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  return element;
 }

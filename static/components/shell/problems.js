@@ -1,19 +1,42 @@
-// What is wrong, where, and what to do about it: a button for each fix, with what it would change. Also tells apart "nothing is wrong".
+// The problems pane: errors and findings with their places, and a button for each fix with its effect.
 
-import { h, bringIntoView, follow, keepScroll } from "../core/dom.js";
+import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {keyof typeof TRENDS} Trend */
+/** @typedef {{ calls: string[], replaces: string, applicable: boolean, change: { text: string, trend: Trend } | null, detail: string }} Fix */
+
+/**
+ * @typedef {object} Problem
+ * @property {keyof typeof SIGNS} severity
+ * @property {string} code
+ * @property {string} message
+ * @property {string} found
+ * @property {string} expected
+ * @property {string} place
+ * @property {string[]} rows Rows of the tree.
+ * @property {Fix[]} fixes
+ */
+
+/** @typedef {{ problems: Problem[], looking: boolean }} ProblemsData `looking`: whether fixes are still being tried. */
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
 const WORDS = { error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] };
-const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "as many cycles" };
+const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "equal cycles" };
 
+/**
+ * @param {PayloadModel} model
+ * @param {string[]} rows
+ */
 function places(model, rows) {
   return rows.map((row) =>
     h(
       "button",
       {
         class: "tool small place",
-        title: `Choose ${row} in the tree`,
+        title: `Select ${row} in the tree`,
         onclick: () => model.send_msg({ kind: "select", id: row }),
       },
       row,
@@ -21,6 +44,7 @@ function places(model, rows) {
   );
 }
 
+/** @param {Fix} fix */
 function lines(fix) {
   const calls = fix.calls.map((call) => h("code", {}, highlighted(call)));
   if (!fix.replaces) return calls;
@@ -28,6 +52,7 @@ function lines(fix) {
   return [h("span", { class: "quiet" }, word, h("s", {}, h("code", {}, fix.replaces))), calls];
 }
 
+/** @param {Fix} fix */
 function gain(fix) {
   if (!fix.change) return null;
   return h(
@@ -37,11 +62,16 @@ function gain(fix) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Fix} fix
+ * @param {boolean} first
+ */
 function fixBox(model, fix, first) {
   const apply = () => model.send_msg({ kind: "fix", calls: fix.calls, replaces: fix.replaces });
   const what = fix.replaces
-    ? "Writes this line of the schedule anew; undo takes it back"
-    : "Adds to the end of the schedule; undo takes it back";
+    ? "Replaces this line of the schedule; undo reverts it"
+    : "Appends to the schedule; undo reverts it";
   return h(
     "div",
     { class: "fix" },
@@ -53,6 +83,10 @@ function fixBox(model, fix, first) {
   );
 }
 
+/**
+ * @param {PayloadModel} model
+ * @param {Problem} item
+ */
 function problem(model, item) {
   return h(
     "li",
@@ -76,26 +110,27 @@ function problem(model, item) {
   );
 }
 
+/** @param {ProblemsData} data */
 function summary(data) {
-  const counts = Object.entries(WORDS).map(([severity, words]) => [
-    data.problems.filter((item) => item.severity === severity).length,
-    words,
-  ]);
-  const said = counts.filter(([count]) => count).map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`);
-  const looking = data.looking ? "looking for fixes…" : "";
-  if (!said.length)
-    return (
-      looking ||
-      "Nothing to report: every line of the notebook applies, the machine can run it, and no lint knows better. What is wrong or wasteful stands here, with calls that mend it."
-    );
-  return [said.join(", "), looking].filter(Boolean).join(" · ");
+  const counts = Object.entries(WORDS).flatMap(([severity, [one, many]]) => {
+    const count = data.problems.filter((item) => item.severity === severity).length;
+    return count ? [`${count} ${count === 1 ? one : many}`] : [];
+  });
+  const searching = data.looking ? ["searching for fixes…"] : [];
+  if (!counts.length && !data.looking)
+    return "No problems. Every line of the notebook applies, the machine can run the program, and no lint has a finding. Problems appear here with calls that fix them.";
+  return [...(counts.length ? [counts.join(", ")] : []), ...searching].join(" · ");
 }
 
-/** Go to what is said of a row of the tree, or of anything; Escape leads back. */
+/**
+ * Show and focus the problems of a row of the tree, or all problems.
+ * @param {Element} view
+ * @param {ProblemsData} drawn
+ * @param {string | undefined} row
+ */
 function showProblemsOf(view, drawn, row) {
-  const about = [...view.querySelectorAll(".problem")].filter(
-    (_, n) => row === undefined || drawn.problems[n].rows.includes(row),
-  );
+  const items = /** @type {HTMLElement[]} */ ([...view.querySelectorAll(".problem")]);
+  const about = items.filter((_, n) => row === undefined || drawn.problems[n].rows.includes(row));
   if (!about.length) return;
   bringIntoView(view, about[0]);
   about[0].focus({ preventScroll: true });
@@ -106,25 +141,42 @@ function showProblemsOf(view, drawn, row) {
     });
 }
 
-/** The keyboard stays at the problem that it is at while the list is drawn anew. */
-function keepingFocus(list, draw) {
-  const focused = list.getRootNode().activeElement;
-  const at = focused?.closest?.(".problem");
-  const [code, place] = at ? [at.dataset.code, [at, ...at.querySelectorAll("button")].indexOf(focused)] : [];
+/**
+ * Draw the list, and keep the focus on the same button of the same problem.
+ * @param {HTMLElement} list
+ * @param {() => void} draw
+ */
+function keepProblemFocus(list, draw) {
+  const focused = focusIn(list);
+  const before = focused?.closest(".problem");
+  const code = before instanceof HTMLElement ? before.dataset.code : undefined;
+  const place = before ? stops(before).findIndex((element) => element === focused) : -1;
   draw();
   if (!code) return;
   const item = list.querySelector(`.problem[data-code="${CSS.escape(code)}"]`);
-  if (item) ([item, ...item.querySelectorAll("button")][place] ?? item).focus({ preventScroll: true });
+  if (item) (stops(item)[place] ?? stops(item)[0]).focus({ preventScroll: true });
 }
 
+/**
+ * The focusable elements of a problem.
+ * @param {Element} item
+ */
+function stops(item) {
+  return /** @type {HTMLElement[]} */ ([item, ...item.querySelectorAll("button")]);
+}
+
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("section", { class: "problems", tabindex: "0", "aria-label": "Problems" });
   const head = h("p", { class: "quiet problems-head", role: "status" });
   const list = h("ul", {});
   view.append(head, list);
-  let drawn = { problems: [] };
+  /** @type {ProblemsData} */
+  let drawn = { problems: [], looking: false };
+  /** @type {(() => void) | null} */
   let back = null;
-  window.addEventListener("tilewright:problem", ({ detail }) => {
+  window.addEventListener("tilewright:problem", (event) => {
+    const { detail } = /** @type {CustomEvent<{ row?: string, back?: () => void }>} */ (event);
     back = detail.back ?? null;
     requestAnimationFrame(() => showProblemsOf(view, drawn, detail.row));
   });
@@ -133,13 +185,13 @@ export function render({ model }) {
     event.stopPropagation();
     back();
   });
-  follow(model, (data) => {
+  follow(model, (/** @type {ProblemsData} */ data) => {
     drawn = data;
-    const said = summary(data);
-    if (head.textContent !== said) head.textContent = said;
+    const text = summary(data);
+    if (head.textContent !== text) head.textContent = text;
     keepScroll(view, () => {
       list.hidden = !data.problems.length;
-      keepingFocus(list, () => list.replaceChildren(...data.problems.map((item) => problem(model, item))));
+      keepProblemFocus(list, () => list.replaceChildren(...data.problems.map((item) => problem(model, item))));
     });
   });
   return view;

@@ -1,19 +1,38 @@
-// What the server is working out, in the place where it will stand: words, how far it is, and a button that stops it. Escape stops all of it.
-// What takes no longer than a blink is not shown.
+// The running jobs of the server, each in the area of its result: a text, the progress, and a button that stops it. Escape stops all jobs. The
+// style sheet delays the display, so that short jobs stay invisible.
 
 import { h, icon } from "../core/dom.js";
 
-const BLINK_MS = 300;
-const OWN_PLACE = "area-headline"; // the verdict says itself what it waits for
+/** @import { Send } from "../core/types.js" */
+
+/** @typedef {{ key: string, area: string, text: string, done: number, total: number, stopped: boolean }} JobStatus */
+
+/**
+ * @typedef {object} Line
+ * @property {HTMLElement} element
+ * @property {HTMLElement} text
+ * @property {HTMLElement} count
+ * @property {HTMLProgressElement} bar
+ * @property {HTMLButtonElement} button
+ * @property {string} area
+ * @property {number} since
+ * @property {boolean} stopped
+ */
+
+const VISIBLE_AFTER_MS = 300;
+const HEADLINE = "area-headline"; // the verdict there shows its own progress
 const TYPED_IN = ["INPUT", "TEXTAREA", "SELECT"];
 
-export class Doing {
+export class RunningJobs {
+  /** @param {Send} send */
   constructor(send) {
     this.send = send;
+    /** @type {Map<string, Line>} */
     this.lines = new Map();
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
+  /** @param {JobStatus[]} entries */
   draw(entries) {
     const wanted = new Set(entries.map((entry) => entry.key));
     for (const [key, line] of this.lines) {
@@ -24,15 +43,16 @@ export class Doing {
     for (const entry of entries) this.show(entry);
   }
 
+  /** @param {JobStatus} entry */
   show(entry) {
     const known = this.lines.get(entry.key);
     const line = known?.area === entry.area ? known : this.begin(entry);
     line.stopped = entry.stopped;
     const count = entry.total ? `${entry.done} of ${entry.total}` : "";
-    const title = entry.stopped ? "Go on with it" : "Stop it (Escape)";
+    const title = entry.stopped ? "Resume" : "Stop (Escape)";
     if (line.element.dataset.stopped !== String(entry.stopped)) {
-      line.element.dataset.stopped = entry.stopped;
-      line.button.replaceChildren(entry.stopped ? "Go on" : icon("remove"));
+      line.element.dataset.stopped = String(entry.stopped);
+      line.button.replaceChildren(entry.stopped ? "Resume" : icon("remove"));
       line.button.title = line.button.ariaLabel = `${title}: ${entry.text}`;
     }
     const words = entry.stopped ? `${entry.text}: stopped` : `${entry.text}…`;
@@ -43,9 +63,13 @@ export class Doing {
     else line.bar.removeAttribute("value");
   }
 
+  /**
+   * @param {JobStatus} entry
+   * @returns {Line}
+   */
   begin(entry) {
     this.lines.get(entry.key)?.element.remove();
-    const text = h("span", { class: "doing-text", role: "status" }); // the count is not read out at each step
+    const text = h("span", { class: "doing-text", role: "status" }); // screen readers do not announce each count
     const count = h("span", { class: "doing-count" });
     const bar = h("progress", { max: 1, "aria-label": entry.text });
     const button = h("button", {
@@ -61,22 +85,32 @@ export class Doing {
       bar,
       button,
     );
-    const line = { element, text, count, bar, button, area: entry.area, since: performance.now() };
-    if (entry.area !== OWN_PLACE) document.getElementById(entry.area)?.append(element);
+    /** @type {Line} */
+    const line = { element, text, count, bar, button, area: entry.area, since: performance.now(), stopped: false };
+    if (entry.area !== HEADLINE) document.getElementById(entry.area)?.append(element);
     this.lines.set(entry.key, line);
     return line;
   }
 
-  /** Escape belongs first to whatever has something open; then it stops what somebody can see running. */
+  /**
+   * Escape closes open elements first; then it stops the visible jobs.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || TYPED_IN.includes(event.composedPath()[0]?.tagName)) return;
-    if (event.composedPath().some((element) => element.localName === "dialog")) return;
-    const seen = (line) => line.area === OWN_PLACE || line.element.checkVisibility({ visibilityProperty: true });
+    if (event.key !== "Escape" || event.defaultPrevented || isTypedIn(event.composedPath()[0])) return;
+    if (event.composedPath().some((element) => element instanceof HTMLDialogElement)) return;
+    const isVisible = (/** @type {Line} */ line) =>
+      line.area === HEADLINE || line.element.checkVisibility({ visibilityProperty: true });
     const running = [...this.lines.values()].some(
-      (line) => !line.stopped && seen(line) && performance.now() - line.since > BLINK_MS,
+      (line) => !line.stopped && isVisible(line) && performance.now() - line.since > VISIBLE_AFTER_MS,
     );
     if (!running || document.documentElement.dataset.mode === "compare") return;
     event.preventDefault();
     this.send({ kind: "give_up" });
   }
+}
+
+/** @param {EventTarget | undefined} target */
+function isTypedIn(target) {
+  return target instanceof Element && TYPED_IN.includes(target.tagName);
 }

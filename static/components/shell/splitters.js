@@ -1,41 +1,44 @@
-// The bars between the panes: dragged, moved with arrow keys, folded with Enter, a double click or their small button. Sizes are CSS
-// variables of the page, so they last as long as the page does, and the style sheet says what is sensible in a small window.
+// The bars between panes: the pointer and arrow keys move them; Enter, a double click or their small button folds a pane. Sizes are CSS variables
+// of the page, and the style sheet limits them in a small window.
 
 import { h, icon } from "../core/dom.js";
 
 const STEP = 16;
 
-/** `data-gutter`: the variable, the axis, +1 where the pane is before the bar, the least size, the largest part of
- *  the window, as the style sheet has it; `data-fold`: the pane's short name. */
+/** @type {Record<string, number>} */
+const HORIZONTAL = { ArrowRight: 1, ArrowLeft: -1 };
+/** @type {Record<string, number>} */
+const VERTICAL = { ArrowDown: 1, ArrowUp: -1 };
+
+/**
+ * A bar. `data-gutter` has the CSS variable, the axis, +1 if the pane is before the bar, the least size in pixels, and the largest share of the
+ * window, as in the style sheet; `data-fold` has the pane's short name.
+ */
 class Splitter {
+  /** @param {HTMLElement} bar */
   constructor(bar) {
-    const [variable, axis, direction, least, part] = bar.dataset.gutter.split(" ");
-    Object.assign(this, {
-      bar,
-      variable,
-      axis,
-      direction: Number(direction),
-      least: Number(least),
-      part: Number(part),
-      fold: bar.dataset.fold,
-    });
-    this.panes = bar
-      .getAttribute("aria-controls")
-      .split(" ")
-      .map((id) => document.getElementById(id));
-    this.name = bar.getAttribute("aria-label");
+    const [variable, axis, direction, least, part] = (bar.dataset.gutter ?? "").split(" ");
+    this.bar = bar;
+    this.variable = variable;
+    this.axis = axis;
+    this.direction = Number(direction);
+    this.least = Number(least);
+    this.part = Number(part);
+    this.fold = bar.dataset.fold ?? "";
+    this.pane = document.getElementById((bar.getAttribute("aria-controls") ?? "").split(" ")[0]);
+    this.name = bar.getAttribute("aria-label") ?? "";
     bar.tabIndex = 0;
     bar.addEventListener("pointerdown", (event) => this.grab(event));
     bar.addEventListener("keydown", (event) => this.key(event));
     bar.addEventListener("dblclick", () => this.toggle());
-    // Beside the bar, not in it: what is inside of a separator is nothing to a screen reader.
+    // Beside the bar: screen readers ignore the content of a separator.
     this.button = h(
       "button",
       { class: "fold", type: "button", "data-fold-button": this.fold, onclick: () => this.toggle() },
       icon("back"),
     );
     bar.after(this.button);
-    this.tell();
+    this.updateAria();
   }
 
   get folded() {
@@ -43,7 +46,7 @@ class Splitter {
   }
 
   get size() {
-    const box = this.panes[0].getBoundingClientRect();
+    const box = this.pane?.getBoundingClientRect() ?? new DOMRect();
     return Math.round(this.axis === "x" ? box.width : box.height);
   }
 
@@ -51,15 +54,16 @@ class Splitter {
     return Math.round((this.axis === "x" ? innerWidth : innerHeight) * this.part);
   }
 
+  /** @param {PointerEvent} event */
   grab(event) {
     if (event.button !== 0) return;
     this.bar.setPointerCapture(event.pointerId);
-    const at = (e) => (this.axis === "x" ? e.clientX : e.clientY);
+    const at = (/** @type {PointerEvent} */ e) => (this.axis === "x" ? e.clientX : e.clientY);
     const from = at(event);
     const size = this.folded ? 0 : this.size;
-    const move = (e) => {
+    const move = (/** @type {PointerEvent} */ e) => {
       this.resize(size + (at(e) - from) * this.direction);
-      // Folded, it keeps the size it had, not those that it was pulled through.
+      // A folded pane keeps its former size, not the last one of the drag.
       if (this.folded && size) document.documentElement.style.setProperty(this.variable, `${size}px`);
     };
     const stop = () => {
@@ -71,8 +75,9 @@ class Splitter {
     this.bar.addEventListener("lostpointercapture", stop, { once: true });
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const grow = { x: { ArrowRight: 1, ArrowLeft: -1 }, y: { ArrowDown: 1, ArrowUp: -1 } }[this.axis][event.key];
+    const grow = (this.axis === "x" ? HORIZONTAL : VERTICAL)[event.key];
     if (grow) this.resize((this.folded ? 0 : this.size) + grow * this.direction * STEP * (event.shiftKey ? 4 : 1));
     else if (event.key === "Home") this.resize(this.least);
     else if (event.key === "End") this.resize(this.most);
@@ -82,7 +87,10 @@ class Splitter {
     event.stopPropagation();
   }
 
-  /** Pulled to less than half of its least size, a pane is folded; pulled out again, it opens. */
+  /**
+   * Resize the pane. Below half of its least size it folds; a folded one opens.
+   * @param {number} wanted
+   */
   resize(wanted) {
     if (wanted < this.least / 2) {
       if (!this.folded) this.toggle();
@@ -93,23 +101,23 @@ class Splitter {
       this.variable,
       `${Math.round(Math.min(this.most, Math.max(this.least, wanted)))}px`,
     );
-    this.tell();
+    this.updateAria();
   }
 
   toggle() {
     const root = document.documentElement;
     const others = (root.dataset.folded ?? "").split(" ").filter((name) => name && name !== this.fold);
     root.dataset.folded = (this.folded ? others : [...others, this.fold]).join(" ");
-    this.tell();
-    window.dispatchEvent(new Event("resize")); // Bokeh's figures measure themselves
+    this.updateAria();
+    window.dispatchEvent(new Event("resize")); // Bokeh's figures measure their size again
   }
 
-  /** What a screen reader hears of it. */
-  tell() {
+  /** Update the state for screen readers. */
+  updateAria() {
     const now = this.folded ? 0 : this.size;
-    this.bar.setAttribute("aria-valuemin", 0);
-    this.bar.setAttribute("aria-valuemax", Math.max(this.most, now));
-    this.bar.setAttribute("aria-valuenow", now);
+    this.bar.setAttribute("aria-valuemin", "0");
+    this.bar.setAttribute("aria-valuemax", String(Math.max(this.most, now)));
+    this.bar.setAttribute("aria-valuenow", String(now));
     this.bar.setAttribute("aria-valuetext", this.folded ? "folded" : `${now} pixels`);
     const label = `${this.folded ? "Show" : "Fold"} ${this.name.toLowerCase()}`;
     this.button.setAttribute("aria-label", label);
@@ -118,13 +126,23 @@ class Splitter {
   }
 }
 
-/** Open panes by their short names: something in them is to be seen. */
+/**
+ * Open panes by their short names.
+ * @param {...string} names
+ */
 export function unfold(...names) {
-  for (const name of names) document.querySelector(`[data-fold-button="${name}"][aria-expanded="false"]`)?.click();
+  for (const name of names) {
+    const button = document.querySelector(`[data-fold-button="${name}"][aria-expanded="false"]`);
+    if (button instanceof HTMLElement) button.click();
+  }
 }
 
-/** Every bar of the page. They are told of a new window size, and when the page changes screens. */
+/** Activate every bar of the page. */
 export function splitters() {
-  const all = [...document.querySelectorAll("[data-gutter]")].map((bar) => new Splitter(bar));
-  window.addEventListener("resize", () => requestAnimationFrame(() => all.forEach((splitter) => splitter.tell())));
+  const all = [...document.querySelectorAll("[data-gutter]")].map(
+    (bar) => new Splitter(/** @type {HTMLElement} */ (bar)),
+  );
+  window.addEventListener("resize", () =>
+    requestAnimationFrame(() => all.forEach((splitter) => splitter.updateAria())),
+  );
 }

@@ -1,19 +1,46 @@
-// The guided tour: a box beside real places of the page, which asks to do something and notices when it was done. What the steps are, and what
-// was done, comes from the server (app/views/shell/tour.py); where one is in it is known here only, and forgotten with the page.
+// The guided tour: a box beside elements of the page with a task and its completion. The server has the steps and their completion
+// (app/views/shell/tour.py); the current step is a state of this page.
 
-import { h } from "../core/dom.js";
+import { focusIn, h } from "../core/dom.js";
 import { withCode } from "../core/primitive_card.js";
 
-const AWAY = 14;
-const TICK = 200;
+/** @import { PayloadModel, Rect } from "../core/types.js" */
 
-/** The first element that `selector` ("#area inner") means, through shadow roots. */
+/**
+ * A step. `anchors` are selectors through shadow roots; `notice` names a task that only the browser sees; `told` describes the result.
+ * @typedef {object} Step
+ * @property {string} title
+ * @property {string} text
+ * @property {string[]} anchors
+ * @property {string} task
+ * @property {string} keys
+ * @property {string} notice
+ * @property {string[]} calls
+ * @property {boolean} done
+ * @property {string} told
+ */
+
+/** @typedef {{ steps: Step[], example: string }} TourData */
+
+const AWAY = 14; // px between the box and an anchor
+const TICK = 200; // ms between two placements
+
+/**
+ * The first element of a selector ("#area inner"), through shadow roots.
+ * @param {string} selector
+ * @returns {Element | null}
+ */
 function placeOnPage(selector) {
   const [area, ...inner] = selector.split(" ");
   const root = document.querySelector(area);
   return root && inner.length ? insideOf(root, inner.join(" ")) : root;
 }
 
+/**
+ * @param {Element | ShadowRoot} root
+ * @param {string} selector
+ * @returns {Element | null}
+ */
 function insideOf(root, selector) {
   const found = root.querySelector(selector);
   if (found) return found;
@@ -25,20 +52,31 @@ function insideOf(root, selector) {
 }
 
 export class Tour {
-  /** `mayLeave`: whether the notebook that is open may be left. */
+  /**
+   * @param {PayloadModel} model
+   * @param {Element} host
+   * @param {() => boolean} mayLeave Whether the page may leave the open notebook.
+   */
   constructor(model, host, mayLeave) {
     this.model = model;
     this.mayLeave = mayLeave;
+    /** @type {TourData | null} */
     this.value = null;
+    /** @type {number | null} The current step. */
     this.at = null;
+    /** @type {Set<number>} Steps whose task the browser saw. */
     this.noticed = new Set();
+    this.wanted = false;
+    this.placed = "";
+    /** @type {number | undefined} */
+    this.timer = undefined;
     this.rings = h("div", { class: "tour-rings", "aria-hidden": "true" });
     this.box = h("div", { class: "tour", role: "dialog", tabindex: -1, "aria-labelledby": "tour-title", hidden: true });
-    this.said = h("div", { class: "tw-hidden", role: "status" });
-    host.append(this.rings, this.box, this.said);
+    this.status = h("div", { class: "tw-hidden", role: "status" });
+    host.append(this.rings, this.box, this.status);
     this.box.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("keydown", (event) => this.anywhere(event));
-    // What is dragged must be able to go below the box.
+    window.addEventListener("keydown", (event) => this.pageKey(event));
+    // A drag must be able to pass below the box.
     window.addEventListener(
       "pointerdown",
       (event) => this.box.classList.toggle("is-away", !event.composedPath().includes(this.box)),
@@ -49,14 +87,17 @@ export class Tour {
     for (const name of ["pointermove", "focusin"]) document.addEventListener(name, (event) => this.notice(event), true);
   }
 
-  /** Start it, or start it again; its notebook is opened where another one is. */
+  /** Start the tour at its first step, in its notebook. */
   start() {
     if (!this.value && !this.mayLeave()) return;
     this.wanted = true;
     this.model.send_msg({ kind: "go", path: "/example/tour" });
   }
 
-  /** A new value: the steps as they are now, or null where another notebook is open. */
+  /**
+   * Show the present steps; null if another notebook is open.
+   * @param {TourData | null} value
+   */
   draw(value) {
     const was = this.current?.done;
     this.value = value;
@@ -68,25 +109,26 @@ export class Tour {
     }
     if (this.at === null) return;
     this.show();
-    if (!was && this.current.done) this.told();
+    if (!was && this.current?.done) this.announce();
   }
 
   get current() {
-    return this.value?.steps[this.at];
+    return this.at === null ? undefined : this.value?.steps[this.at];
   }
 
   get done() {
-    return this.current.done || (this.current.notice && this.noticed.has(this.at));
+    return this.current?.done || (Boolean(this.current?.notice) && this.noticed.has(this.at ?? -1));
   }
 
+  /** @param {number} at */
   go(at) {
     this.at = at;
     this.show();
     this.place();
     clearInterval(this.timer);
-    this.timer = setInterval(() => this.place(), TICK);
+    this.timer = window.setInterval(() => this.place(), TICK);
     this.box.focus({ preventScroll: true });
-    placeOnPage(this.current.anchors[0])?.scrollIntoView({ block: "nearest" });
+    placeOnPage(this.current?.anchors[0] ?? "body")?.scrollIntoView({ block: "nearest" });
   }
 
   end() {
@@ -97,7 +139,10 @@ export class Tour {
     this.rings.replaceChildren();
   }
 
-  /** Esc ends it where the box has the focus; elsewhere it has other meanings. */
+  /**
+   * Escape ends the tour while the box has the focus.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
     if (event.key !== "Escape") return;
     event.preventDefault();
@@ -105,7 +150,8 @@ export class Tour {
     this.end();
   }
 
-  anywhere(event) {
+  /** @param {KeyboardEvent} event */
+  pageKey(event) {
     if (this.at === null || !event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.code === "KeyN") this.next();
     else if (event.code === "KeyB" && this.at > 0) this.go(this.at - 1);
@@ -114,30 +160,39 @@ export class Tour {
   }
 
   next() {
+    if (this.at === null || !this.value) return;
     if (this.at < this.value.steps.length - 1) this.go(this.at + 1);
     else this.end();
   }
 
-  /** What only the browser sees: the timeline was looked at. */
+  /**
+   * Complete a task that only the browser sees: a visit to the timeline.
+   * @param {Event} event
+   */
   notice(event) {
-    if (this.at === null || this.current.notice !== "timeline" || this.noticed.has(this.at)) return;
-    if (!document.getElementById("area-timeline")?.contains(event.target)) return;
+    if (this.at === null || this.current?.notice !== "timeline" || this.noticed.has(this.at)) return;
+    if (!(event.target instanceof Node && document.getElementById("area-timeline")?.contains(event.target))) return;
     this.noticed.add(this.at);
     this.show();
-    this.told();
+    this.announce();
   }
 
-  told() {
-    this.said.textContent = `Done. ${this.current.told.replaceAll("`", "")} Alt+N for the next step.`;
+  announce() {
+    this.status.textContent = `Done. ${this.current?.told.replaceAll("`", "")} Alt+N for the next step.`;
   }
 
   show() {
     const { value, at, current } = this;
+    if (!value || at === null || !current) return;
     const last = at === value.steps.length - 1;
     const open = Boolean(current.task) && !this.done;
-    const inside = this.box.contains(this.box.getRootNode().activeElement)
-      ? (this.box.getRootNode().activeElement.dataset.part ?? "box")
-      : null;
+    const focused = focusIn(this.box);
+    const inside = focused && this.box.contains(focused) ? (focused.dataset.part ?? "box") : null;
+    /**
+     * @param {string} part
+     * @param {string} label
+     * @param {() => void} run
+     */
     const button = (part, label, run, kind = "framed") =>
       h("button", { class: `tool ${kind}`, type: "button", "data-part": part, onclick: run }, label);
     this.box.hidden = false;
@@ -190,26 +245,27 @@ export class Tour {
         button("next", last ? "Finish" : open ? "Skip" : "Next", () => this.next(), open ? "framed" : "primary"),
       ),
     );
-    if (inside)
-      (
-        this.box.querySelector(`[data-part="${inside}"]`) ??
-        (inside === "box" ? this.box : this.box.querySelector('[data-part="next"]'))
-      ).focus({ preventScroll: true });
+    if (inside) {
+      const again = this.box.querySelector(`[data-part="${inside}"]`) ?? this.box.querySelector('[data-part="next"]');
+      const target = inside === "box" ? this.box : again;
+      if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+    }
     this.place();
   }
 
   focusAnchor() {
-    const place = placeOnPage(this.current.anchors[0]);
+    const place = placeOnPage(this.current?.anchors[0] ?? "body");
     const inner = place?.matches("[tabindex], button")
       ? place
       : place && insideOf(place, "[tabindex='0'], button, canvas");
-    (inner ?? place)?.focus();
+    const target = inner ?? place;
+    if (target instanceof HTMLElement) target.focus();
   }
 
-  /** Rings around the anchors, the box beside them: they may have moved. */
+  /** Place rings around the anchors and the box beside them; anchors move. */
   place() {
-    if (this.at === null) return;
-    const rects = this.current.anchors.map((anchor) => visibleRect(placeOnPage(anchor))).filter(Boolean);
+    if (!this.current) return;
+    const rects = this.current.anchors.flatMap((anchor) => visibleRect(placeOnPage(anchor)) ?? []);
     const key = JSON.stringify([this.at, rects, innerWidth, innerHeight, this.box.offsetHeight]);
     if (key === this.placed) return;
     this.placed = key;
@@ -227,10 +283,14 @@ export class Tour {
   }
 }
 
-/** The part of an element that is on the page and in its scrolled area. */
+/**
+ * The visible part of an element in its scrolled area.
+ * @param {Element | null} element
+ * @returns {Rect | null}
+ */
 function visibleRect(element) {
   const rect = element?.getBoundingClientRect();
-  if (!rect?.width || !rect.height) return null;
+  if (!element || !rect?.width || !rect.height) return null;
   const area = element.closest(".list")?.getBoundingClientRect() ?? {
     left: 0,
     top: 0,
@@ -246,8 +306,15 @@ function visibleRect(element) {
   return cut.right > cut.left && cut.bottom > cut.top ? cut : null;
 }
 
-/** Where a box covers none of the anchors, the nearest to them; else in the corner. */
+/**
+ * The place of a box that covers none of the anchors: beside them if possible, else in a corner.
+ * @param {Rect[]} rects
+ * @param {number} width
+ * @param {number} height
+ * @returns {[left: number, top: number]}
+ */
 function boxPlace(rects, width, height) {
+  /** @type {[number, number]} */
   const corner = [innerWidth - width - AWAY, innerHeight - height - AWAY];
   if (!rects.length) return corner;
   const all = {
@@ -256,18 +323,22 @@ function boxPlace(rects, width, height) {
     right: Math.max(...rects.map((r) => r.right)),
     bottom: Math.max(...rects.map((r) => r.bottom)),
   };
-  const across = (at, size, room) => Math.max(AWAY, Math.min(at, room - size - AWAY));
+  const across = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ room) =>
+    Math.max(AWAY, Math.min(at, room - size - AWAY));
+  /** @type {[number, number][]} */
   const tries = [
     [all.right + AWAY, across(all.top, height, innerHeight)],
     [all.left - AWAY - width, across(all.top, height, innerHeight)],
     [across(all.left, width, innerWidth), all.bottom + AWAY],
     [across(all.left, width, innerWidth), all.top - AWAY - height],
   ];
-  const fits = ([x, y]) =>
+  const fits = (/** @type {[number, number]} */ [x, y]) =>
     x >= AWAY / 2 && y >= AWAY / 2 && x + width <= innerWidth - AWAY / 2 && y + height <= innerHeight - AWAY / 2;
   const free = tries.find(fits);
   if (free) return free;
-  const covers = ([x, y]) => rects.some((r) => x < r.right && r.left < x + width && y < r.bottom && r.top < y + height);
+  const covers = (/** @type {[number, number]} */ [x, y]) =>
+    rects.some((r) => x < r.right && r.left < x + width && y < r.bottom && r.top < y + height);
+  /** @type {[number, number][]} */
   const corners = [corner, [AWAY, corner[1]], [corner[0], AWAY], [AWAY, AWAY]];
   return corners.find((at) => !covers(at)) ?? corner;
 }
