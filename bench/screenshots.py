@@ -357,14 +357,14 @@ def files_two_versions(page: Page, url: str) -> None:
 
 def export_menu(page: Page, url: str) -> None:
     opened(page, url, "vtcm_double_buffer")
-    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("button", name="Other formats").click()
     page.get_by_role("menuitem", name="Copy link").wait_for()
 
 
 def replay(page: Page, url: str) -> None:
     """The file that "Replay as a web page" gives, from the disk, in the middle of the run."""
     opened(page, url, "gemmini_gemm")
-    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("button", name="Other formats").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="Replay as a web page").click()
     file = Path(download.value.path()).with_suffix(".html")

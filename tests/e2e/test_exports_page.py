@@ -25,7 +25,7 @@ CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 def take(page: Page, label: str) -> tuple[str, bytes]:
     """An entry of the menu: the file's name, and what is in it."""
-    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("button", name="Other formats").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=label, exact=True).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
@@ -35,12 +35,12 @@ def test_given_the_menu_then_each_kind_is_a_file_of_what_is_shown(page: Page, ap
     page.goto(app_url)
     open_example(page, "vtcm_double_buffer")
     cycles = number(page, "Cycles")
-    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("button", name="Other formats").click()
     labels = page.get_by_role("menuitem").locator(".menu-label").all_inner_texts()
     assert labels == [*(kind.label for kind in EXPORTS.values()), "Copy link"]
     shoot(page, "export-menu")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Other forms")).to_be_focused()
+    expect(page.get_by_role("button", name="Other formats")).to_be_focused()
     name, data = take(page, "Chrome trace")
     assert name.endswith("_trace.json") and json.loads(data)["otherData"]["cycles"] == str(cycles)
     name, data = take(page, "Timeline as PNG")
@@ -53,7 +53,7 @@ def test_given_the_menu_then_each_kind_is_a_file_of_what_is_shown(page: Page, ap
 def test_given_the_keyboard_then_the_menu_is_gone_through(page: Page, app_url: str) -> None:
     page.goto(app_url)
     open_example(page, "box_blur")
-    page.get_by_role("button", name="Other forms").focus()
+    page.get_by_role("button", name="Other formats").focus()
     page.keyboard.press("Enter")
     page.keyboard.type("tree as svg")
     with page.expect_download() as download:
@@ -67,7 +67,7 @@ def test_given_a_link_then_another_page_opens_the_same_notebook(
     page = open_page(**CLIPBOARD)
     page.goto(app_url)
     open_example(page, "fused_matmul_relu")
-    page.get_by_role("button", name="Other forms").click()
+    page.get_by_role("button", name="Other formats").click()
     page.get_by_role("menuitem", name="Copy link").click()
     expect(page.locator(".page-word")).to_contain_text("Link copied")
     shoot(page, "link-copied")

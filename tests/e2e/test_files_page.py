@@ -198,9 +198,9 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page.locator(".step code", has_text="sch.parallel(i)").wait_for()
     until(page, lambda: "sch.parallel(i)" in path.read_text())
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-    lost = page.get_by_role("alert").filter(has_text="The server does not answer")
+    lost = page.get_by_role("alert").filter(has_text="The server does not respond")
     expect(lost).to_be_visible(**FAST)
-    expect(lost.get_by_role("button")).to_have_text("Open it again now")
+    expect(lost.get_by_role("button")).to_have_text("Reload now")
     shoot(page, "files-server-lost")
     page.context.close()
 

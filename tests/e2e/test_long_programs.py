@@ -47,7 +47,7 @@ def test_given_work_that_takes_long_then_it_is_counted_stopped_by_key_and_button
     expect(line).to_contain_text("stopped")
     assert_no_violations(encoder)
     before = counted(encoder)
-    line.get_by_role("button", name="Go on").click()
+    line.get_by_role("button", name="Resume").click()
     expect(line).not_to_contain_text("stopped", timeout=PATIENT)
     line.get_by_role("button", name="Stop").click()
     expect(line).to_contain_text("stopped")

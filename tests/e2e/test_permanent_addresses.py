@@ -223,7 +223,7 @@ def test_given_a_server_that_is_killed_and_started_again_then_the_page_comes_bac
         page.wait_for_timeout(500)  # the server keeps what is typed at each pause
         server.kill()
         server.communicate()
-        expect(page.get_by_role("alert").filter(has_text="The server does not answer")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
         typed.press("End")
         typed.type("ce")
         shoot(page, "server-lost")
