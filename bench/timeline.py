@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,8 +22,9 @@ from playwright.sync_api import Page, sync_playwright
 
 from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.components.timeline import TimelineView
+from tilewright.app.protocol.messages import FindTask, FindWindow, decode
 from tilewright.app.state.derived import Store
-from tilewright.app.views.timeline.value import answer_of, value_of
+from tilewright.app.views.timeline.value import start_of_task, value_of, window_value
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -78,16 +80,26 @@ class Bench:
         self.value_bytes = len(msgspec.json.encode(self.value))
         self.sizes: list[int] = []
 
-    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+    def answer(self, message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+        about = {"ticket": message.get("ticket"), "report": id(self.report)}
         start = time.perf_counter()
-        found = answer_of(self.report, self.store, message)
+        match decode(message):
+            case FindWindow() as asked:
+                window = window_value(self.report, self.store, asked.start, asked.end, folded=asked.folded)
+                found = {"kind": "window", **about, "window": window}
+            case FindTask() as asked:
+                cycle = start_of_task(self.report, self.store, asked.template, asked.place)
+                found = {"kind": "found", **about, "cycle": cycle}
+            case _:
+                return
         self.taken.append(1000 * (time.perf_counter() - start))
-        if found is not None:
-            self.sizes.append(len(msgspec.json.encode(found)))
-        return found
+        self.sizes.append(len(msgspec.json.encode(found)))
+        send(found)
 
     def view(self) -> pn.Column:
-        return pn.Column(TimelineView(self.value, answer=self.answer, width=1200, height=320), margin=0)
+        timeline = TimelineView(self.value, width=1200, height=320)
+        timeline.on_message(lambda message: self.answer(message, timeline.send))
+        return pn.Column(timeline, margin=0)
 
 
 def act(page: Page, name: str) -> dict[str, list[float]]:

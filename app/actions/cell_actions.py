@@ -17,93 +17,99 @@ from ..document.editing.conflicts import failed_step, put_back, repaired, skip_c
 from ..document.editing.suggestions import suggestion, with_suggestion
 from ..document.items import move_item, move_item_into, remove_item, switch_off, switch_on
 from ..limits import LIMITS
-from ..state.intents import Intent
+from ..state.intents import Intent, Message, Whole
 from ..state.model import State
 
 
-class InsertCell(Intent, frozen=True):
-    """Insert an empty cell before cell `index`."""
+class InsertCell(Message, frozen=True, tag="insert_cell"):
+    """Insert an empty cell before cell `cell`; `cell_kind` is "markdown", "schedule", …"""
 
-    index: int
-    kind: str
-
-
-class RemoveCell(Intent, frozen=True):
-    """Remove cell `index` from the notebook."""
-
-    index: int
+    cell: Whole
+    cell_kind: str
 
 
-class MoveCell(Intent, frozen=True):
-    """Move cell `index` to position `to`."""
+class RemoveCell(Message, frozen=True, tag="remove_cell"):
+    """Remove cell `cell` from the notebook."""
 
-    index: int
-    to: int
+    cell: Whole
 
 
-class SwitchItem(Intent, frozen=True):
+class MoveCell(Message, frozen=True, tag="move_cell"):
+    """Move cell `cell` to position `to`."""
+
+    cell: Whole
+    to: Whole
+
+
+class SwitchItem(Message, frozen=True, tag="switch_item"):
     """Switch schedule line `item` on or off; it stays in the text."""
 
-    item: int
+    item: Whole
     on: bool
 
 
-class RemoveItem(Intent, frozen=True):
+class RemoveItem(Message, frozen=True, tag="remove_item"):
     """Remove schedule line `item` from the text; the later lines are applied again."""
 
-    item: int
+    item: Whole
 
 
-class MoveItem(Intent, frozen=True):
+class MoveItem(Message, frozen=True, tag="move_item"):
     """Move schedule line `item` before or after line `target`."""
 
-    item: int
-    target: int
+    item: Whole
+    target: Whole
     after: bool = False
 
 
-class MoveItemInto(Intent, frozen=True):
+class MoveItemInto(Message, frozen=True, tag="move_item_into"):
     """Move schedule line `item` to the end of cell `cell`, which may be empty."""
 
-    item: int
-    cell: int
+    item: Whole
+    cell: Whole
 
 
-class Mend(Intent, frozen=True):
+class Mend(Message, frozen=True, tag="mend"):
     """Apply the suggestion for the notebook's error: a similar name, or the calls that make a step legal."""
 
 
-class SkipConflicts(Intent, frozen=True):
+class SkipConflicts(Message, frozen=True, tag="skip_conflicts"):
     """Switch off every step that does not apply."""
 
 
-class StopHere(Intent, frozen=True):
+class StopHere(Message, frozen=True, tag="stop_here"):
     """Switch off the step that does not apply and all later ones."""
 
 
-class PutBack(Intent, frozen=True):
+class PutBack(Message, frozen=True, tag="put_back"):
     """Restore step `step` of the last notebook without an error."""
 
-    step: int
+    step: Whole
 
 
-class AddBranch(Intent, frozen=True):
+class AddBranch(Message, frozen=True, tag="add_branch"):
     """Add a branch that continues after `steps` steps, None for all."""
 
     name: str
-    steps: int | None = None
+    steps: Whole | None = None
 
 
-class ChooseBranch(Intent, frozen=True):
+class ChooseBranch(Message, frozen=True, tag="choose_branch"):
+    """Continue with another branch."""
+
     name: str
 
 
-class RenameBranch(Intent, frozen=True):
+class RenameBranch(Message, frozen=True, tag="rename_branch"):
+    """Rename branch `name` to `new`."""
+
     name: str
     new: str
 
 
-class DeleteBranch(Intent, frozen=True):
+class DeleteBranch(Message, frozen=True, tag="delete_branch"):
+    """Delete a branch that is not the current one."""
+
     name: str
 
 
@@ -190,9 +196,9 @@ def _changed(change: Callable[[Document, Any], Document]) -> Callable[[State, An
 
 
 def _insert_cell(document: Document, intent: InsertCell) -> Document:
-    if intent.kind not in get_args(CellKind):
-        raise DocumentError(Refusal("bad-cell", f"there is no cell of kind {intent.kind!r}"))
-    return insert_cell(document, intent.index, cast("CellKind", intent.kind))
+    if intent.cell_kind not in get_args(CellKind):
+        raise DocumentError(Refusal("bad-cell", f"there is no cell of kind {intent.cell_kind!r}"))
+    return insert_cell(document, intent.cell, cast("CellKind", intent.cell_kind))
 
 
 def _mend(state: State, _: Mend) -> State:
@@ -225,8 +231,8 @@ def _put_back(state: State, intent: PutBack) -> State:
 
 EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
     InsertCell: _changed(_insert_cell),
-    RemoveCell: _changed(lambda document, intent: delete_cell(document, intent.index)),
-    MoveCell: _changed(lambda document, intent: move_cell(document, intent.index, intent.to)),
+    RemoveCell: _changed(lambda document, intent: delete_cell(document, intent.cell)),
+    MoveCell: _changed(lambda document, intent: move_cell(document, intent.cell, intent.to)),
     SwitchItem: _changed(lambda document, intent: (switch_on if intent.on else switch_off)(document, intent.item)),
     RemoveItem: _changed(lambda document, intent: remove_item(document, intent.item)),
     MoveItem: _changed(lambda d, intent: move_item(d, intent.item, intent.target, after=intent.after)),
@@ -242,47 +248,4 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
 }
 
 
-def edit_of(message: dict[str, Any]) -> Intent | None:
-    """The edit for a message of the notebook; None for other messages. Raises KeyError and ValueError as `protocol.messages.intent_of`."""
-    match message["kind"]:
-        case "insert_cell":
-            return InsertCell(int(message["cell"]), str(message["cell_kind"]))
-        case "remove_cell":
-            return RemoveCell(int(message["cell"]))
-        case "move_cell":
-            return MoveCell(int(message["cell"]), int(message["to"]))
-        case "switch_item":
-            return SwitchItem(int(message["item"]), bool(message["on"]))
-        case "remove_item":
-            return RemoveItem(int(message["item"]))
-        case "move_item" if "cell" in message:
-            return MoveItemInto(int(message["item"]), int(message["cell"]))
-        case "move_item":
-            return MoveItem(int(message["item"]), int(message["target"]), bool(message["after"]))
-        case _:
-            return _way_on_of(message)
-
-
-def _way_on_of(message: dict[str, Any]) -> Intent | None:
-    match message["kind"]:
-        case "mend":
-            return Mend()
-        case "skip_conflicts":
-            return SkipConflicts()
-        case "stop_here":
-            return StopHere()
-        case "put_back":
-            return PutBack(int(message["step"]))
-        case "add_branch":
-            return AddBranch(str(message["name"]), None if message["steps"] is None else int(message["steps"]))
-        case "choose_branch":
-            return ChooseBranch(str(message["name"]))
-        case "rename_branch":
-            return RenameBranch(str(message["name"]), str(message["new"]))
-        case "delete_branch":
-            return DeleteBranch(str(message["name"]))
-        case _:
-            return None
-
-
-__all__ = ["EDITS", "checked_text", "edit_of", "edited", "open_notebook", "picture", "settled"]
+__all__ = ["EDITS", "checked_text", "edited", "open_notebook", "picture", "settled"]

@@ -22,7 +22,7 @@ from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
 from ..document.holes import AUTO, branch_at, notebook_space, with_auto
 from ..limits import LIMITS
-from ..state.intents import Intent
+from ..state.intents import Intent, Message, Texts, Whole
 from ..state.model import Comparison, Exploration, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
@@ -31,48 +31,48 @@ MOST_SECONDS = 7 * 24 * 3600
 _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 
 
-class Explore(Intent, frozen=True):
+class Explore(Message, frozen=True, tag="explore"):
     """Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak
     SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds`
     the search ends with its results so far (0: no limit)."""
 
-    objectives: tuple[str, ...] = ("cycles", "peak")
+    objectives: Texts = ("cycles", "peak")
     budgets: dict[str, float] = msgspec.field(default_factory=dict)
-    trials: int = Settings().trials
-    seed: int = 0
+    trials: Whole = Settings().trials
+    seed: Whole = 0
     seconds: float = 0.0
 
 
-class StopExploring(Intent, frozen=True):
+class StopExploring(Message, frozen=True, tag="stop_exploring"):
     """Stop the search; its results stay, and it can be resumed."""
 
 
-class GoOnExploring(Intent, frozen=True):
+class GoOnExploring(Message, frozen=True, tag="go_on_exploring"):
     """Resume a stopped search."""
 
 
-class LookAtTrial(Intent, frozen=True):
+class LookAtTrial(Message, frozen=True, tag="trial"):
     """Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best."""
 
-    trial: int | None
+    trial: Whole | None
 
 
-class OpenPoint(Intent, frozen=True):
+class OpenPoint(Message, frozen=True, tag="open_point"):
     """Open a candidate as a branch of the notebook, beside the schedule that was there. `point` is that of its trial."""
 
-    point: tuple[int, ...]
+    point: tuple[Whole, ...]
     name: str = ""
     compare: bool = True
 
 
-class SetDefault(Intent, frozen=True):
+class SetDefault(Message, frozen=True, tag="default"):
     """Set the default of the hole on schedule line `step`, its value outside a search: the one at `position` becomes the first."""
 
-    step: int
-    position: int
+    step: Whole
+    position: Whole
 
 
-class AutoSpace(Intent, frozen=True):
+class AutoSpace(Message, frozen=True, tag="auto_space"):
     """Derive a schedule with holes from program and machine: tiles, orders, copies and their places. It becomes a branch if a schedule
     exists already."""
 
@@ -202,33 +202,4 @@ QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
 """Intents that leave the notebook unchanged."""
 
 
-def exploring_of(message: dict[str, Any]) -> Intent | None:
-    """The intent for a message of the Explore pane or of a hole's chip; None for other messages."""
-    match message["kind"]:
-        case "explore":
-            budgets = {str(name): float(most) for name, most in message["budgets"].items()}
-            return Explore(
-                tuple(map(str, message["objectives"])),
-                budgets,
-                int(message["trials"]),
-                int(message["seed"]),
-                float(message.get("seconds", 0.0)),
-            )
-        case "stop_exploring":
-            return StopExploring()
-        case "go_on_exploring":
-            return GoOnExploring()
-        case "trial":
-            return LookAtTrial(None if message["trial"] is None else int(message["trial"]))
-        case "open_point":
-            point = tuple(int(position) for position in message["point"])
-            return OpenPoint(point, compare=bool(message.get("compare", True)))
-        case "auto_space":
-            return AutoSpace()
-        case "default":
-            return SetDefault(int(message["step"]), int(message["position"]))
-        case _:
-            return None
-
-
-__all__ = ["EXPLORING", "QUICK", "AutoSpace", "Explore", "OpenPoint", "SetDefault", "exploring_of", "machine_of"]
+__all__ = ["EXPLORING", "QUICK", "AutoSpace", "Explore", "OpenPoint", "SetDefault", "machine_of"]

@@ -12,25 +12,26 @@ from ...engine.ir import Refusal
 from ..document import DEFAULT_MACHINE, DocumentError, evaluate
 from ..document.editing.machine_parameters import with_machine, with_turn, without_turns
 from ..document.machine import read_machine
-from ..state.intents import Intent
+from ..state.intents import Intent, Message
 from ..state.model import State
 from .cell_actions import edited, open_notebook
+from .machine_parameters import figure_value
 
 
-class PickMachine(Intent, frozen=True):
+class PickMachine(Message, frozen=True, tag="machine"):
     """Name another machine in the notebook."""
 
     name: str
 
 
-class TurnKnob(Intent, frozen=True):
-    """Set a parameter of the machine, by its path; the value is written into the machine cell."""
+class TurnKnob(Message, frozen=True, tag="knob"):
+    """Set a parameter of the machine, by its path; the value is written into the machine cell. It may be a text such as "256 KiB"."""
 
     path: str
     value: int | float | bool | str
 
 
-class ResetKnob(Intent, frozen=True):
+class ResetKnob(Message, frozen=True, tag="unknob"):
     """Reset a parameter to the value of the machine file; without a path, all of them."""
 
     path: str | None = None
@@ -52,13 +53,15 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
 def _turn_knob(state: State, intent: TurnKnob) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
-    machine.replace(intent.path, intent.value)  # raises an error for values that no machine file may have
-    if machine.figure(intent.path) == intent.value:
+    field = intent.path.rpartition(".")[2]
+    value = figure_value(field, intent.value) if isinstance(intent.value, str) else intent.value
+    machine.replace(intent.path, value)  # raises an error for values that no machine file may have
+    if machine.figure(intent.path) == value:
         return replace(state, notice=None)
     base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
-    if base.figure(intent.path) == intent.value:
+    if base.figure(intent.path) == value:
         return _reset_knob(state, ResetKnob(intent.path))
-    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, intent.value), notebook))
+    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, value), notebook))
 
 
 def _reset_knob(state: State, intent: ResetKnob) -> State:

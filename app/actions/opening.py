@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside
 from ..state.addresses import NEW_DRAFT, Address
-from ..state.intents import Intent
+from ..state.intents import Intent, Message
 from ..state.model import State
 from .cell_actions import checked_text, edited
 
 
-class OpenText(Intent, frozen=True):
-    """Show a notebook or a TVMScript program. `title` names it if it has no heading; `read` is its evaluated notebook, if available.
-    `address` becomes the page's address; a text without one becomes a draft."""
+class OpenText(Message, frozen=True, tag="open_text"):
+    """Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A
+    text that is `linked` came with the page's address, which stays; any other text becomes a draft."""
+
+    text: str
+    title: str = ""
+    linked: bool = False
+
+
+class OpenDocument(Intent, frozen=True):
+    """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, and `address` the page's
+    new address."""
 
     text: str
     title: str = ""
@@ -41,7 +52,11 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
     return State(intent.notebook, intent.notebook, theme=state.theme, pane=state.pane, named=intent.title, saved=text)
 
 
-def opened(state: State, intent: OpenText) -> State:
+def _text_opened(state: State, intent: OpenText) -> State:
+    return opened(state, OpenDocument(intent.text, intent.title, address=None if intent.linked else NEW_DRAFT))
+
+
+def opened(state: State, intent: OpenDocument) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
     made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE)
     document = made.document
@@ -68,7 +83,7 @@ def opened(state: State, intent: OpenText) -> State:
 
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:
     """The title and notebook of a text as if it were opened; without `title`, the notebook's title. Raises the errors of `opened`."""
-    state = opened(State(), OpenText(text, title))
+    state = opened(State(), OpenDocument(text, title))
     assert state.notebook is not None
     return title or state.title, state.notebook
 
@@ -96,3 +111,10 @@ def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
 def _module_name(text: str) -> str:
     found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
     return found[1] if found else "Module"
+
+
+OPENING: dict[type[Intent], Callable[[State, Any], State]] = {
+    OpenText: _text_opened,
+    OpenDocument: opened,
+    OpenNotebook: notebook_opened,
+}

@@ -8,123 +8,93 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
-from ...engine.adopt import call_method
-from ...engine.ir import Proposal, Refusal, TilewrightError, called_with
+from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import Fix
-from ..document import (
-    DocumentError,
-    Notebook,
-    apply_call,
-    apply_fix,
-    apply_lint,
-    evaluate,
-)
-from ..document.editing.rename import renamed
+from ..document import DocumentError, Notebook, apply_fix, apply_lint, evaluate
 from ..state.comparison import COMPARING, EndCompare, ShowSpan
-from ..state.intents import Intent
+from ..state.intents import Intent, Message, Texts, Whole
 from ..state.model import Blamed, Look, Notice, Pane, State, Theme
-from .cell_actions import EDITS, edited, open_notebook, picture, settled
+from .calls import CALLS, OF_THE_TREE, Call, Calls, latest
+from .cell_actions import EDITS, edited, picture, settled
 from .exploring import EXPLORING
 from .exploring import QUICK as EXPLORED
 from .machine_actions import MACHINE_EDITS
-from .opening import OpenNotebook, OpenText, notebook_opened, opened
+from .opening import OPENING, OpenNotebook
 from .text_edits import TYPING
 
 
-class ShowGallery(Intent, frozen=True):
+class ShowGallery(Message, frozen=True, tag="gallery"):
     """Return to the start screen."""
 
 
-class Call(Intent, frozen=True, eq=False):
-    """A schedule call with handles of the visible program: a loop is its Var, a block its name.
+class ApplyFix(Message, frozen=True, tag="fix"):
+    """Append calls as Python text with the notebook's variables, as in a problem's `fixes`: all of them or none. With `replaces`, they
+    replace that call: {"kind": "fix", "calls": ["sch.compute_at(AL, ko)"]}."""
 
-    `made` is the precomputed notebook after the call, from a prediction.
-    """
-
-    method: str
-    args: tuple[Any, ...] = ()
-    kwargs: tuple[tuple[str, Any], ...] = ()
-    made: Notebook | None = None
-
-
-class Calls(Intent, frozen=True, eq=False):
-    """Several calls as one move: all of them or none. `made` as in `Call`."""
-
-    calls: tuple[Call, ...]
-    made: Notebook | None = None
-
-
-class Rename(Intent, frozen=True, eq=False):
-    """Rename a loop or a block wherever it occurs in the notebook's text."""
-
-    handle: Any
-    name: str
-
-
-class ApplyFix(Intent, frozen=True, eq=False):
-    """Add the calls of a finding's fix, as texts: all of them or none. `replaces` is the text of the call that they replace; `fix` is the
-    same fix with handles of the visible program, if the lints found it."""
-
-    calls: tuple[str, ...]
+    calls: Texts
     replaces: str = ""
-    fix: Fix | None = None
 
 
-class Repair(Intent, frozen=True, eq=False):
-    """Add a refused call after the calls that make it legal: all of them or none."""
+class ApplyFoundFix(Intent, frozen=True, eq=False):
+    """Apply a fix of the lints, with handles of the visible program."""
 
-    call: Call
+    fix: Fix
 
 
-class ViewStep(Intent, frozen=True):
+class ViewStep(Message, frozen=True, tag="view"):
     """Show the program after `count` schedule lines; None is now."""
 
-    count: int | None
+    count: Whole | None
 
 
-class Undo(Intent, frozen=True):
+class Undo(Message, frozen=True, tag="undo"):
     """Return to the previous document."""
 
 
-class Redo(Intent, frozen=True):
+class Redo(Message, frozen=True, tag="redo"):
     """Restore the document that was undone."""
 
 
-class Select(Intent, frozen=True):
-    """Choose a row of the tree, or a buffer, which leaves the row as it is; "" chooses none."""
+class Select(Message, frozen=True, tag="select"):
+    """Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none."""
 
-    row: str = ""
+    row: str = msgspec.field(name="id", default="")
     buffer: str = ""
 
 
-class Blame(Intent, frozen=True):
-    """Select a stall of an engine; `row` is that of the block that holds the awaited resource."""
+class Blame(Message, frozen=True, tag="blame"):
+    """Select a stall of an engine: its cause, and the buffer that a block holds, or (as `block`) another awaited resource. `row` is that of
+    the block that holds the resource."""
 
-    wait: Blamed
+    engine: str
+    cause: str
+    buffer: str = ""
+    block: str = ""
     row: str = ""
 
 
-class LookAt(Intent, frozen=True):
+class LookAt(Message, frozen=True, tag="look"):
     """Show another part of the chosen buffer, follow another access to it, or type an index map."""
 
     look: Look
 
 
-class SetTheme(Intent, frozen=True):
+class SetTheme(Message, frozen=True, tag="theme"):
     """Light or dark."""
 
     theme: Theme
 
 
-class ShowPane(Intent, frozen=True):
+class ShowPane(Message, frozen=True, tag="pane"):
     """Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open."""
 
     pane: Pane
 
 
-class Dismiss(Intent, frozen=True):
+class Dismiss(Message, frozen=True, tag="dismiss"):
     """Remove the notice."""
 
 
@@ -147,9 +117,7 @@ def act(state: State, intent: Intent) -> State:
         return _ACTIONS[type(intent)](settled(state) if type(intent) in _SETTLING else state, intent)
     except TilewrightError as error:
         notice = notice_of(error.refusal)
-        return replace(
-            state, notice=replace(notice, where="tree") if isinstance(intent, Call | Calls | Rename) else notice
-        )
+        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, OF_THE_TREE) else notice)
 
 
 def is_quick(intent: Intent) -> bool:
@@ -179,76 +147,15 @@ def _gallery(state: State, _: Intent) -> State:
     return State(theme=state.theme, pane=state.pane)
 
 
-def _call(state: State, intent: Call) -> State:
-    notebook = _latest(state)
-    return edited(state, intent.made or apply_call(notebook, intent.method, *intent.args, **dict(intent.kwargs)))
-
-
-def _calls(state: State, intent: Calls) -> State:
-    notebook = _latest(state)
-    if intent.made is not None:
-        return edited(state, intent.made)
-    for call in intent.calls:
-        notebook = apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
-    return edited(state, notebook)
-
-
-def _rename(state: State, intent: Rename) -> State:
-    return edited(state, renamed(_latest(state), intent.handle, intent.name))
-
-
 def _apply_fix(state: State, intent: ApplyFix) -> State:
-    notebook = _latest(state)
-    if intent.fix is not None:
-        return edited(state, apply_lint(notebook, intent.fix))
+    notebook = latest(state)
     if intent.replaces or not intent.calls:
         raise DocumentError(Refusal("stale-fix", "the schedule is another one than the fix was found for"))
     return edited(state, apply_fix(notebook, intent.calls))
 
 
-def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
-    """The calls that make a refused one legal; empty if it is legal, or if no repair is known."""
-    if state.moment is None or state.looks_back:
-        return ()
-    try:
-        call_method(state.moment.schedule.copy(), call.method, call.args, dict(call.kwargs))
-    except TilewrightError as error:
-        return error.refusal.repair
-    return ()
-
-
-def _repair(state: State, intent: Repair) -> State:
-    notebook = _latest(state)
-    for proposal in repair_of(state, intent.call):
-        args, keywords = called_with(dict(proposal.arguments))
-        notebook = apply_call(notebook, proposal.method, *args, **keywords)
-    call = intent.call
-    return edited(state, apply_call(notebook, call.method, *call.args, **dict(call.kwargs)))
-
-
-def _latest(state: State) -> Notebook:
-    """The notebook to add a call to. The visible program must be of its last line, so that the handles are valid in it."""
-    notebook = open_notebook(state)
-    if state.looks_back:
-        raise DocumentError(
-            Refusal(
-                "looking-back",
-                f"this is the program after step {state.step_count}; new steps go to the end",
-                expected="the last step chosen, or a branch from here",
-            )
-        )
-    if notebook.unread or not notebook.states:
-        refusal = notebook.error.refusal if notebook.error is not None else None
-        place = refusal.place if refusal is not None else None
-        raise DocumentError(
-            Refusal(
-                "broken-text",
-                "the text cannot be read, so nothing can be added",
-                expected="its error mended",
-                place=place,
-            )
-        )
-    return notebook
+def _apply_found_fix(state: State, intent: ApplyFoundFix) -> State:
+    return edited(state, apply_lint(latest(state), intent.fix))
 
 
 def _undo(state: State, _: Intent) -> State:
@@ -286,18 +193,16 @@ def _select(state: State, intent: Select) -> State:
 
 
 def _blame(state: State, intent: Blame) -> State:
-    return replace(state, blamed=intent.wait, selected=intent.row, buffer="")
+    wait = Blamed(intent.engine, intent.cause, intent.buffer, intent.block)
+    return replace(state, blamed=wait, selected=intent.row, buffer="")
 
 
 _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
-    OpenText: opened,
-    OpenNotebook: notebook_opened,
+    **OPENING,
     ShowGallery: _gallery,
-    Call: _call,
-    Calls: _calls,
-    Rename: _rename,
+    **CALLS,
     ApplyFix: _apply_fix,
-    Repair: _repair,
+    ApplyFoundFix: _apply_found_fix,
     ViewStep: _view_step,
     **TYPING,
     **EDITS,
@@ -317,8 +222,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
 }
 
 _LEAVES_DRAFT = (
-    OpenText,
-    OpenNotebook,
+    *OPENING,
     ShowGallery,
     ViewStep,
     Select,

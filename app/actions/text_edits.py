@@ -11,63 +11,79 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..document import DEFAULT_MACHINE, Document, Notebook, edited_cell, evaluate, read_document, replace_cell
+from ...engine.ir import Refusal
+from ..document import (
+    DEFAULT_MACHINE,
+    Document,
+    DocumentError,
+    Notebook,
+    edited_cell,
+    evaluate,
+    read_document,
+    replace_cell,
+)
 from ..document.editing.cells import cell_at, with_prose
 from ..document.items import replace_item
 from ..document.notebook import not_read
-from ..state.intents import Intent
+from ..state.intents import Intent, Message, PageMessage, Whole
 from ..state.model import State
 from .cell_actions import checked_text, edited, open_notebook, picture
 from .opening import notes_of
 
 
-class DraftCell(Intent, frozen=True):
-    """The unfinished text below the marker of cell `index`; in a markdown cell its words."""
+class DraftCell(Message, frozen=True, tag="draft_cell"):
+    """The unfinished text below the marker of cell `cell`; in a markdown cell its words."""
 
-    index: int
+    cell: Whole
     text: str
 
 
-class DraftItem(Intent, frozen=True):
+class DraftItem(Message, frozen=True, tag="draft_item"):
     """The unfinished text of schedule line `item`."""
 
-    item: int
+    item: Whole
     text: str
 
 
-class DropDraft(Intent, frozen=True):
+class DropDraft(Message, frozen=True, tag="drop_draft"):
     """Discard the draft."""
 
 
-class EditCell(Intent, frozen=True):
-    """Set the text below the marker of cell `index`."""
+class EditCell(Message, frozen=True, tag="edit"):
+    """Set the text below the marker of cell `cell`."""
 
-    index: int
+    cell: Whole
     body: str
 
 
-class EditProse(Intent, frozen=True):
-    """Set the words of markdown cell `index`."""
+class EditProse(Message, frozen=True, tag="edit_prose"):
+    """Set the words of markdown cell `cell`."""
 
-    index: int
+    cell: Whole
     text: str
 
 
-class EditItem(Intent, frozen=True):
+class EditItem(Message, frozen=True, tag="edit_item"):
     """Set schedule line `item` (an index over steps and disabled lines) to `text`; the later lines are applied again."""
 
-    item: int
+    item: Whole
     text: str
 
 
-class SetText(Intent, frozen=True):
+class SetText(Message, frozen=True, tag="set_text"):
     """Set the whole text of the notebook: an earlier version, or text from an API client."""
 
     text: str
 
 
-class Read(Intent, frozen=True):
+class Read(Message, frozen=True, tag="read"):
     """Evaluate the notebook's text: it came from elsewhere, or the user had stopped its evaluation."""
+
+
+class RestoreVersion(PageMessage, frozen=True, tag="go_back"):
+    """Set the whole text to an earlier version of the file, by its number among those shown."""
+
+    version: Whole
 
 
 class KeepTyped(Intent, frozen=True):
@@ -97,12 +113,12 @@ def _text_of(base: Document, intent: Intent) -> Document:
         case DraftItem() | EditItem():
             return replace_item(base, intent.item, checked_text(intent.text))
         case EditProse():
-            return with_prose(base, intent.index, checked_text(intent.text))
+            return with_prose(base, intent.cell, checked_text(intent.text))
         case DraftCell() | EditCell():
-            cell = cell_at(base, intent.index)
+            cell = cell_at(base, intent.cell)
             text = checked_text(intent.text if isinstance(intent, DraftCell) else intent.body)
             is_prose = isinstance(intent, DraftCell) and cell.kind == "markdown"
-            return with_prose(base, intent.index, text) if is_prose else replace_cell(base, cell, text)
+            return with_prose(base, intent.cell, text) if is_prose else replace_cell(base, cell, text)
         case _:
             raise TypeError(intent)
 
@@ -124,7 +140,7 @@ def _edit(state: State, intent: Intent) -> State:
 
 def _edit_cell(state: State, intent: EditCell) -> State:
     document = draft_base(state).document
-    made = edited_cell(document, cell_at(document, intent.index), checked_text(intent.body), DEFAULT_MACHINE)
+    made = edited_cell(document, cell_at(document, intent.cell), checked_text(intent.body), DEFAULT_MACHINE)
     after = edited(state, evaluate(made.document, _last_read(state)))
     return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
@@ -132,6 +148,13 @@ def _edit_cell(state: State, intent: EditCell) -> State:
 def _set_text(state: State, intent: SetText) -> State:
     document = read_document(checked_text(intent.text), draft_base(state).document.path)
     return replace(edited(state, evaluate(document, _last_read(state))), looked_back=None)
+
+
+def _restore(state: State, intent: RestoreVersion) -> State:
+    for version in () if state.looked_back is None else state.looked_back.versions:
+        if version.number == intent.version:
+            return _set_text(state, SetText(version.text))
+    raise DocumentError(Refusal("no-such-version", "this version is not there", found=str(intent.version)))
 
 
 def _keep(state: State, intent: KeepTyped) -> State:
@@ -157,6 +180,7 @@ TYPING: dict[type[Intent], Callable[[State, Any], State]] = {
     EditProse: _edit,
     EditItem: _edit,
     SetText: _set_text,
+    RestoreVersion: _restore,
     KeepTyped: _keep,
     Read: _read,
 }
@@ -175,5 +199,6 @@ __all__ = [
     "EditProse",
     "KeepTyped",
     "Read",
+    "RestoreVersion",
     "SetText",
 ]

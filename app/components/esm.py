@@ -50,6 +50,7 @@ class Compiled(JSComponent):
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
+        self._callbacks: list[Callable[[Any], None]] = []
         self._listeners: list[Callable[[Any], None]] = []
 
     @classmethod
@@ -66,13 +67,21 @@ class Compiled(JSComponent):
         owned = (name for name in cls.param if _is_ours(cls.param[name].owner))
         return sorted(name for name in owned if name not in {"name", *hidden})
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Send the view a message that is not a property."""
         self._send_msg(message)
 
-    def hear(self, message: Any) -> None:
+    def receive(self, message: Any) -> None:
         """Handle a message of the view, on any kind of page."""
         self._handle_msg(message)
+
+    def on_message(self, callback: Callable[[Any], None]) -> None:
+        """Call `callback` with each message of the view, as JSON: app/protocol/messages.py has the kinds."""
+        self._callbacks.append(callback)
+
+    def _handle_msg(self, data: Any) -> None:
+        for callback in self._callbacks:
+            callback(data)
 
     def on_sent(self, listener: Callable[[Any], None]) -> None:
         """Also pass each message to the browser to `listener`, which connects the component to another kind of page."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .esm import bundle, style
 from .json_view import JsonView
@@ -37,7 +36,7 @@ class CompareView(FiguresView):
 
 class ExploreView(FiguresView):
     """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, go_on_exploring, trial,
-    open_point, fix. `answer` responds to its queries ("trials")."""
+    open_point, fix, trials."""
 
     _esm = bundle("explore/explore.js")
     _stylesheets: ClassVar[list[str]] = [
@@ -45,18 +44,6 @@ class ExploreView(FiguresView):
         *FiguresView._stylesheets,
         style("explore.css"),
     ]
-
-    def __init__(
-        self, data: Any = None, *, answer: Callable[[dict[str, Any]], Any] = lambda _: None, **params: Any
-    ) -> None:
-        self._answer = answer
-        super().__init__(data, **params)
-
-    def _handle_msg(self, data: Any) -> None:
-        super()._handle_msg(data)
-        answer = self._answer(data) if isinstance(data, dict) else None
-        if answer is not None:
-            self._send_msg(answer)
 
 
 class OverlayView(FiguresView):

@@ -5,15 +5,12 @@ The value is sent as one string (half the cost of a nested parameter), and only 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import msgspec
 import param
 
 from .esm import Compiled, style
-
-Intents = Callable[[dict[str, Any]], None]
 
 
 class JsonView(Compiled):
@@ -27,7 +24,6 @@ class JsonView(Compiled):
 
     def __init__(self, data: Any = None, **params: Any) -> None:
         super().__init__(**params)
-        self._intent_callbacks: list[Intents] = []
         if data is not None:
             self.draw(data)
 
@@ -36,12 +32,3 @@ class JsonView(Compiled):
         text = msgspec.json.encode(data).decode()
         if text != self.payload:
             self.payload = text
-
-    def on_intent(self, callback: Intents) -> None:
-        """Call `callback` with each message of the view: a dict with `kind`."""
-        self._intent_callbacks.append(callback)
-
-    def _handle_msg(self, data: Any) -> None:
-        if isinstance(data, dict) and isinstance(data.get("kind"), str):
-            for callback in self._intent_callbacks:
-                callback(data)

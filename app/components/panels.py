@@ -25,14 +25,6 @@ class PageView(JsonView):
         """Send the running jobs: key, area, text, done, total, stopped."""
         self._send_msg({"kind": "doing", "doing": doing})
 
-    def give_link(self, fragment: str) -> None:
-        """Send the browser the fragment (from the # on) of a link to copy."""
-        self._send_msg({"kind": "link", "fragment": fragment})
-
-    def explain(self, pages: list[dict[str, Any]]) -> None:
-        """Answer a message "primitives" with the documentation of all primitives."""
-        self._send_msg({"kind": "primitives", "pages": pages})
-
 
 class HeadlineView(JsonView):
     """The top bar. Messages: gallery, machine, undo, redo, theme, export, link, save, save_as, download."""
@@ -47,7 +39,7 @@ class HeadlineView(JsonView):
 
 
 class NotebookView(JsonView):
-    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `cell_actions.edit_of`."""
+    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `actions.cell_actions`."""
 
     _esm = bundle("notebook/notebook.js")
     # Menus use the tree's style.
@@ -56,10 +48,6 @@ class NotebookView(JsonView):
         *JsonView._stylesheets,
         style("notebook.css"),
     ]
-
-    def offer(self, words: dict[str, Any]) -> None:
-        """Answer a message "words" with the words for completion."""
-        self._send_msg({"kind": "words", **words})
 
 
 class InspectorView(JsonView):

@@ -32,7 +32,7 @@ class Widget(anywidget.AnyWidget):
         component.param.watch(self._drawn, names)
         component.on_sent(self.send)
         self.observe(self._changed, names)
-        self.on_msg(lambda _, message, __: component.hear(message))
+        self.on_msg(lambda _, message, __: component.receive(message))
 
     def _drawn(self, *events: param.parameterized.Event) -> None:
         with self.hold_sync():

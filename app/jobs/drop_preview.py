@@ -18,17 +18,18 @@ from msgspec.structs import replace
 from ...engine.analysis import ProgramIndex
 from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
-from ...engine.ir import Refusal, TilewrightError, Var
+from ...engine.ir import Refusal, TilewrightError
 from ...engine.lower import planned, with_sizes
-from ..actions.table import Call, Calls, act
+from ..actions.call_arguments import handle_of
+from ..actions.calls import Call, Calls, moved
+from ..actions.table import act
 from ..document import Notebook
 from ..state.derived import Store, attempt, report_of, sizes_of
 from ..state.intents import Intent
 from ..state.model import Notice, State
-from ..views.labels.row_ids import RowIds, row_ids
-from ..views.menus import handle_of
+from ..state.row_ids import row_ids
 from ..views.tree.predictions import prediction_value
-from ..views.tree.targets import moves_of, targets_of
+from ..views.tree.targets import targets_of
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
@@ -106,6 +107,16 @@ class Drag:
         return entry
 
 
+def targets(state: State, store: Store, rows: Sequence[str]) -> list[Entry]:
+    """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
+    if state.moment is None or not rows:
+        return []
+    schedule = state.moment.schedule
+    key = f"targets {' '.join(rows)}"
+    found = store.remember(key, (schedule.func,), lambda: attempt("targets", lambda: targets_of(schedule, rows)))
+    return [] if isinstance(found, TilewrightError) else found
+
+
 class DropPreview:
     """The target map and the predictions of one page. `on_prediction` receives each prediction on the event loop."""
 
@@ -120,24 +131,15 @@ class DropPreview:
         self._work: BackgroundJob | None = None
         self._kept: OrderedDict[Notebook, list[StoreKey]] = OrderedDict()
 
-    def targets(self, state: State, rows: Sequence[str]) -> list[Entry]:
-        """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
-        if state.moment is None or not rows:
-            return []
-        schedule = state.moment.schedule
-        key = f"targets {' '.join(rows)}"
-        found = self._store.remember(
-            key, (schedule.func,), lambda: attempt("targets", lambda: targets_of(schedule, rows))
-        )
-        return [] if isinstance(found, TilewrightError) else found
-
     def begin(self, state: State, rows: Sequence[str], near: str) -> None:
         """Begin a drag: send the known predictions and compute the others, those near the row `near` first."""
         self.stop()
         if state.moment is None:
             return
         machine = self._store.machine(state)
-        entries = [] if isinstance(machine, TilewrightError) else [e for e in self.targets(state, rows) if e["legal"]]
+        entries = (
+            [] if isinstance(machine, TilewrightError) else [e for e in targets(state, self._store, rows) if e["legal"]]
+        )
         drag = self._drag = Drag(state, machine, rows, entries, near)
         for entry in entries:
             value = self._store.known(_prediction_key(rows, entry), (state.moment, machine))
@@ -235,7 +237,7 @@ class DropPreview:
     ) -> tuple[Entry, Callable[[], None]]:
         """The prediction for a drop, and the callback that stores its result."""
         state = drag.state
-        move = move_of(drag.ids, drag.schedule, {**entry, "rows": drag.rows})
+        move = _move_of(drag, entry)
         assert state.notebook is not None
         key = drag.trying = _key(state.notebook, move)
         assert key is not None
@@ -280,21 +282,13 @@ def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[En
     return _prediction(drag, entry, value), lambda: None
 
 
-def move_of(ids: RowIds, schedule: Any, message: Entry) -> Call | Calls:
-    """The move of a drop: `rows` onto `loop`, loops in the `order` of the map. Raises TilewrightError if the move is illegal."""
-    handles = [handle_of(ids, row) for row in message["rows"]]
-    if message.get("order"):
-        return Call("reorder", tuple(handle_of(ids, row) for row in message["order"]))
-    loop = handle_of(ids, message["loop"])
-    if not isinstance(loop, Var):
-        raise TilewrightError(Refusal("unknown-row", f"{message['loop']!r} is no loop", expected="the row of a loop"))
-    blocks = [handle for handle in handles if isinstance(handle, str)]
-    if len(blocks) == 1:
-        return Call(message["primitive"], (blocks[0], loop))
-    moves = moves_of(schedule, blocks, loop)
-    if isinstance(moves, TilewrightError):
-        raise moves
-    return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
+def _move_of(drag: Drag, entry: Entry) -> Call | Calls:
+    """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
+    if entry.get("order"):
+        return Call("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"]))
+    loop = handle_of(drag.ids, entry["loop"])
+    blocks = [handle for row in drag.rows if isinstance(handle := drag.ids[row], str)]
+    return Call(entry["primitive"], (blocks[0], loop)) if len(blocks) == 1 else moved(drag.schedule, blocks, loop)
 
 
 def _prediction_key(rows: Sequence[str], entry: Entry) -> str:

@@ -11,33 +11,38 @@ from typing import Any
 import ipywidgets
 import param
 
+from ..actions.opening import OpenText
+from ..actions.table import SetTheme, ShowGallery, ShowPane
 from ..components.esm import Compiled
 from ..document import Notebook
 from ..page.notebook_catalog import NotebookCatalog
 from ..page.page import Page
-from ..session.session import Session
+from ..protocol.messages import CompareSides, CompareWithText, DiscardDraft, GoTo, NewFile, Open
+from ..session.session import Reply, Session, no_reply
+from ..state.comparison import EndCompare
 from ..state.derived import Store
-from ..state.model import State
+from ..state.intents import Message
+from ..state.model import Pane, State
 from ..storage.registry import OpenFileRegistry
 from .kernel import KernelClock
 from .stills import timeline_picture, tree_picture
 from .views import ScheduleSession, View
 
-PANES = {
+PANES: dict[Pane, str] = {
     "script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic", "explore": "Explore",
 }  # fmt: skip
 
 ELSEWHERE = (
-    "gallery",
-    "theme",
-    "compare",
-    "uncompare",
-    "compare_text",
-    "open",
-    "open_text",
-    "new_file",
-    "go",
-    "discard_draft",
+    ShowGallery,
+    SetTheme,
+    CompareSides,
+    CompareWithText,
+    EndCompare,
+    Open,
+    OpenText,
+    NewFile,
+    GoTo,
+    DiscardDraft,
 )
 """Messages for a full page; a cell ignores them."""
 
@@ -45,10 +50,10 @@ ELSEWHERE = (
 class CellSession(ScheduleSession):
     """A session that is shown in a cell's output."""
 
-    def receive(self, message: dict[str, Any]) -> None:
-        """Handle a view's message; ignore those for a full page."""
-        if message["kind"] not in ELSEWHERE:
-            super().receive(message)
+    def handle(self, message: Message, reply: Reply = no_reply) -> None:
+        """Handle a message in its turn; ignore those for a full page."""
+        if not isinstance(message, ELSEWHERE):
+            super().handle(message, reply)
 
 
 class ScheduleNotebook(View):
@@ -111,7 +116,7 @@ class ScheduleNotebook(View):
         self._page.foretell(prediction)
 
     def download(self, name: str, text: str) -> None:
-        self._page.headline.tell({"kind": "download", "name": name, "text": text})
+        self._page.headline.send({"kind": "download", "name": name, "text": text})
 
     def _tell(self, state: State) -> None:
         """Show a refusal, unless the tree shows it, and select the state's pane."""
@@ -140,9 +145,7 @@ class ScheduleNotebook(View):
         middle = ipywidgets.HBox(parts, layout=ipywidgets.Layout(flex_flow="row wrap"))
         self._panes = ipywidgets.Tab([part(getattr(page, name), 300) for name in PANES], titles=tuple(PANES.values()))
         self._panes.selected_index = list(PANES).index(self._session.state.pane)
-        self._panes.observe(
-            _on_index(lambda name: self._session.receive({"kind": "pane", "pane": name})), "selected_index"
-        )
+        self._panes.observe(_on_index(lambda name: self._session.handle(ShowPane(name))), "selected_index")
         head = part(page.headline, 54, picture=self.name_in_page)
         return ipywidgets.VBox([head, self._said, middle, part(page.timeline, 320), self._panes])
 
@@ -151,5 +154,5 @@ class ScheduleNotebook(View):
         return [tree_picture(state, self._store), timeline_picture(state, self._store)]
 
 
-def _on_index(show: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
+def _on_index(show: Callable[[Pane], None]) -> Callable[[dict[str, Any]], None]:
     return lambda change: show(list(PANES)[change["new"]]) if change["new"] is not None else None

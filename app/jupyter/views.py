@@ -6,6 +6,7 @@ A drag makes its calls on the schedule object. `schedule` is a `param` parameter
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import param
@@ -15,7 +16,7 @@ from ...engine.hwsim import Machine, Report, load_machine, preset_names
 from ...engine.ir import IRModule, PrimFunc
 from ...engine.schedule import Schedule
 from ..actions.opening import OpenNotebook
-from ..actions.table import Select
+from ..actions.table import Select, Undo
 from ..components.esm import Compiled
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
@@ -25,8 +26,9 @@ from ..document import State as Moment
 from ..document.editing.from_schedule import notebook_of_schedule
 from ..document.pasted import machine_for
 from ..page.page import draw_tree, tell_refusal
-from ..session.session import Session
+from ..session.session import Reply, Session, no_reply
 from ..state.derived import Store
+from ..state.intents import Message
 from ..state.model import State
 from ..views.inspector.value import inspector_value
 from ..views.labels.buffer_ids import buffer_ids
@@ -52,13 +54,13 @@ class MachineStore(Store):
 class ScheduleSession(Session):
     """A session that can also undo the schedule's calls from before the session."""
 
-    def receive(self, message: dict[str, Any]) -> None:
-        """Execute a view's message."""
+    def handle(self, message: Message, reply: Reply = no_reply) -> None:
+        """Handle a message in its turn."""
         begins = not self.state.past and not self.file_sync.has_file
-        if message["kind"] == "undo" and begins and self.state.notebook is not None:
+        if isinstance(message, Undo) and begins and self.state.notebook is not None:
             before = before_last_call(self.state.notebook)
             self.state = replace(self.state, past=() if before is None else (before,))
-        super().receive(message)
+        super().handle(message, reply)
 
 
 class View(Shown):
@@ -212,10 +214,8 @@ class LoopTree(View):
     def _made(self) -> Compiled:
         session = self._session
         self.param.watch(lambda event: self._select(event.new), "selected")
-        tree = TreeComponent(
-            find_targets=session.targets, find_repair=session.questions.repair, find_menu=session.questions.menu
-        )
-        tree.on_intent(session.receive)
+        tree = TreeComponent()
+        tree.on_message(partial(session.receive, reply=tree.send))
         return tree
 
     def _select(self, row: str) -> None:
@@ -235,7 +235,7 @@ class LoopTree(View):
 
     def foretell(self, prediction: dict[str, Any]) -> None:
         assert isinstance(self._drawn, TreeComponent)
-        self._drawn.tell(prediction)
+        self._drawn.send(prediction)
 
     def _pictures(self) -> list[str]:
         return [tree_picture(self._session.state, self._store)]
@@ -253,8 +253,8 @@ class Timeline(View):
 
     def _made(self) -> Compiled:
         self.param.watch(self._load, "report")
-        timeline = TimelineView({}, answer=self._session.questions.timeline)
-        timeline.on_intent(self._session.receive)
+        timeline = TimelineView({})
+        timeline.on_message(partial(self._session.receive, reply=timeline.send))
         return timeline
 
     def _load(self, *events: param.parameterized.Event) -> None:
@@ -302,7 +302,7 @@ class LayoutPicker(View):
         self.param.watch(lambda event: self._choose(), "buffer")
         self._natural_height = 620
         inspector = InspectorView(data=inspector_value(self._session.state, self._store))
-        inspector.on_intent(self._session.receive)
+        inspector.on_message(self._session.receive)
         return inspector
 
     def _load(self, *events: param.parameterized.Event) -> None:

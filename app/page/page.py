@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 import panel as pn
 
-from ...engine.ir import TilewrightError
-from ..actions.table import Say
 from ..components.code import CodeView
 from ..components.figures import CompareView, ExploreView, MachineView, OverlayView, TrafficView
 from ..components.loop_tree import LoopTree
@@ -24,8 +23,7 @@ from ..components.panels import (
 )
 from ..components.timeline import TimelineView
 from ..jobs.background_job import JobStatus
-from ..links import fragment_of
-from ..session.session import Session
+from ..session.session import Reply, Session
 from ..state.derived import Store
 from ..state.model import Notice, State
 from ..views.compare.value import compare_value, compared_script, overlay_now
@@ -35,13 +33,10 @@ from ..views.machine.roofline import pictures_value
 from ..views.machine.value import machine_value
 from ..views.notebook.code import python_value, script_value
 from ..views.notebook.value import known_changes, notebook_value
-from ..views.notebook.words import words_value
 from ..views.problems.value import problem_marks, problems_value
-from ..views.shell.commands import commands_value
 from ..views.shell.gallery import gallery_value
 from ..views.shell.headline import headline_value
 from ..views.shell.page import page_value
-from ..views.shell.primitives import primitive_docs
 from ..views.shell.tour import tour_value
 from ..views.timeline.value import timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
@@ -64,50 +59,25 @@ class Page:
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(
-            find_targets=session.targets, find_repair=session.questions.repair, find_menu=session.questions.menu, **FILL
-        )
+        self.tree = LoopTree(**FILL)
         self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
-        self.timeline = TimelineView(
-            timeline_value(session.state, session.store), answer=session.questions.timeline, **FILL
-        )
+        self.timeline = TimelineView(data=timeline_value(session.state, session.store), **FILL)
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
-        self.explore = ExploreView(
-            data=explore_value(session.state, session.store), answer=session.questions.trials, **FILL
-        )
+        self.explore = ExploreView(data=explore_value(session.state, session.store), **FILL)
         self.compare = CompareView(data=compare_value(session.state, session.store, catalog.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
         self.commands = CommandsView(data=[], sizing_mode="fixed", width=0, height=0)
-        views = (
-            self.page,
-            self.commands,
-            self.gallery,
-            self.headline,
-            self.notebook,
-            self.script,
-            self.python,
-            self.problems,
-            self.machine,
-            self.traffic,
-            self.explore,
-            self.compare,
-            self.overlay,
-            self.inspector,
-            self.timeline,
-            self.tree,
-        )
-        for view in views:
-            view.on_intent(session.receive)
-        self.page.on_intent(self._explain)
-        self.gallery.on_intent(self._discarded)
-        self.commands.on_intent(lambda message: self._command(message, session))
-        self.notebook.on_intent(lambda message: self._offer(message, session))
-        for view in (self.headline, self.commands):
-            view.on_intent(lambda message: self._link(message, session))
+        replies: dict[str, Reply] = {
+            "headline": self._give,
+            "commands": self._give,
+            "gallery": self._discarded,
+        }
+        for name, view in self.roots().items():
+            view.on_message(partial(session.receive, reply=replies.get(name) or view.send))
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
@@ -198,38 +168,23 @@ class Page:
             self._draw_code(state, store)
             self._draw_comparison(state, store)
 
-    def _discarded(self, message: dict[str, Any]) -> None:
+    def _discarded(self, _: dict[str, Any]) -> None:
         """Update the start screen's list after a draft was discarded."""
-        if message["kind"] == "discard_draft":
-            self._catalog.renew()
-            self.gallery.draw(self._gallery(self._session.state))
+        self._catalog.renew()
+        self.gallery.draw(self._gallery(self._session.state))
 
-    def _explain(self, message: dict[str, Any]) -> None:
-        if message["kind"] == "primitives":
-            self.page.explain([msgspec.to_builtins(page) for page in primitive_docs()])
-
-    def _offer(self, message: dict[str, Any], session: Session) -> None:
-        if message["kind"] == "words":
-            self.notebook.offer(words_value(session.state, session.store))
-
-    def _command(self, message: dict[str, Any], session: Session) -> None:
-        if message["kind"] == "commands":
-            self.commands.draw(commands_value(session.state, self._catalog.examples))
-
-    def _link(self, message: dict[str, Any], session: Session) -> None:
-        """Send the browser a link that contains the notebook, to copy."""
-        notebook = session.state.notebook
-        if message["kind"] == "link" and notebook is not None:
-            try:
-                self.page.give_link(fragment_of(notebook.document.text))
-            except TilewrightError as error:
-                session.dispatch(Say(error.refusal))
+    def _give(self, answer: dict[str, Any]) -> None:
+        """Draw the commands of the palette, or send the browser a link to copy."""
+        if answer["kind"] == "commands":
+            self.commands.draw(answer["commands"])
+        else:
+            self.page.send(answer)
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
 
     def foretell(self, prediction: dict[str, Any]) -> None:
-        self.tree.tell(prediction)
+        self.tree.send(prediction)
 
     def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
         self.page.tell_doing([msgspec.to_builtins(entry) for entry in doing])

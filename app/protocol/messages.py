@@ -1,227 +1,270 @@
-"""Conversion of a view's message to an intent with loop and block handles. Nothing is executed here."""
+"""The messages of all clients: pages, Jupyter widgets and HTTP requests. `Message` is one union with the tag `kind`; `decode` and
+`decode_request` are the only places where input becomes typed values.
+
+The intents of `actions` with JSON fields are messages. The others, which concern a session as a whole, are defined here. The JSON schema of
+the union makes docs/api.md and the types for JavaScript.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, get_args
+import re
+from typing import Any, Literal, Union
 
 import msgspec
 
-from ...engine.ir import PrimFunc, Refusal
-from ..actions.cell_actions import edit_of
-from ..actions.exploring import exploring_of
-from ..actions.machine_actions import PickMachine, ResetKnob, TurnKnob
-from ..actions.opening import opened_text
-from ..actions.table import (
-    ApplyFix,
-    Blame,
-    Call,
-    Calls,
-    Dismiss,
-    LookAt,
-    OpenText,
-    Redo,
-    Rename,
-    Repair,
-    Select,
-    SetTheme,
-    ShowGallery,
-    ShowPane,
-    Undo,
-    ViewStep,
-)
-from ..actions.text_edits import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse, SetText
-from ..document import DocumentError, Notebook
-from ..document.files.history import Version
-from ..jobs.drop_preview import move_of
-from ..state.addresses import NEW_DRAFT
-from ..state.comparison import EndCompare, ShowSpan, side_of, usual_sides
-from ..state.intents import Intent
-from ..state.model import Blamed, Look, Pane, Side, State
-from ..views.labels.row_ids import Handle, row_ids
-from ..views.machine.parameters import figure_value
-from ..views.menus import call_arguments, handle_of
-from .message_fields import Fields
+from ...engine.ir import Refusal
+from ..actions.calls import FindRepair
+from ..actions.exploring import Explore, GoOnExploring, LookAtTrial, StopExploring
+from ..actions.table import INTENTS, Blame, Dismiss, LookAt, Select, SetTheme, ShowPane
+from ..document import DocumentError
+from ..state.comparison import ShowSpan
+from ..state.intents import Message, PageMessage, Query, Texts, Whole
 
-Message = dict[str, Any]
+# What is open.
 
-COMPARISONS = ("compare", "compare_text")
 
-FILES = (
-    "save",
-    "save_as",
-    "new_file",
-    "discard_draft",
-    "download",
-    "resolve",
-    "heard",
-    "versions",
-    "version",
-    "no_versions",
-)
+class Open(Message, frozen=True, tag="open"):
+    """Open an example, or a notebook of the served folder, by its name in GET /api/notebooks."""
 
-OF_THE_TREE = ("move", "moves", "call", "calls", "reorder", "rename")
-"""Messages whose refusal is shown beside the tree."""
+    name: str
+
+
+class GoTo(PageMessage, frozen=True, tag="go"):
+    """Show the page's address: the path of a file, an example or a draft."""
+
+    path: str
+
+
+class CompareSides(Message, frozen=True, tag="compare"):
+    """Compare two programs: "now", "step:N", "opened", "branch:NAME", "example:NAME". A side without a key stays as it is shown; at
+    first it is the program before the last change, and now."""
+
+    a: str | None = None
+    b: str | None = None
+
+
+class CompareWithText(PageMessage, frozen=True, tag="compare_text"):
+    """Compare with a text, as one side."""
+
+    side: Literal["a", "b"]
+    name: str
+    text: str
+
+
+# Files.
+
+
+class Save(Message, frozen=True, tag="save"):
+    """Save the notebook to the file that it was opened from."""
+
+
+class SaveAs(Message, frozen=True, tag="save_as"):
+    """Save the notebook to a file `name` in the served folder and continue with that file; `replacing` allows an existing file."""
+
+    name: str
+    replacing: bool = False
+
+
+class NewFile(Message, frozen=True, tag="new_file"):
+    """Create a notebook in a file `name` of the served folder."""
+
+    name: str
+
+
+class Resolve(Message, frozen=True, tag="resolve"):
+    """Resolve a conflict with another writer of the file (`clash` in the part `file`): one choice per conflicting place. With the
+    conflict's `id`, the answer is refused if the conflict has changed."""
+
+    choices: tuple[Literal["ours", "theirs", "both"], ...]
+    id: str = ""
+
+
+class DiscardDraft(PageMessage, frozen=True, tag="discard_draft"):
+    """Delete a draft by its name."""
+
+    name: str
+
+
+class Download(PageMessage, frozen=True, tag="download"):
+    """Download the notebook's text."""
+
+
+class Export(PageMessage, frozen=True, tag="export"):
+    """Download an export; `to` is its kind."""
+
+    to: str = "tvm"
+
+
+class DismissFileMessage(PageMessage, frozen=True, tag="heard"):
+    """Remove the message about the file."""
+
+
+class ShowVersions(PageMessage, frozen=True, tag="versions"):
+    """Show the earlier versions of the file."""
+
+
+class ChooseVersion(PageMessage, frozen=True, tag="version"):
+    """Choose one of the shown versions by its number."""
+
+    version: Whole
+
+
+class HideVersions(PageMessage, frozen=True, tag="no_versions"):
+    """Hide the earlier versions of the file."""
+
+
+# Drags and background work.
+
+
+class BeginDrag(PageMessage, frozen=True, tag="grabbed"):
+    """Begin to drag `rows`; the drops near the row `near` are predicted first."""
+
+    rows: Texts
+    near: str = ""
+
+
+class DragOver(PageMessage, frozen=True, tag="near"):
+    """The pointer of a drag is over a row."""
+
+    row: str
+
+
+class EndDrag(PageMessage, frozen=True, tag="released"):
+    """End a drag without a drop."""
+
+
+class CancelWork(PageMessage, frozen=True, tag="give_up"):
+    """Stop the running change, or the background work."""
+
+
+class ResumeWork(PageMessage, frozen=True, tag="resume"):
+    """Repeat the change that was stopped, and resume the background work."""
+
+
+# Queries.
+
+
+class FindTargets(Query, frozen=True, tag="targets"):
+    """The drop targets for the blocks or loops of `rows`."""
+
+    rows: Texts
+
+
+class FindMenu(Query, frozen=True, tag="menu"):
+    """The menu of a row."""
+
+    row: str
+
+
+class FindWindow(Query, frozen=True, tag="window"):
+    """The events of the timeline between two cycles; `folded` is the time in which each repeat occurs once."""
+
+    ticket: Whole
+    start: Whole
+    end: Whole
+    folded: bool
+
+
+class FindTask(Query, frozen=True, tag="find"):
+    """The cycle at which a task starts: its template, and the iterations of the loops around it."""
+
+    ticket: Whole
+    template: Whole
+    place: tuple[Whole, ...]
+
+
+class FindTrials(Query, frozen=True, tag="trials"):
+    """Candidates of a search, the `first` one on."""
+
+    search: Whole
+    first: Whole = msgspec.field(name="from")
+
+
+class FindWords(Query, frozen=True, tag="words"):
+    """The words for completion in the editor."""
+
+
+class FindPrimitives(Query, frozen=True, tag="primitives"):
+    """The documentation of all primitives."""
+
+
+class FindCommands(Query, frozen=True, tag="commands"):
+    """The commands of the palette."""
+
+
+class FindLink(Query, frozen=True, tag="link"):
+    """A link that contains the notebook."""
+
 
 LOOKS = (
-    "select",
-    "blame",
-    "look",
-    "span",
-    "pane",
-    "theme",
-    "dismiss",
-    "grabbed",
-    "near",
-    "released",
-    "give_up",
-    "resume",
-    "explore",
-    "stop_exploring",
-    "go_on_exploring",
-    "trial",
-    "commands",
-)
+    Select, Blame, LookAt, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, StopExploring, GoOnExploring, LookAtTrial,
+    BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
+)  # fmt: skip
 """Messages that do not change the program, so that background analyses of it continue."""
 
-IN_HAND = ("grabbed", "near")
+IN_HAND = (BeginDrag, DragOver)
 """Messages of a drag in progress; the preview of its drop has priority."""
 
-MOVED = ("block", "loop")
-MOVES = ("compute_at", "reverse_compute_at")
+_SESSION: tuple[type[Message], ...] = (
+    Open, GoTo, CompareSides, CompareWithText,
+    Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
+    BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
+    FindTargets, FindMenu, FindRepair, FindWindow, FindTask, FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
+)  # fmt: skip
+
+MESSAGES: dict[str, type[Message]] = {
+    str(message.__struct_config__.tag): message
+    for message in (*(intent for intent in INTENTS if issubclass(intent, Message)), *_SESSION)
+}
+"""All messages by kind."""
+
+REQUESTS = {kind: message for kind, message in MESSAGES.items() if not issubclass(message, PageMessage)}
+"""The messages that HTTP accepts."""
+
+_ANY = Union[tuple(MESSAGES.values())]  # noqa: UP007 - of a table
+_REQUEST = msgspec.json.Decoder(Union[tuple(REQUESTS.values())])  # noqa: UP007
 
 
-def intent_of(message: Message, state: State) -> Intent | None:
-    """The intent of a view's message, with row ids resolved to loop and block handles. None for an unknown kind.
-
-    The message must come from `fields_of`, which checks its fields. Raises TilewrightError, for example for a row that no longer exists.
-    """
-    match message["kind"]:
-        case "move" | "call" | "reorder":
-            return call_of(message, state)
-        case "moves" | "calls":
-            return _calls_of(message, state)
-        case "rename":
-            return Rename(handle_in(state, str(message["id"])), str(message["name"]))
-        case "select":
-            return Select(str(message.get("id", "")), str(message.get("buffer", "")))
-        case "blame":
-            wait = Blamed(*(str(message[part]) for part in ("engine", "cause", "buffer", "block")))
-            return Blame(wait, str(message["row"]))
-        case "look":
-            return LookAt(msgspec.convert(message["look"], Look))
-        case "undo":
-            return Undo()
-        case "redo":
-            return Redo()
-        case "machine":
-            return PickMachine(str(message["name"]))
-        case "gallery":
-            return ShowGallery()
-        case "open_text":
-            return OpenText(str(message["text"]), address=None if message.get("linked") is True else NEW_DRAFT)
-        case "view":
-            return ViewStep(None if message["count"] is None else int(message["count"]))
-        case "repair":
-            return Repair(call_of(Fields({**message, "kind": "move"}), state))
-        case "fix":
-            return ApplyFix(tuple(map(str, message["calls"])), str(message.get("replaces", "")))
-        case "theme":
-            return SetTheme("dark" if message["theme"] == "dark" else "light")
-        case "pane":
-            return ShowPane(message["pane"] if message["pane"] in get_args(Pane) else "script")
-        case "uncompare":
-            return EndCompare()
-        case "span":
-            return ShowSpan(message["start"], message["end"])
-        case "knob":
-            path = str(message["path"])
-            return TurnKnob(path, figure_value(path.rpartition(".")[2], str(message["text"])))
-        case "unknob":
-            return ResetKnob(None if message["path"] is None else str(message["path"]))
-        case "dismiss":
-            return Dismiss()
-        case _:
-            return _typed_of(message, state) or exploring_of(message) or edit_of(message)
+def decode(data: object) -> Message:
+    """The message of a view's JSON value. Raises DocumentError "bad-message" with the wrong field."""
+    try:
+        return msgspec.convert(data, _ANY, strict=False)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise DocumentError(_refusal(data, str(error))) from error
 
 
-def _version_of(message: Message, state: State) -> Version:
-    """The version that the message names, among those shown. Raises DocumentError if it is not there."""
-    for version in () if state.looked_back is None else state.looked_back.versions:
-        if version.number == message["version"]:
-            return version
-    raise DocumentError(Refusal("no-such-version", "this version is not there", found=str(message["version"])))
+def decode_request(body: bytes) -> Message:
+    """The message in the body of an HTTP request. Raises msgspec.ValidationError or DecodeError with the location of the error."""
+    return _REQUEST.decode(body)
 
 
-def _typed_of(message: Message, state: State) -> Intent | None:
-    match message["kind"]:
-        case "draft_cell":
-            return DraftCell(int(message["cell"]), str(message["text"]))
-        case "draft_item":
-            return DraftItem(int(message["item"]), str(message["text"]))
-        case "drop_draft":
-            return DropDraft()
-        case "edit":
-            return EditCell(int(message["cell"]), str(message["body"]))
-        case "edit_prose":
-            return EditProse(int(message["cell"]), str(message["text"]))
-        case "edit_item":
-            return EditItem(int(message["item"]), str(message["text"]))
-        case "go_back":
-            return SetText(_version_of(message, state).text)
-        case _:
-            return None
+def schema() -> dict[str, Any]:
+    """The JSON schema of all requests."""
+    return msgspec.json.schema(Union[tuple(REQUESTS.values())])  # noqa: UP007
 
 
-def sides_asked(message: Message, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> tuple[Side, Side]:
-    """The two sides to compare, by their keys "a" and "b". A side without a key defaults to the one shown, else to the usual one;
-    "compare_text" opens a text as one side. `opened` and the errors are those of `side_of`."""
-    shown = state.comparison
-    sides = [shown.a, shown.b] if shown is not None else list(usual_sides(state))
-    for n, name in enumerate(("a", "b")):
-        if name in message:
-            sides[n] = side_of(str(message[name]), state, opened)
-    if message["kind"] == "compare_text":
-        title, notebook = opened_text(str(message["text"]), str(message["name"]))
-        sides[1 if message["side"] == "b" else 0] = Side(f"file:{title}", title, notebook)
-    return sides[0], sides[1]
+def message_schema() -> dict[str, Any]:
+    """The JSON schema of all messages."""
+    return msgspec.json.schema(_ANY)
 
 
-def _func_of(state: State) -> PrimFunc:
-    if state.moment is None:
-        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
-    return state.moment.schedule.func
+def _refusal(data: object, why: str) -> Refusal:
+    fields: dict[str, Any] = data if isinstance(data, dict) else {}
+    name = _short(fields.get("kind"))
+    place = re.search(r"at `\$\.(\w+)", why)
+    if place is not None:
+        found, what = _short(fields.get(place[1])), f"the message {name} cannot have this as {place[1]!r}"
+        return Refusal("bad-message", what, found, why[:400])
+    missing, unknown = re.search(r"missing required field `(\w+)`", why), re.search(r"unknown field `(.*)`", why)
+    if missing is not None:
+        return Refusal("bad-message", f"the message {name} has no {missing[1]!r}", expected=f"a field {missing[1]!r}")
+    if unknown is not None:
+        return Refusal("bad-message", f"the message {name} has no field {unknown[1][:80]!r}")
+    return Refusal("bad-message", "a message is a JSON object", _short(data), why[:400])
 
 
-def handle_in(state: State, row: str) -> Handle:
-    """The loop or block of a row in the view. Raises TilewrightError."""
-    return handle_of(row_ids(_func_of(state)), row)
-
-
-def _calls_of(message: Message, state: State) -> Calls:
-    """The calls for a drop of several blocks on a loop, or for one primitive on several rows."""
-    func = _func_of(state)
-    if message["kind"] == "moves":
-        assert state.moment is not None
-        move = move_of(row_ids(func), state.moment.schedule, message)
-        return move if isinstance(move, Calls) else Calls((move,))
-    method = str(message["method"])
-    made = [call_arguments(func, method, str(target), message["arguments"]) for target in message["targets"]]
-    return Calls(tuple(Call(method, args, tuple(kwargs.items())) for args, kwargs in made))
-
-
-def call_of(message: Message, state: State) -> Call:
-    """The schedule call of a drop, a menu's form or a reorder of loops."""
-    func = _func_of(state)
-    ids = row_ids(func)
-    if message["kind"] == "reorder":
-        return Call("reorder", tuple(handle_of(ids, row) for row in message["loops"]))
-    if message["kind"] == "move":
-        primitive = str(message["primitive"])
-        if primitive not in MOVES:
-            raise DocumentError(
-                Refusal("unknown-method", f"a drop cannot be {primitive!r}", expected=" or ".join(MOVES))
-            )
-        return Call(primitive, (handle_of(ids, message["block"]), handle_of(ids, message["loop"])))
-    args, kwargs = call_arguments(func, str(message["method"]), message["target"], message["arguments"])
-    return Call(str(message["method"]), args, tuple(kwargs.items()))
+def _short(value: object) -> str:
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):  # an integer of thousands of digits, a list nested deeply
+        return type(value).__name__

@@ -20,10 +20,12 @@ from ...engine.ir import Refusal, TilewrightError
 from ..document import DocumentError
 from ..limits import LIMITS
 from ..page.notebook_catalog import NotebookCatalog
-from ..protocol.requests import Form, NewFileForm, SaveAsForm, SaveForm, read_form, schema
+from ..protocol.messages import NewFile, Save, SaveAs, decode_request, schema
 from ..session.execute_request import opened_with, perform
+from ..session.queries import menu
 from ..session.registry import LoopClock, SeatError, SessionHandle, SessionRegistry
 from ..session.session import Session
+from ..state.intents import Message
 from ..state.model import State
 from ..storage.registry import OpenFileRegistry
 from ..views.shell.gallery import Example
@@ -37,8 +39,8 @@ Known = tuple[dict[str, Any], list[str]]
 CHANGE = "change"
 """Pending while the notebook changes: the answer is from before the change."""
 
-SAVING = (SaveForm, SaveAsForm, NewFileForm)
-"""Intents that are complete when the file holds the text; all others are complete when the text is durable."""
+SAVING = (Save, SaveAs, NewFile)
+"""Messages that are complete when the file holds the text; all others are complete when the text is durable."""
 
 STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 """HTTP status of refusals of the request itself; all others are 409: the state of the session does not allow it."""
@@ -122,7 +124,7 @@ class Handler(RequestHandler):
             )
         return list(dict.fromkeys(wanted))
 
-    async def tell(self, handle: SessionHandle, after: Form | None = None) -> None:
+    async def tell(self, handle: SessionHandle, after: Message | None = None) -> None:
         """Send the requested parts of the state: 200 if they are complete, or 202 with the pending ones when the wait ends. After an intent
         (`after`), wait until its text is durable, or in its file; 507 with the error if the disk refuses it."""
         parts = self.parts()
@@ -170,10 +172,10 @@ class Index(Handler):
 
 
 class Schema(Handler):
-    """GET /api/schema: the JSON schema of intents."""
+    """GET /api/schema: the JSON schema of messages."""
 
     def get(self) -> None:
-        """The JSON schema of all intents."""
+        """The JSON schema of all messages that a POST to a session accepts."""
         self.answer(schema())
 
 
@@ -244,14 +246,14 @@ class One(Handler):
         the state is unchanged; 507 with the new state and the error if the disk refuses the text."""
         handle = self.sessions.find(key)
         try:
-            form = read_form(self.body())
+            message = decode_request(self.body())
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise HTTPError(400, str(error).replace("%", "%%")) from None
-        refused: Refusal | None = await handle.done(lambda told: perform(handle.session, form, told))
+        refused: Refusal | None = await handle.done(lambda told: perform(handle.session, message, told))
         if refused is not None:
             self.refuse(refused, **head(handle))
             return
-        await self.tell(handle, form)
+        await self.tell(handle, message)
 
     async def delete(self, key: str) -> None:
         """End a session that the API opened; a session with a page is refused."""
@@ -293,7 +295,9 @@ class Menu(Handler):
         """The calls in the menu of `row`, as the page draws them; `method` and the field names are those of a Call."""
         handle = self.sessions.find(key)
         row = self.get_query_argument("row", "")
-        self.answer({**head(handle), "menu": await handle.do(lambda: handle.session.questions.menu(row))})
+        self.answer(
+            {**head(handle), "menu": await handle.do(lambda: menu(handle.session.state, handle.session.store, row))}
+        )
 
 
 class Trace(Handler):

@@ -1,117 +1,110 @@
-"""Requests executed on a session in queue order. A refused request changes nothing."""
+"""HTTP requests executed on a session in queue order. A refused request changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.table import Call, repair_of
+from ..actions.calls import Call, repair_of
+from ..actions.opening import OpenText
 from ..document import DocumentError
-from ..protocol.messages import Message
-from ..protocol.requests import (
-    CompareForm,
-    Form,
-    NewFileForm,
-    OpenForm,
-    OpenTextForm,
-    ResolveForm,
-    SaveAsForm,
-    SaveForm,
-    intent_from,
-)
-from ..state.intents import Intent
+from ..protocol.messages import Open, Resolve, Save
+from ..state.intents import Message
 from ..state.model import Notice
 from ..views.notebook.file_status import clash_value
 from ..views.shell.gallery import example_called
-from .session import Answer, Session
+from .session import HANDLERS, Session
+from .state_queue import Change
 
-Told = Callable[[Refusal | None], None]
+OnDone = Callable[[Refusal | None], None]
 """Receives the refusal, or None on success."""
 
 
-def perform(session: Session, form: Form, told: Told) -> None:
+def perform(session: Session, message: Message, on_done: OnDone) -> None:
     """Execute a request in its turn. A refused request changes nothing."""
-    session.queue.in_turn(lambda: _perform(session, form, told))
+
+    async def steps() -> None:
+        on_done(await _perform(session, message))
+
+    session.queue.run(Change(steps()))
 
 
-def _perform(session: Session, form: Form, told: Told) -> None:
+async def _perform(session: Session, message: Message) -> Refusal | None:
     try:
-        match form:
-            case OpenForm():
-                example_called(session.examples, form.name)
-                _received(session, {"kind": "open", "name": form.name}, told)
-            case SaveForm():
-                _own_file(session)
-                _require_one_version(session)
-                _received(session, {"kind": "save"}, told)
-            case SaveAsForm():
-                _received(session, {"kind": "save_as", "name": form.name, "replacing": form.replacing}, told)
-            case NewFileForm():
-                _received(session, {"kind": "new_file", "name": form.name}, told)
-            case ResolveForm():
-                _require_answer(session, form)
-                _received(
-                    session, {"kind": "resolve", "choices": form.choices}, lambda why: told(why or _clash(session))
-                )
-            case CompareForm():
-                _received(session, {"kind": "compare", "a": form.a, "b": form.b}, told)
-            case _:
-                intent = intent_from(form, session.state)
-                session.want(intent, lambda answer: told(_refused(session, intent, answer)))
+        _require_possible(session, message)
+        if type(message) in HANDLERS:
+            refusal = await _shown(session, message)
+        else:
+            refusal = await _not_shown(session, message)
     except Exception as error:
-        told(_fault(error))
+        refusal = error.refusal if isinstance(error, TilewrightError) else internal_error(error, "doing this")
+    return _clash(session) if refusal is None and isinstance(message, Resolve) else refusal
 
 
-def _refused(session: Session, intent: Intent, answer: Answer) -> Refusal | None:
+async def _shown(session: Session, message: Message) -> Refusal | None:
+    """Handle the message as a page's; a new notice is its refusal."""
+    before = session.state.notice
+    await session.perform(message)
+    notice = session.state.notice
+    return refusal_of(notice) if notice is not None and notice is not before else None
+
+
+async def _not_shown(session: Session, message: Message) -> Refusal | None:
+    """Apply an intent. A refusal leaves the state unchanged and is not shown on the page."""
+    session.updater.hold(is_look=False)
     try:
-        notice = answer()
-    except Exception as error:
-        return _fault(error)
-    if notice is None:
-        return None
-    repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
-    return refusal_of(notice, tuple(map(str, repair)))
-
-
-def _fault(error: Exception) -> Refusal:
-    if isinstance(error, TilewrightError):
-        return error.refusal
-    return internal_error(error, "doing this")
+        session.state = session.file_sync.based(session.state, message)
+        intent = session.prepared(message)
+        after = await session.after(intent)
+        notice = after.notice
+        if notice is None or notice is session.state.notice:
+            session.show(after)
+            return None
+        repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
+        return refusal_of(notice, tuple(map(str, repair)))
+    finally:
+        session.filed()
+        session.go_on()
 
 
 def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:
-    """The refusal of a notice. Fixes in `repair` are left out, since Repair is a separate intent."""
+    """The refusal of a notice. Fixes in `repair` are left out, since a repair is a separate message."""
     fix = tuple(call for call in notice.fix if call not in repair)
-    said = f" ({notice.place})" if notice.place else ""
-    return Said(notice.code, notice.message + said, notice.found, notice.expected, fix, told_repair=tuple(repair))
+    place = f" ({notice.place})" if notice.place else ""
+    return NoticeRefusal(
+        notice.code, notice.message + place, notice.found, notice.expected, fix, repair_texts=tuple(repair)
+    )
 
 
-class Said(Refusal, frozen=True, eq=False):
+class NoticeRefusal(Refusal, frozen=True, eq=False):
     """A refusal whose repair is text already."""
 
-    told_repair: tuple[str, ...] = ()
+    repair_texts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """As `Refusal.to_json`."""
-        return {**super().to_json(), "repair": list(self.told_repair)}
+        return {**super().to_json(), "repair": list(self.repair_texts)}
 
 
-def _received(session: Session, message: Message, told: Told) -> None:
-    """Process the request as a page's message; a new notice is its refusal."""
-    before = session.state.notice
+def _require_possible(session: Session, message: Message) -> None:
+    match message:
+        case Open():
+            example_called(session.examples, message.name)
+        case Save():
+            _require_own_file(session)
+            refusal = _clash(session)
+            if refusal is not None:
+                raise DocumentError(refusal)
+        case Resolve():
+            _require_answer(session, message)
+        case _:
+            pass
 
-    def done() -> None:
-        notice = session.state.notice
-        told(refusal_of(notice) if notice is not None and notice is not before else None)
 
-    session.receive_now(message)
-    session.queue.next(done)
-
-
-def _own_file(session: Session) -> None:
+def _require_own_file(session: Session) -> None:
     notebook = session.state.notebook
     if notebook is None or notebook.document.path is None or session.state.is_draft:
-        expected = "SaveAs, or its text, from the part `notebook`"
+        expected = "save_as, or its text, from the part `notebook`"
         raise DocumentError(Refusal("no-path", "the notebook was not opened from a file", expected=expected))
 
 
@@ -120,38 +113,30 @@ def _clash(session: Session) -> Refusal | None:
     file = session.state.file
     if file is None or clash_value(file) is None:
         return None
-    said = f"{file.name} has two versions: another writer changed the same lines"
-    return Refusal(
-        "two-versions", said, expected="the intent Resolve, with a choice for each place of `clash` in the part `file`"
-    )
+    found = f"{file.name} has two versions: another writer changed the same lines"
+    expected = "the message resolve, with a choice for each place of `clash` in the part `file`"
+    return Refusal("two-versions", found, expected=expected)
 
 
-def _require_one_version(session: Session) -> None:
-    refusal = _clash(session)
-    if refusal is not None:
-        raise DocumentError(refusal)
-
-
-def _require_answer(session: Session, form: ResolveForm) -> None:
+def _require_answer(session: Session, message: Resolve) -> None:
     """Raises DocumentError "no-clash", "changed-meanwhile", "bad-choices"."""
     clash = None if session.state.file is None else clash_value(session.state.file)
     if clash is None:
         raise DocumentError(Refusal("no-clash", "the file has one version only"))
-    if form.id not in ("", clash["id"]):
-        raise DocumentError(Refusal("changed-meanwhile", "it is another clash by now", form.id[:80], clash["id"]))
+    if message.id not in ("", clash["id"]):
+        raise DocumentError(Refusal("changed-meanwhile", "it is another clash by now", message.id[:80], clash["id"]))
     places = len(clash["places"])
-    if len(form.choices) != places:
-        raise DocumentError(
-            Refusal("bad-choices", "there is one choice for each place", str(len(form.choices)), str(places))
-        )
+    if len(message.choices) != places:
+        found = str(len(message.choices))
+        raise DocumentError(Refusal("bad-choices", "there is one choice for each place", found, str(places)))
 
 
-def opened_with(session: Session, name: str, text: str, title: str, told: Told) -> None:
+def opened_with(session: Session, name: str, text: str, title: str, on_done: OnDone) -> None:
     """Open a notebook by its name, or a text; with neither open nothing."""
     if name or text:
-        perform(session, OpenForm(name) if name else OpenTextForm(text, title), told)
+        perform(session, Open(name) if name else OpenText(text, title), on_done)
     else:
-        told(None)
+        on_done(None)
 
 
 __all__ = ["opened_with", "perform"]

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal
 from ..actions.cell_actions import checked_text, settled
 from ..actions.relocation import at_path, followed, located
+from ..actions.text_edits import DraftCell, DraftItem, EditCell, EditItem, EditProse
 from ..document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
 from ..document.files.history import History
 from ..document.files.merging import Part
@@ -23,6 +24,7 @@ from ..document.files.read_write import real_path
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address
+from ..state.intents import Message
 from ..state.model import FileStatus, LookedBack, State
 from ..storage.drafts import draft_file, new_draft, no_such_draft
 from ..storage.file_status import Line
@@ -30,7 +32,7 @@ from ..storage.open_file import OpenFile
 from ..storage.registry import OpenFileRegistry
 from ..views.notebook.versions import changes_of
 
-TYPED = ("draft_cell", "draft_item", "edit", "edit_item", "edit_prose")
+TYPED = (DraftCell, DraftItem, EditCell, EditItem, EditProse)
 """Messages with text typed into the text that their page showed. All other messages about a place in the notebook must match its current
 text."""
 
@@ -217,17 +219,17 @@ class FileSync:
         self._file.leave(self)
         self._file, self._apart = None, ()
 
-    def based(self, state: State, message: dict[str, Any]) -> State:
+    def based(self, state: State, message: Message) -> State:
         """The state that a message refers to: for typed text the one that its page showed, even if others changed the file since.
 
         Raises DocumentError "changed-meanwhile" for other messages about a text that is no longer current.
         """
-        old = self._overtaken.get(message.get("base", -1))
+        old = self._overtaken.get(-1 if message.base is None else message.base)
         if old is None or state.notebook is None or state.draft_of is not None:
             return state
-        if message["base"] == revision_of(state.notebook):
+        if message.base == revision_of(state.notebook):
             return state
-        if message["kind"] not in TYPED:
+        if not isinstance(message, TYPED):
             raise DocumentError(
                 Refusal("changed-meanwhile", "the notebook was changed elsewhere a moment ago, so nothing was done")
             )
@@ -236,7 +238,7 @@ class FileSync:
 
     # Requests of the user.
 
-    def heard(self) -> None:
+    def dismiss_message(self) -> None:
         """Dismiss the file's message: the user has read it."""
         if self._file is not None:
             self._file.heard()
@@ -266,20 +268,15 @@ class FileSync:
         wait = self._file.when_saved if in_file else self._file.when_durable
         wait(lambda: self._event_loop.soon(attempted))
 
-    def looked_back(self, state: State, message: dict[str, Any]) -> State:
-        """The state with the file's earlier versions, with another version chosen, or without them."""
-        shown = state.looked_back
-        match message["kind"]:
-            case "versions" if self._file is not None:
-                place = self._file.path.resolve()
-                found = _history_of(place, lambda history: history.versions(place.name)) or ()
-                return replace(state, looked_back=LookedBack(found, changes_of(found), found[0].number if found else 0))
-            case "version" if shown is not None:
-                return replace(state, looked_back=replace(shown, chosen=int(message["version"])))
-            case _:
-                return replace(state, looked_back=None)
+    def with_versions(self, state: State) -> State:
+        """The state with the file's earlier versions."""
+        if self._file is None:
+            return replace(state, looked_back=None)
+        place = self._file.path.resolve()
+        found = _history_of(place, lambda history: history.versions(place.name)) or ()
+        return replace(state, looked_back=LookedBack(found, changes_of(found), found[0].number if found else 0))
 
-    def resolve(self, state: State, choices: list[str]) -> State:
+    def resolve(self, state: State, choices: Sequence[str]) -> State:
         """Resolve a conflict with the user's choices: "ours", "theirs" or "both" for each place."""
         if self._file is None or state.notebook is None:
             return state
@@ -328,6 +325,12 @@ class FileSync:
                 )
             )
         return path
+
+
+def with_version(state: State, number: int) -> State:
+    """The state with another of its shown versions chosen."""
+    shown = state.looked_back
+    return replace(state, looked_back=None if shown is None else replace(shown, chosen=number))
 
 
 def readable(document: Document) -> tuple[Document, Notebook | None]:
@@ -386,4 +389,4 @@ def _way(before: State, after: State) -> str:
     return "redo" if before.future and document is before.future[0].document else "edit"
 
 
-__all__ = ["FileSync", "readable"]
+__all__ = ["FileSync", "readable", "with_version"]

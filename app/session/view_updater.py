@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ..jobs.background_analysis import BackgroundAnalysis
 from ..jobs.background_job import JobStatus
@@ -14,7 +15,6 @@ from ..jobs.event_loop import EventLoop
 from ..jobs.exploration import Searches, SearchSlots
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.on_demand import OnDemandAnalyses
-from ..protocol.messages import Message
 from ..state.derived import Store
 from ..state.model import SearchRequest, State
 from .screen import Screen
@@ -73,7 +73,7 @@ class ViewUpdater:
         if self.screen is not None:
             self.screen.draw_later(self._now(), self._store)
 
-    def foretell(self, prediction: Message) -> None:
+    def foretell(self, prediction: dict[str, Any]) -> None:
         """Show the prediction of a drop."""
         if self.screen is not None:
             self.screen.foretell(prediction)

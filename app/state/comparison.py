@@ -14,8 +14,11 @@ from msgspec.structs import replace
 from ...engine.ir import Refusal
 from ..document import DocumentError, Notebook, evaluate
 from ..document.editing.branches import branches, with_branch
-from .intents import Intent
+from .intents import Intent, Message
 from .model import Comparison, Side, State
+
+Opened = Callable[[str], tuple[str, Notebook]]
+"""Returns the title and the notebook of an example."""
 
 NOW = Side("now")
 START = Side("step:0", count=0)
@@ -28,11 +31,11 @@ class Compare(Intent, frozen=True, eq=False):
     b: Side
 
 
-class EndCompare(Intent, frozen=True):
+class EndCompare(Message, frozen=True, tag="uncompare"):
     """Return to the tree and the timeline."""
 
 
-class ShowSpan(Intent, frozen=True):
+class ShowSpan(Message, frozen=True, tag="span"):
     """Set the range of cycles that the overlaid timelines show; None is all of them."""
 
     start: float | None = None
@@ -62,7 +65,18 @@ def step_side(count: int) -> Side:
     return Side(f"step:{count}", count=count)
 
 
-def side_of(key: str, state: State, opened: Callable[[str], tuple[str, Notebook]]) -> Side:
+def chosen_sides(state: State, a: str | None, b: str | None, opened: Opened) -> tuple[Side, Side]:
+    """The sides with the keys `a` and `b`. A side without a key defaults to the one shown, else to the usual one. `opened` and the errors
+    are those of `side_of`."""
+    shown = state.comparison
+    now = usual_sides(state) if shown is None else (shown.a, shown.b)
+    return (
+        now[0] if a is None else side_of(a, state, opened),
+        now[1] if b is None else side_of(b, state, opened),
+    )
+
+
+def side_of(key: str, state: State, opened: Opened) -> Side:
     """The side of a key: "now", "step:7", "opened", "branch:NAME", "example:NAME". `opened` returns the title and notebook of an example.
 
     A side that is visible already does not change, except a branch. Raises DocumentError for an unknown key.

@@ -6,15 +6,14 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import ELEMENTWISE_CHAIN, MATMUL
 
+from tilewright.app.actions.calls import Call, Repair, repair_of
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import (
     ApplyFix,
-    Call,
     Dismiss,
-    OpenText,
     Redo,
-    Repair,
     Saved,
     Select,
     SetTheme,
@@ -22,7 +21,6 @@ from tilewright.app.actions.table import (
     Undo,
     ViewStep,
     act,
-    repair_of,
 )
 from tilewright.app.actions.text_edits import EditCell, EditProse
 from tilewright.app.document import evaluate, is_applicable, read_document

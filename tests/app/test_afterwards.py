@@ -203,6 +203,6 @@ def test_given_a_picture_that_was_just_painted_when_something_is_asked_that_leav
 ) -> None:
     watched = watch(60)
     watched.open()
-    watched.session.receive({"kind": "export", "what": "script"})
+    watched.session.receive({"kind": "export", "to": "script"})
     assert "verdict" in watched.names()
     watched.until(lambda: watched.verdict is not None)

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from support.served import Served, served
 
-from tilewright.app.protocol.requests import FORMS, UNTOLD
+from tilewright.app.actions.table import INTENTS
+from tilewright.app.protocol.messages import MESSAGES, REQUESTS
 from tilewright.app.server.access import make_policy
+from tilewright.app.state.intents import Message, Query
 from tilewright.app.views.shell.gallery import load_examples
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
@@ -42,7 +44,7 @@ def session(server: Served) -> Iterator[str]:
 
 
 def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
-    return {"intent": "Call", "method": method, "target": target, "arguments": arguments}
+    return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -54,8 +56,15 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
-    assert {intent.__name__ for intent in UNTOLD} == {"Say", "Saved", "KeepTyped", "OpenNotebook"}
-    assert {"Call", "Undo", "EditCell", "ViewStep", "TurnKnob", "AddBranch", "Open", "Save"} <= FORMS.keys()
+    inner = {intent.__name__ for intent in INTENTS if not issubclass(intent, Message)}
+    resolved = {"Call", "Calls", "Repair", "ApplyFoundFix", "OpenDocument", "OpenNotebook", "Compare"}
+    assert inner == {"Say", "Saved", "KeepTyped"} | resolved
+    pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
+    assert pages == {
+        "go", "compare_text", "discard_draft", "download", "export", "heard", "versions", "version", "no_versions", "go_back",
+        "grabbed", "near", "released", "give_up", "resume",
+    }  # fmt: skip
+    assert {"call", "undo", "edit", "view", "knob", "add_branch", "open", "save"} <= REQUESTS.keys()
 
 
 def test_given_no_token_then_nothing_is_told(server: Served) -> None:
@@ -67,7 +76,7 @@ def test_given_no_token_then_nothing_is_told(server: Served) -> None:
 def test_given_the_index_then_it_says_what_there_is(server: Served) -> None:
     index = server.ask("GET", "/api").json
     assert "gemmini" in index["machines"] and "tree" in index["parts"]
-    assert "Call" in str(server.ask("GET", "/api/schema").json["$defs"]["CallForm"]["properties"]["intent"])
+    assert "call" in str(server.ask("GET", "/api/schema").json["$defs"]["CallOnRow"]["properties"]["kind"])
 
 
 def test_given_a_folder_then_its_notebooks_are_listed_but_not_what_a_link_brings_in(server: Served) -> None:
@@ -88,7 +97,7 @@ def test_given_a_call_then_the_line_is_written_and_undo_takes_it_back(server: Se
     assert state["steps"][-1]["text"] == "sch.compute_at(AL, ko)"
     assert state["rows"].index("A_local.vtcm") > state["rows"].index("ko")
     assert "compute_at" in state["python"] and "def matmul" in state["script"]
-    undone = server.ask("POST", f"{session}?parts=steps,notebook", {"intent": "Undo"}).json["state"]
+    undone = server.ask("POST", f"{session}?parts=steps,notebook", {"kind": "undo"}).json["state"]
     assert "compute_at(AL" not in str(undone["steps"])
     assert undone["notebook"]["redo"] == 1 and undone["notebook"]["text"] == PLACE
 
@@ -149,21 +158,22 @@ def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: s
 @pytest.mark.parametrize(
     ("intent", "part", "expected"),
     [
-        ({"intent": "PickMachine", "name": "cpu-core"}, "machine", "cpu-core"),
-        ({"intent": "TurnKnob", "path": "memories.vtcm.banks", "value": 4}, "cells", "memories.vtcm.banks"),
-        ({"intent": "Rename", "row": "ko", "name": "outer"}, "rows", "outer"),
-        ({"intent": "AddBranch", "name": "other"}, "branches", "other"),
-        ({"intent": "ApplyFix", "calls": ["sch.compute_at(AL, ko)"]}, "steps", "sch.compute_at(AL, ko)"),
-        ({"intent": "Calls", "calls": [call("compute_at", r, loop="ko") for r in ("A_local.vtcm", "B_local.vtcm")]}, "steps", "BL, ko"),
-        ({"intent": "ShowPane", "pane": "machine"}, "notebook", "machine"),
-        ({"intent": "Compare", "a": "step:3", "b": "now"}, "notebook", "step:3"),
-        ({"intent": "Open", "name": "box_blur"}, "notebook", "blur"),
-        ({"intent": "OpenText", "text": PLACE.replace("two copies", "my own copies")}, "notebook", "my own copies"),
-        ({"intent": "RemoveItem", "item": 1}, "steps", "step"),
-        ({"intent": "ViewStep", "count": 2}, "notebook", "'steps_shown': 2"),
-        ({"intent": "Select", "row": "ko"}, "notebook", "'row': 'ko'"),
+        ({"kind": "machine", "name": "cpu-core"}, "machine", "cpu-core"),
+        ({"kind": "knob", "path": "memories.vtcm.banks", "value": 4}, "cells", "memories.vtcm.banks"),
+        ({"kind": "rename", "id": "ko", "name": "outer"}, "rows", "outer"),
+        ({"kind": "add_branch", "name": "other"}, "branches", "other"),
+        ({"kind": "fix", "calls": ["sch.compute_at(AL, ko)"]}, "steps", "sch.compute_at(AL, ko)"),
+        ({"kind": "call_sequence", "calls": [call("compute_at", r, loop="ko") for r in ("A_local.vtcm", "B_local.vtcm")]},
+         "steps", "BL, ko"),
+        ({"kind": "pane", "pane": "machine"}, "notebook", "machine"),
+        ({"kind": "compare", "a": "step:3", "b": "now"}, "notebook", "step:3"),
+        ({"kind": "open", "name": "box_blur"}, "notebook", "blur"),
+        ({"kind": "open_text", "text": PLACE.replace("two copies", "my own copies")}, "notebook", "my own copies"),
+        ({"kind": "remove_item", "item": 1}, "steps", "step"),
+        ({"kind": "view", "count": 2}, "notebook", "'steps_shown': 2"),
+        ({"kind": "select", "id": "ko"}, "notebook", "'row': 'ko'"),
     ],
-    ids=lambda value: value["intent"] if isinstance(value, dict) else "",
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_given_an_intent_then_the_state_says_that_it_was_done(
     server: Served, session: str, intent: dict[str, Any], part: str, expected: str
@@ -178,19 +188,19 @@ def test_given_an_intent_then_the_state_says_that_it_was_done(
     [
         (b"{", 400, "truncated"),
         (b"[]", 400, "object"),
-        ({"intent": "Nonsense"}, 400, "$.intent"),
-        ({"intent": "Say", "refusal": {}}, 400, "$.intent"),
-        ({"intent": "ViewStep", "count": "3"}, 400, "$.count"),
-        ({"intent": "Call", "method": "compute_at", "made": {}}, 400, "made"),
-        ({"intent": "Call", "method": "__class__", "target": "C"}, 409, "unknown"),
-        ({"intent": "Call", "method": "compute_at", "target": "gone"}, 409, "unknown-row"),
-        ({"intent": "Call", "method": "split", "target": "ko", "arguments": {"factors": {"a": 1}}}, 409, "bad"),
-        ({"intent": "EditCell", "index": 99, "body": ""}, 409, "no-such-cell"),
-        ({"intent": "OpenText", "text": "x = 1"}, 409, ""),
-        ({"intent": "OpenText", "text": "a\ud800"}, 400, ""),
-        ({"intent": "OpenText", "text": "a\x00"}, 409, "not-text"),
-        ({"intent": "Save"}, 409, "no-path"),
-        ({"intent": "Compare", "a": "branch:none", "b": "now"}, 409, ""),
+        ({"kind": "nonsense"}, 400, "$.kind"),
+        ({"kind": "say", "refusal": {}}, 400, "$.kind"),
+        ({"kind": "view", "count": "3"}, 400, "$.count"),
+        ({"kind": "call", "method": "compute_at", "made": {}}, 400, "made"),
+        ({"kind": "call", "method": "__class__", "target": "C"}, 409, "unknown"),
+        ({"kind": "call", "method": "compute_at", "target": "gone"}, 409, "unknown-row"),
+        ({"kind": "call", "method": "split", "target": "ko", "arguments": {"factors": {"a": 1}}}, 409, "bad"),
+        ({"kind": "edit", "cell": 99, "body": ""}, 409, "no-such-cell"),
+        ({"kind": "open_text", "text": "x = 1"}, 409, ""),
+        ({"kind": "open_text", "text": "a\ud800"}, 400, ""),
+        ({"kind": "open_text", "text": "a\x00"}, 409, "not-text"),
+        ({"kind": "save"}, 409, "no-path"),
+        ({"kind": "compare", "a": "branch:none", "b": "now"}, 409, ""),
         (b"[" * 100_000, 400, ""),
     ],
 )  # fmt: skip
@@ -210,9 +220,9 @@ def test_given_wrong_addresses_then_they_are_said_to_be(server: Served, session:
     assert server.ask("GET", f"{session}?wait=soon").status == 400
     assert server.ask("GET", f"{session}?wait=nan&parts=rows").status == 200
     assert server.ask("PUT", session).status == 405
-    assert server.ask("POST", session, b'{"intent": "Undo"}', Content_Type="text/plain").status == 415
+    assert server.ask("POST", session, b'{"kind": "undo"}', Content_Type="text/plain").status == 415
     assert server.ask("POST", "/api/sessions", {"name": "box_blur", "path": "/etc/passwd"}).status == 400
-    assert server.ask("POST", session, {"intent": "Undo"}, Origin="http://evil.example").status == 403
+    assert server.ask("POST", session, {"kind": "undo"}, Origin="http://evil.example").status == 403
 
 
 def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
@@ -221,7 +231,7 @@ def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
         next(n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"] if n["name"] == "mine.py")
     )
     assert server.ask("POST", session, call("compute_at", "B_local.vtcm", loop="ko")).status == 200
-    assert server.ask("POST", session, {"intent": "Save"}).status == 200
+    assert server.ask("POST", session, {"kind": "save"}).status == 200
     server.ask("DELETE", session)
     until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
 
@@ -237,18 +247,18 @@ def test_given_a_heading_that_another_program_writes_then_the_session_is_called_
         (folder / "mine.py").write_text(PLACE.replace(was, "Called otherwise"))
         until(lambda: other.ask("GET", session).json["state"]["notebook"]["title"] == "Called otherwise")
         assert [s["title"] for s in other.ask("GET", "/api/sessions").json["sessions"]] == ["Called otherwise"]
-        other.ask("POST", f"{session}?wait=60", {"intent": "Undo"})
+        other.ask("POST", f"{session}?wait=60", {"kind": "undo"})
         assert other.ask("GET", session).json["state"]["notebook"]["title"] == was
 
 
 def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
     for name in ("../out", "/out", "a/b", "..", "", "x\x00", "mine"):
-        refused = server.ask("POST", session, {"intent": "SaveAs", "name": name})
+        refused = server.ask("POST", session, {"kind": "save_as", "name": name})
         assert refused.status == 409, name
         assert refused.json["error"]["code"] in ("bad-name", "file-exists"), refused.body
-    assert server.ask("POST", session, {"intent": "SaveAs", "name": "another"}).status in (200, 202)
+    assert server.ask("POST", session, {"kind": "save_as", "name": "another"}).status in (200, 202)
     until(lambda: "another.py" in server.ask("GET", "/api/notebooks").body.decode())
-    assert server.ask("POST", f"{session}?parts=notebook", {"intent": "NewFile", "name": "fresh"}).status in (
+    assert server.ask("POST", f"{session}?parts=notebook", {"kind": "new_file", "name": "fresh"}).status in (
         200,
         202,
         409,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.record_api import PAGE, api_page
+from support.record_messages import TYPES, message_types
 from support.served import served
 
-from tilewright.app.protocol.requests import FORMS, described
+from tilewright.app.protocol.messages import REQUESTS
 from tilewright.app.server.runtime_file import runtime_file
 from tilewright.app.views.shell.state_json import PARTS
 
@@ -20,8 +21,12 @@ def test_the_page_is_current() -> None:
     assert PAGE.read_text(encoding="utf-8") == api_page(), "PYTHONPATH=tests python -m support.record_api"
 
 
-def test_every_intent_and_part_has_words_of_its_own() -> None:
-    silent = [name for name, form in FORMS.items() if len(described(form)[0]) < 12]
+def test_the_types_for_javascript_are_current() -> None:
+    assert TYPES.read_text(encoding="utf-8") == message_types(), "PYTHONPATH=tests python -m support.record_messages"
+
+
+def test_every_message_and_part_has_a_docstring() -> None:
+    silent = [kind for kind, message in REQUESTS.items() if len(message.__doc__ or "") < 12]
     assert not silent, "their docstrings say nothing"
     assert all(part.__doc__ for part in PARTS.values())
 

@@ -24,7 +24,7 @@ TOO_LONG_S = 15
 """By then what is waited for is long there; the requests would wait for longer."""
 
 FORETOLD = "targets?row=A_local.vtcm&forecast=1&wait=30"
-REFUSED_CALL = {"intent": "Call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}
+REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_f
     address = server.opened()
     before = server.ask("GET", f"{address}/{FORETOLD}").json
     assert server.ask("GET", f"{address}/{FORETOLD}").json["foretold"] == before["foretold"]
-    call = {"intent": "Call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
+    call = {"kind": "call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
     assert server.ask("POST", address, call).status in (200, 202)
     after = server.ask("GET", f"{address}/{FORETOLD}")
     assert after.status == 200 and after.json["foretold"] != before["foretold"]

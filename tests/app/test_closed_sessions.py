@@ -89,7 +89,7 @@ def test_given_an_idle_session_without_a_page_then_it_is_closed_and_its_file_has
     path.write_text(PLACE)
     with served(tmp_path) as server:
         idle, used = server.opened("mine.py"), server.opened()
-        sent = {"intent": "Call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
+        sent = {"kind": "call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
         assert server.ask("POST", idle, sent).status == 200
         key = idle.rpartition("/")[2]
         server.sessions.find(key).used -= LIMITS.idle_seconds + 1

@@ -8,7 +8,7 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 from support.paper import PaperClock, PaperScreen
 
-from tilewright.app.actions.table import OpenText
+from tilewright.app.actions.opening import OpenText
 from tilewright.app.session.session import Session
 from tilewright.app.state.comparison import side_state
 from tilewright.app.state.model import State
@@ -36,8 +36,8 @@ def send(session: Session, kind: str, **fields: Any) -> State:
 
 
 def wait(session: Session, done: Any) -> None:
-    assert isinstance(session._event_loop, PaperClock)
-    session._event_loop.run_until(done)
+    assert isinstance(session.event_loop, PaperClock)
+    session.event_loop.run_until(done)
 
 
 def keys(state: State) -> tuple[str, str]:
@@ -46,10 +46,10 @@ def keys(state: State) -> tuple[str, str]:
 
 
 def test_given_typed_figures_then_they_are_read_with_their_units(session: Session) -> None:
-    state = send(session, "knob", path="memories.vtcm.capacity_bytes", text="0.5 MiB")
+    state = send(session, "knob", path="memories.vtcm.capacity_bytes", value="0.5 MiB")
     assert state.notebook is not None and state.notebook.machine is not None
     assert state.notebook.machine.memory("vtcm").capacity_bytes == 1 << 19
-    assert send(session, "knob", path="clock_hz", text="1.2 GHz").notice is None
+    assert send(session, "knob", path="clock_hz", value="1.2 GHz").notice is None
     state = send(session, "unknob", path=None)
     assert state.notebook is not None and state.notebook.document.text == MATMUL_NOTEBOOK
 
@@ -57,12 +57,12 @@ def test_given_typed_figures_then_they_are_read_with_their_units(session: Sessio
 @pytest.mark.parametrize(
     "message",
     [
-        {"kind": "knob", "path": "memories.vtcm.banks", "text": "many"},
-        {"kind": "knob", "path": "memories.vtcm.name", "text": "4"},
-        {"kind": "knob", "path": "memories.vtcm.scopes", "text": "4"},
-        {"kind": "knob", "path": 'memories.vtcm.banks", 4)\nimport os #', "text": "4"},
-        {"kind": "knob", "path": "memories.vtcm.mapping", "text": 'block")\nimport os #'},
-        {"kind": "knob", "path": "", "text": ""},
+        {"kind": "knob", "path": "memories.vtcm.banks", "value": "many"},
+        {"kind": "knob", "path": "memories.vtcm.name", "value": "4"},
+        {"kind": "knob", "path": "memories.vtcm.scopes", "value": "4"},
+        {"kind": "knob", "path": 'memories.vtcm.banks", 4)\nimport os #', "value": "4"},
+        {"kind": "knob", "path": "memories.vtcm.mapping", "value": 'block")\nimport os #'},
+        {"kind": "knob", "path": "", "value": ""},
         {"kind": "knob"},
         {"kind": "unknob", "path": "no.such.figure"},
         {"kind": "compare", "a": "step:many"},
@@ -140,7 +140,7 @@ def test_given_branches_then_each_is_a_side_of_its_own_program(session: Session)
 
 def test_given_a_side_that_follows_then_an_edit_is_in_it(session: Session) -> None:
     send(session, "compare", a="step:0", b="now")
-    send(session, "knob", path="memories.ddr.read_bytes_per_cycle", text="52")
+    send(session, "knob", path="memories.ddr.read_bytes_per_cycle", value="52")
     state = session.state
     assert state.comparison is not None and state.shown is not None
     now = side_state(state, state.comparison.b)

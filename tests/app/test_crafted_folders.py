@@ -120,7 +120,7 @@ def test_given_a_crafted_folder_when_served_then_the_api_opens_nothing_outside(
         assert server.ask("POST", "/api/sessions", {"name": "evil.py"}).status == 409
         session = server.opened("mine.py")
         assert "somebody else" not in server.ask("GET", session).json["state"]["notebook"]["text"]
-        taken = server.ask("POST", session, {"intent": "SaveAs", "name": "evil", "replacing": True})
+        taken = server.ask("POST", session, {"kind": "save_as", "name": "evil", "replacing": True})
         assert taken.status == (409 if "entry" in name else 200)
         assert "evil.py" in before or (inside / "evil.py").read_text() == SMALL
     assert snapshot(outside) == others

@@ -36,11 +36,11 @@ def session(server: Served) -> str:
 
 
 def prose(text: str) -> dict[str, Any]:
-    return {"intent": "EditProse", "index": 0, "text": text}
+    return {"kind": "edit_prose", "cell": 0, "text": text}
 
 
 def parallel() -> dict[str, Any]:
-    return {"intent": "Call", "method": "parallel", "target": "i", "arguments": {}}
+    return {"kind": "call", "method": "parallel", "target": "i", "arguments": {}}
 
 
 def refuse_writes(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
@@ -75,19 +75,19 @@ def test_given_an_edit_when_it_is_answered_then_the_history_has_its_text(
 def test_given_a_text_then_each_answer_carries_its_revision(server: Served, session: str) -> None:
     before = server.ask("GET", session).json
     after = server.ask("POST", session, parallel()).json
-    undone = server.ask("POST", session, {"intent": "Undo"}).json
+    undone = server.ask("POST", session, {"kind": "undo"}).json
     listed = server.ask("GET", "/api/sessions").json["sessions"]
     assert before["durable"] and before["revision"] != after["revision"] and undone["revision"] == before["revision"]
     assert [one["revision"] for one in listed] == [before["revision"]]
-    assert server.ask("POST", session, {"intent": "Redo"}).json["revision"] == after["revision"]
-    refused = server.ask("POST", session, {"intent": "EditItem", "item": 99, "text": "x"})
+    assert server.ask("POST", session, {"kind": "redo"}).json["revision"] == after["revision"]
+    refused = server.ask("POST", session, {"kind": "edit_item", "item": 99, "text": "x"})
     assert refused.status == 409 and refused.json["revision"] == after["revision"] and refused.json["durable"] is True
 
 
 def test_given_a_draft_in_a_file_without_a_history_when_it_is_answered_then_it_outlives_the_server(
     server: Served, session: str, tmp_path: Path
 ) -> None:
-    answer = server.ask("POST", session, {"intent": "DraftCell", "index": 0, "text": "# Half a title\n"})
+    answer = server.ask("POST", session, {"kind": "draft_cell", "cell": 0, "text": "# Half a title\n"})
     kept = History(tmp_path).load("mine.py")
     assert answer.json["durable"] is True
     assert kept is not None and kept.text == MATMUL_NOTEBOOK and "# Half a title" in kept.drafts[0].text
@@ -96,7 +96,7 @@ def test_given_a_draft_in_a_file_without_a_history_when_it_is_answered_then_it_o
 def test_given_an_example_then_an_edit_makes_it_a_durable_draft(server: Served) -> None:
     session = server.opened("place_the_copies")
     assert server.ask("GET", session).json["durable"] is False, "no edit yet, and no file"
-    answer = server.ask("POST", session, {"intent": "TurnKnob", "path": "clock_hz", "value": 2_000_000_000})
+    answer = server.ask("POST", session, {"kind": "knob", "path": "clock_hz", "value": 2_000_000_000})
     assert answer.json["durable"] is True and "error" not in answer.json
     assert answer.status in (200, 202) and answer.json["state"]["file"]["draft"] is True
 
@@ -105,12 +105,12 @@ def test_given_save_when_it_is_answered_then_the_file_holds_the_text(
     server: Served, session: str, tmp_path: Path
 ) -> None:
     edited = server.ask("POST", session, parallel())
-    saved = server.ask("POST", session, {"intent": "Save"})
+    saved = server.ask("POST", session, {"kind": "save"})
     assert saved.status == 200 and file_of(saved)["status"] == "saved"
     assert (tmp_path / "mine.py").read_text() == edited.json["state"]["notebook"]["text"]
     for intent, name in (
-        ({"intent": "SaveAs", "name": "copy"}, "copy.py"),
-        ({"intent": "NewFile", "name": "new"}, "new.py"),
+        ({"kind": "save_as", "name": "copy"}, "copy.py"),
+        ({"kind": "new_file", "name": "new"}, "new.py"),
     ):
         answer = server.ask("POST", session, intent)
         assert answer.status == 200 and answer.json["durable"] is True
@@ -134,11 +134,11 @@ def test_given_a_file_that_cannot_be_written_when_saved_then_it_is_507_and_the_h
     refuse_writes(monkeypatch, number)
     edited = server.ask("POST", session, parallel())
     assert edited.status == 200 and edited.json["durable"] is True
-    saved = server.ask("POST", session, {"intent": "Save"})
+    saved = server.ask("POST", session, {"kind": "save"})
     assert saved.status == 507 and saved.json["error"]["code"] == code
     assert saved.json["durable"] is True and file_of(saved)["status"] == "failed"
     monkeypatch.undo()
-    assert server.ask("POST", session, {"intent": "Save"}).status == 200
+    assert server.ask("POST", session, {"kind": "save"}).status == 200
 
 
 def test_given_no_history_then_an_edit_is_answered_when_the_file_holds_it(
@@ -160,11 +160,11 @@ def test_given_neither_history_nor_file_then_an_edit_is_507_with_the_state(
     answer = server.ask("POST", session, parallel())
     assert answer.status == 507 and answer.json["durable"] is False and answer.json["error"]["code"] == "no-space"
     assert "sch.parallel(i)" in answer.json["state"]["notebook"]["text"]
-    again = server.ask("POST", session, {"intent": "Select", "row": "i"})
+    again = server.ask("POST", session, {"kind": "select", "id": "i"})
     assert again.status == 507, "the edit is still nowhere"
     assert server.ask("GET", session).status == 200 and server.ask("GET", session).json["durable"] is False
     monkeypatch.undo()
-    mended = server.ask("POST", session, {"intent": "Save"})
+    mended = server.ask("POST", session, {"kind": "save"})
     assert mended.status == 200 and mended.json["durable"] is True
     assert "sch.parallel(i)" in (tmp_path / "mine.py").read_text()
     said, cancel = "", time.monotonic() + 10
@@ -225,9 +225,9 @@ def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(
     server.ask("POST", session, parallel())
     steps = server.ask("GET", f"{other}?parts=steps&wait=5").json["state"]["steps"]
     item = steps[-1]["item"]
-    server.ask("POST", session, {"intent": "DraftItem", "item": item, "text": "sch.vectorize(j)"})
-    server.ask("POST", other, {"intent": "EditItem", "item": item, "text": "sch.unroll(i)"})
-    clashing = server.ask("POST", session, {"intent": "EditItem", "item": item, "text": "sch.vectorize(j)"})
+    server.ask("POST", session, {"kind": "draft_item", "item": item, "text": "sch.vectorize(j)"})
+    server.ask("POST", other, {"kind": "edit_item", "item": item, "text": "sch.unroll(i)"})
+    clashing = server.ask("POST", session, {"kind": "edit_item", "item": item, "text": "sch.vectorize(j)"})
     clash = file_of(clashing)["clash"]
     assert clashing.status == 200 and clashing.json["durable"] is True, "the history has it as a draft"
     assert clash["who"] == "page" and file_of(clashing)["status"] == "asking"
@@ -235,7 +235,7 @@ def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(
     kept = History(tmp_path).load("mine.py")
     assert kept is not None and any("sch.vectorize(j)" in draft.text for draft in kept.drafts)
     _refuses_wrong_answers(server, session)
-    done = server.ask("POST", session, {"intent": "Resolve", "choices": ["both"], "id": clash["id"]})
+    done = server.ask("POST", session, {"kind": "resolve", "choices": ["both"], "id": clash["id"]})
     assert done.status == 200 and file_of(done)["clash"] is None and done.json["durable"] is True
     text = done.json["state"]["notebook"]["text"]
     assert "sch.vectorize(j)" in text and "sch.unroll(i)" in text
@@ -244,15 +244,15 @@ def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(
 
 
 def _refuses_wrong_answers(server: Served, session: str) -> None:
-    assert server.ask("POST", session, {"intent": "Save"}).json["error"]["code"] == "two-versions"
+    assert server.ask("POST", session, {"kind": "save"}).json["error"]["code"] == "two-versions"
     for fields, code in (
         ({"choices": []}, "bad-choices"),
         ({"choices": ["ours", "ours"]}, "bad-choices"),
         ({"choices": ["ours"], "id": "0"}, "changed-meanwhile"),
     ):
-        refused = server.ask("POST", session, {"intent": "Resolve", **fields})
+        refused = server.ask("POST", session, {"kind": "resolve", **fields})
         assert refused.status == 409 and refused.json["error"]["code"] == code
-    assert server.ask("POST", session, {"intent": "Resolve", "choices": ["mine"]}).status == 400
+    assert server.ask("POST", session, {"kind": "resolve", "choices": ["mine"]}).status == 400
 
 
 def test_given_a_clash_with_another_program_then_it_is_shown_and_answered(
@@ -267,16 +267,16 @@ def test_given_a_clash_with_another_program_then_it_is_shown_and_answered(
         version, clash = answer.json["version"], file_of(answer)["clash"]
     assert clash["who"] == "program" and answer.json["durable"] is True
     monkeypatch.undo()
-    server.ask("POST", session, {"intent": "Resolve", "choices": ["theirs"], "id": clash["id"]})
-    saved = server.ask("POST", session, {"intent": "Save"})
+    server.ask("POST", session, {"kind": "resolve", "choices": ["theirs"], "id": clash["id"]})
+    saved = server.ask("POST", session, {"kind": "save"})
     assert saved.status == 200 and "sch.unroll(i)" in (tmp_path / "mine.py").read_text()
-    assert server.ask("POST", session, {"intent": "Resolve", "choices": []}).json["error"]["code"] == "no-clash"
+    assert server.ask("POST", session, {"kind": "resolve", "choices": []}).json["error"]["code"] == "no-clash"
 
 
 def test_given_a_session_that_is_ended_then_what_was_typed_in_it_is_in_the_history(
     server: Served, session: str, tmp_path: Path
 ) -> None:
-    server.ask("POST", session, {"intent": "DraftCell", "index": 0, "text": "# Left behind\n"})
+    server.ask("POST", session, {"kind": "draft_cell", "cell": 0, "text": "# Left behind\n"})
     assert server.ask("DELETE", session).status == 200
     again = server.opened("mine.py")
     assert "# Left behind" in server.ask("GET", again).json["state"]["notebook"]["text"]

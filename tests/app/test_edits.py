@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
+from tilewright.app.actions.calls import Call
 from tilewright.app.actions.cell_actions import (
     AddBranch,
     ChooseBranch,
@@ -24,9 +25,11 @@ from tilewright.app.actions.cell_actions import (
     StopHere,
     SwitchItem,
 )
-from tilewright.app.actions.table import Call, Intent, OpenText, Redo, Undo, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Redo, Undo, ViewStep, act
 from tilewright.app.actions.text_edits import DraftCell, DraftItem, DropDraft, EditCell, EditItem, EditProse
-from tilewright.app.protocol.messages import intent_of
+from tilewright.app.protocol.messages import decode
+from tilewright.app.state.intents import Intent
 from tilewright.app.state.model import State
 
 MACHINE, WORKLOAD, SCHEDULE = 1, 2, 3
@@ -210,7 +213,7 @@ MESSAGES: list[tuple[dict[str, Any], Intent]] = [
     ({"kind": "switch_item", "item": 1, "on": False}, SwitchItem(1, False)),
     ({"kind": "remove_item", "item": 1}, RemoveItem(1)),
     ({"kind": "move_item", "item": 1, "target": 2, "after": True}, MoveItem(1, 2, True)),
-    ({"kind": "move_item", "item": 1, "cell": 4}, MoveItemInto(1, 4)),
+    ({"kind": "move_item_into", "item": 1, "cell": 4}, MoveItemInto(1, 4)),
     ({"kind": "mend"}, Mend()),
     ({"kind": "skip_conflicts"}, SkipConflicts()),
     ({"kind": "stop_here"}, StopHere()),
@@ -224,11 +227,7 @@ MESSAGES: list[tuple[dict[str, Any], Intent]] = [
 
 @pytest.mark.parametrize(("message", "intent"), MESSAGES)
 def test_given_a_message_then_it_is_this_intent_and_no_state_breaks_it(message: dict[str, Any], intent: Intent) -> None:
-    assert intent_of(message, State()) == intent
+    assert decode(message) == intent
     for state in (State(), opened(), act(opened(), RemoveItem(2)), act(opened(), EditCell(SCHEDULE, "("))):
         after = act(state, intent)
         assert after.notebook is state.notebook or after.notice is None
-
-
-def test_given_another_message_then_it_is_no_edit() -> None:
-    assert intent_of({"kind": "heard"}, State()) is None

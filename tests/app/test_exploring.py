@@ -17,7 +17,8 @@ from tilewright.app.actions.exploring import (
     StopExploring,
     exploring_of,
 )
-from tilewright.app.actions.table import OpenText, Undo, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Undo, act
 from tilewright.app.document.editing.branches import branches, current_branch
 from tilewright.app.state.model import State
 

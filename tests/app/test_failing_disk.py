@@ -39,10 +39,10 @@ class Told(Desk):
 
     def turn(self) -> None:
         for page in self.pages:
-            queue = page._event_loop.work  # pyright: ignore[reportAttributeAccessIssue]
+            queue = page.event_loop.work  # pyright: ignore[reportAttributeAccessIssue]
             for _ in range(queue.qsize()):
                 work = queue.get_nowait()
-                if getattr(work, "__name__", "") in ("_filed", "attempted"):
+                if getattr(work, "__name__", "") in ("filed", "attempted"):
                     work()
 
 

@@ -9,9 +9,10 @@ import pytest
 from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
-from tilewright.app.actions.table import Call, Calls
+from tilewright.app.actions.calls import Call, Calls
 from tilewright.app.document import Notebook, apply_call
 from tilewright.app.jobs import drop_preview as drop_preview
+from tilewright.app.session.queries import menu
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -88,7 +89,7 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     session, event_loop, _ = page
     session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    monkeypatch.setattr("tilewright.app.actions.table.apply_call", lambda *_: pytest.fail("the call is made again"))
+    monkeypatch.setattr("tilewright.app.actions.calls.apply_call", lambda *_: pytest.fail("the call is made again"))
     monkeypatch.setattr("tilewright.app.state.derived.simulate", lambda *_, **__: pytest.fail("simulated again"))
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     assert session.state.notice is None
@@ -118,7 +119,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
         calls.append((method, loop.name))
         return apply_call(notebook, method, block, loop, **how)
 
-    monkeypatch.setattr("tilewright.app.actions.table.apply_call", noted)
+    monkeypatch.setattr("tilewright.app.actions.calls.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     session.receive({"kind": "select", "id": "ki"})
     assert session.queue.busy and session.state.selected == "ki", "who looks around is answered"
@@ -223,9 +224,9 @@ def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tre
 
 def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
-    assert {e["method"] for e in session.questions.menu("ko")} >= {"split", "fuse", "vectorize"}
-    assert {e["method"] for e in session.questions.menu(COPY)} >= {"cache_read", "double_buffer"}
-    assert session.questions.menu("nobody") == []
+    assert {e["method"] for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
+    assert {e["method"] for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
+    assert menu(session.state, session.store, "nobody") == []
 
 
 def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.notebooks import with_lines
 from support.paper import PaperClock, PaperScreen
 
-from tilewright.app.actions.table import OpenText
+from tilewright.app.actions.opening import OpenText
 from tilewright.app.export.exports import EXPORTS
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -32,8 +32,8 @@ def files(session: Session) -> dict[str, str]:
 
 def came(session: Session, done: Callable[[], bool]) -> None:
     """Do what was put off until it is so."""
-    assert isinstance(session._event_loop, PaperClock)
-    session._event_loop.run_until(done)
+    assert isinstance(session.event_loop, PaperClock)
+    session.event_loop.run_until(done)
 
 
 def ask(session: Session, **message: Any) -> None:

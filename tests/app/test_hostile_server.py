@@ -284,26 +284,26 @@ def test_given_a_nasty_word_wherever_a_word_can_stand_then_the_session_answers(s
     session = server.opened()
     word = text.encode("utf-8", "replace").decode()
     for intent in (
-        {"intent": "Rename", "row": "ko", "name": word},
-        {"intent": "AddBranch", "name": word},
-        {"intent": "EditItem", "item": 1, "text": word},
-        {"intent": "EditProse", "index": 0, "text": word},
-        {"intent": "EditCell", "index": 2, "body": word},
-        {"intent": "TurnKnob", "path": word, "value": word},
+        {"kind": "rename", "id": "ko", "name": word},
+        {"kind": "add_branch", "name": word},
+        {"kind": "edit_item", "item": 1, "text": word},
+        {"kind": "edit_prose", "cell": 0, "text": word},
+        {"kind": "edit", "cell": 2, "body": word},
+        {"kind": "knob", "path": word, "value": word},
         {
-            "intent": "Call",
+            "kind": "call",
             "method": "transform_layout",
             "target": "C",
             "arguments": {"buffer": ["write", 0], "index_map": word},
         },
-        {"intent": "Call", "method": "annotate", "target": "ko", "arguments": {"ann_key": word, "ann_val": word}},
+        {"kind": "call", "method": "annotate", "target": "ko", "arguments": {"ann_key": word, "ann_val": word}},
         {
-            "intent": "Call",
+            "kind": "call",
             "method": "split",
             "target": "mo",
             "arguments": {"factors": [None, 2], "names": [word, word + "i"]},
         },
-        {"intent": "LookAt", "look": {"draft": word[:2000]}},
+        {"kind": "look", "look": {"draft": word[:2000]}},
     ):
         answer = server.ask("POST", f"{session}?parts=notebook,steps,tree,script", intent)
         assert answer.status in (200, 202, 409), answer.body[:300]

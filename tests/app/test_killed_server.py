@@ -94,11 +94,11 @@ class Client:
 
     def edit(self, chance: random.Random, name: str) -> dict[str, Any]:
         """An edit, of a size that is another one each time, or undo or redo where they lead somewhere."""
-        way = chance.choices(["EditProse", "Undo", "Redo"], [6, 2, 2])[0]
-        if way == "EditProse" or not self.notebook["undo" if way == "Undo" else "redo"]:
+        way = chance.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
+        if way == "edit_prose" or not self.notebook[way]:
             words = f"Edit {name} " + "x" * chance.choice([0, 10, 5_000])
-            return {"intent": "EditProse", "index": 0, "text": f"# {words}"}
-        return {"intent": way}
+            return {"kind": "edit_prose", "cell": 0, "text": f"# {words}"}
+        return {"kind": way}
 
 
 def digest(text: str) -> str:
@@ -132,7 +132,7 @@ def test_given_a_kill_soon_after_an_answer_then_the_edit_is_there_and_the_file_i
         maybe = None
         if chance.random() < CUT_SHORT:
             maybe, cut = f"Cut {life}.", cut + 1
-            client.send(client.address, {"intent": "EditProse", "index": 0, "text": f"# {maybe}"})
+            client.send(client.address, {"kind": "edit_prose", "cell": 0, "text": f"# {maybe}"})
             time.sleep(chance.uniform(0, MOST_S / 5))
         else:
             time.sleep(chance.uniform(0, MOST_S))

@@ -8,9 +8,10 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.cell_actions import RemoveItem
-from tilewright.app.actions.table import ApplyFix, OpenText, Undo, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, ApplyFoundFix, Undo, ViewStep, act
 from tilewright.app.jobs.on_demand import next_analysis
-from tilewright.app.protocol.messages import intent_of
+from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.problems.lints import Linted, lint_work, lints_now, offered_fix
@@ -42,9 +43,10 @@ def problem(state: State, store: Store, code: str) -> dict[str, Any]:
 
 def applied(state: State, store: Store, fix: dict[str, Any]) -> State:
     """A click on the button of a fix, as the session takes it."""
-    intent = intent_of({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]}, state)
+    intent = decode({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]})
     assert isinstance(intent, ApplyFix)
-    return act(state, ApplyFix(intent.calls, intent.replaces, offered_fix(state, store, intent.calls, intent.replaces)))
+    found = offered_fix(state, store, intent.calls, intent.replaces)
+    return act(state, intent if found is None else ApplyFoundFix(found))
 
 
 def text(state: State) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.hostile import NoClock
 
-from tilewright.app.document import DocumentError
-from tilewright.app.protocol.message_fields import fields_of
+from tilewright.app.actions.cell_actions import MoveItem
+from tilewright.app.protocol.messages import MESSAGES, decode
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
 
@@ -23,7 +23,10 @@ from tilewright.app.views.shell.gallery import load_examples
         ({"kind": "grabbed", "rows": 3}, "rows"),
         ({"kind": "reorder", "loops": [["ko"]]}, "loops"),
         ({"kind": "call", "method": "split", "target": "ko", "arguments": []}, "arguments"),
-        ({"kind": "repair", "": ""}, "primitive"),
+        ({"kind": "repair"}, "method"),
+        ({"kind": "undo", "more": 1}, "more"),
+        ({"kind": "go_back", "version": "x"}, "version"),
+        ({"kind": "export", "to": [[1]]}, "to"),
         ({"kind": "look", "look": {"row": -1}}, "look"),
         ({"kind": "explore", "budgets": {"cycles": "x"}}, "budgets"),
         ({"kind": "view"}, "count"),
@@ -59,8 +62,8 @@ def test_given_a_message_of_another_make_then_the_notice_names_the_field(message
             {"kind": "call", "method": "unroll", "target": "ko", "arguments": {"method": "", "notebook": 1}},
             "bad-arguments",
         ),
-        ({"kind": "knob", "path": "memories.vtcm.banks", "text": "9" * 400 + ".0"}, "bad-figure"),
-        ({"kind": "export", "to": [[1]]}, "no-such-export"),
+        ({"kind": "knob", "path": "memories.vtcm.banks", "value": "9" * 400 + ".0"}, "bad-figure"),
+        ({"kind": "export", "to": "nothing"}, "no-such-export"),
         ({"kind": "go_back", "version": 3}, "no-such-version"),
     ],
 )
@@ -72,8 +75,12 @@ def test_given_something_that_is_not_there_then_the_notice_says_so(message: dict
     session.close()
 
 
-def test_given_a_whole_message_then_its_fields_are_as_they_were() -> None:
-    message = {"kind": "move_item", "item": 1, "target": 3, "after": True, "more": object()}
-    assert fields_of(message) == message
-    with pytest.raises(DocumentError, match="has no 'x'"):
-        fields_of(message)["x"]
+def test_given_numbers_as_javascript_sends_them_then_they_are_integers() -> None:
+    message = {"kind": "move_item", "item": 1.0, "target": 3, "after": True, "base": 7}
+    assert decode(message) == MoveItem(1, 3, True, base=7)
+
+
+def test_given_a_kind_then_one_message_has_it_and_says_what_it_is() -> None:
+    assert len(MESSAGES) == len(set(MESSAGES.values())) > 80
+    silent = [kind for kind, message in MESSAGES.items() if not message.__doc__]
+    assert not silent, "a docstring says what the message does"

@@ -12,7 +12,8 @@ from support.searching import HOLES, searched, with_holes
 from support.slow import Slow
 
 from tilewright.app.actions.exploring import Explore, GoOnExploring, StopExploring
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenDocument
+from tilewright.app.actions.table import act
 from tilewright.app.folders.state import state_path
 from tilewright.app.jobs.exploration import Searches, SearchSlots
 from tilewright.app.jobs.study_files import load_search
@@ -202,7 +203,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     back = load_search(second.state.notebook)
     assert back is not None and found.offers, "what the checks came to is there again too"
     assert (back[1].standing, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
-    state = act(State(), OpenText(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
+    state = act(State(), OpenDocument(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
     assert state.notebook is not None
     kept = load_search(state.notebook)
     assert kept is not None and kept[0].notebook.document.text == HOLES, "it stays one of the text that was searched"

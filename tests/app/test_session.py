@@ -9,10 +9,13 @@ from support.notebooks import MATMUL_NOTEBOOK
 from support.paper import PaperClock, PaperScreen
 from support.sources import ELEMENTWISE_CHAIN
 
-from tilewright.app.actions.table import OpenText
+from tilewright.app.actions.calls import FindRepair
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.session import queries
+from tilewright.app.session.queries import repair
 from tilewright.app.session.session import Session
 from tilewright.app.state.model import State
-from tilewright.app.views.labels.row_ids import row_ids
+from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.notebook.value import known_changes, notebook_value
 from tilewright.app.views.shell.gallery import Example, load_examples
 from tilewright.engine.hwsim import Report
@@ -51,9 +54,9 @@ def verdict_known(session: Session) -> bool:
 
 def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
-    assert isinstance(session.updater.screen, PaperScreen) and isinstance(session._event_loop, PaperClock)
+    assert isinstance(session.updater.screen, PaperScreen) and isinstance(session.event_loop, PaperClock)
     assert len(session.updater.screen.drawn) == 1 and not session.updater.screen.later
-    session._event_loop.run_until(lambda: len(session.updater.screen.later) == 2)
+    session.event_loop.run_until(lambda: len(session.updater.screen.later) == 2)
     moment = session.state.moment
     assert moment is not None
     verdict = session.store.verdict(session.state, moment.schedule)
@@ -71,9 +74,9 @@ def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) 
     screen = session.updater.screen
     opened(session)
     session.close()
-    assert isinstance(session._event_loop, PaperClock) and isinstance(screen, PaperScreen)
-    while not session._event_loop.work.empty():
-        session._event_loop.work.get_nowait()()
+    assert isinstance(session.event_loop, PaperClock) and isinstance(screen, PaperScreen)
+    while not session.event_loop.work.empty():
+        session.event_loop.work.get_nowait()()
     assert len(screen.drawn) == 1 and not screen.later
 
 
@@ -94,12 +97,23 @@ def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_mad
     ids = row_ids(session.state.moment.schedule.func)
     loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
     wish = {"block": "B", "loop": loop, "primitive": "compute_at"}
-    calls = session.questions.repair({"kind": "wish", **wish})
+    calls = repair(session.state, FindRepair(**wish))
     assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
-    assert session.questions.repair({"kind": "wish", "block": "nobody"}) == []
-    send(session, "repair", **wish)
+    assert repair(session.state, FindRepair("nobody", loop, "compute_at")) == []
+    send(session, "repair", method="compute_at", target="B", arguments={"loop": loop})
     assert session.state.notice is None
     assert 'sch.compute_inline("C")' in schedule_text(session)
+
+
+def test_given_loops_with_the_same_answer_then_it_is_sent_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"legal": False, "primitive": "compute_at", "reason": "not here"}
+    entries = [{**entry, "loop": loop} for loop in ("i", "j")] + [{**entry, "legal": True, "loop": "k"}]
+    monkeypatch.setattr(queries, "targets", lambda state, store, rows: entries)
+    answers: list[dict[str, Any]] = []
+    session.receive({"kind": "targets", "rows": ["C"]}, answers.append)
+    assert [(e["legal"], e["loops"]) for e in answers[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]
 
 
 def test_given_a_move_then_the_block_is_computed_there() -> None:
@@ -134,10 +148,32 @@ def test_given_a_message_that_cannot_be_done_then_there_is_a_notice_and_nothing_
     assert session.state.notice is not None and session.state.notice.message
 
 
-def test_given_nonsense_then_it_is_left_alone(session: Session) -> None:
+@pytest.mark.parametrize("message", [{"kind": "no-such-kind"}, {}, {"kind": ["x"]}, 3, None, "undo"])
+def test_given_nonsense_then_it_is_refused_and_nothing_changes(session: Session, message: object) -> None:
     before = opened(session).state
-    session.receive({"kind": "no-such-kind"})
-    assert session.state is before
+    session.receive(message)
+    assert session.state.notebook is before.notebook
+    assert session.state.notice is not None and session.state.notice.code == "bad-message"
+
+
+def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> None:
+    opened(session)
+    answers: list[dict[str, Any]] = []
+    for message in (
+        {"kind": "targets", "rows": ["C"]},
+        {"kind": "targets", "rows": ["nobody"]},
+        {"kind": "menu", "row": "i"},
+        {"kind": "menu", "row": "nobody"},
+        {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"},
+        {"kind": "rename", "id": "i", "name": "m"},
+    ):
+        session.receive(message, answers.append)
+    targets, no_targets, menu, no_menu, no_repair, answered = answers
+    assert {loop for entry in targets["entries"] for loop in entry["loops"]} == {"i", "j", "ko", "ki"}
+    assert menu["row"] == "i" and menu["entries"]
+    assert no_targets["entries"] == no_menu["entries"] == no_repair["calls"] == []
+    assert no_repair["wish"] == {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"}
+    assert answered == {"kind": "answered"} and session.state.notice is None
 
 
 def test_given_export_then_the_file_has_the_calls(session: Session) -> None:

@@ -14,11 +14,12 @@ from support.paper import PaperClock, PaperScreen
 from support.slow import Slow
 
 from tilewright.app.actions import text_edits as typed
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.actions.text_edits import EditItem
 from tilewright.app.document import evaluate
 from tilewright.app.jobs.background_job import JobStatus
-from tilewright.app.protocol.requests import read_form
+from tilewright.app.protocol.messages import decode_request
 from tilewright.app.session.execute_request import perform
 from tilewright.app.session.session import Session
 from tilewright.app.session.state_queue import brought_together
@@ -206,7 +207,7 @@ def test_given_a_page_that_is_gone_when_a_text_was_read_then_the_text_is_in_the_
     desk = Desk(tmp_path)
     page = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0)
     page.open_file(str(path))
-    event_loop = page._event_loop
+    event_loop = page.event_loop
     assert isinstance(event_loop, PaperClock)
     event_loop.run_until(lambda: page.state.notebook is not None)
     page.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
@@ -223,7 +224,7 @@ def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file
     mine, other = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0), desk.page(path)
     desk.pages.append(mine)
     mine.open_file(str(path))
-    event_loop = mine._event_loop
+    event_loop = mine.event_loop
     assert isinstance(event_loop, PaperClock)
     event_loop.run_until(lambda: mine.state.notebook is not None)
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
@@ -324,8 +325,8 @@ def test_given_a_program_that_wants_something_behind_a_person_then_it_is_done_af
     told: list[Refusal | None] = []
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ki)")
-    perform(person.session, read_form(b'{"intent": "Undo"}'), told.append)
-    perform(person.session, read_form(b'{"intent": "RemoveItem", "item": 999}'), told.append)
+    perform(person.session, decode_request(b'{"kind": "undo"}'), told.append)
+    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), told.append)
     assert told == []
     slow.may_end.set()
     person.until(lambda: len(told) == 2)
@@ -338,7 +339,7 @@ def test_given_a_program_whose_text_takes_long_when_a_person_stops_it_then_it_is
 ) -> None:
     told: list[Refusal | None] = []
     before = person.state
-    perform(person.session, read_form(b'{"intent": "EditItem", "item": 1, "text": "sch.unroll(k)"}'), told.append)
+    perform(person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), told.append)
     assert slow.begun.wait(60)
     person.send("give_up")
     assert told[0] is not None and told[0].code == "given-up"

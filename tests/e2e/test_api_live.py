@@ -44,7 +44,7 @@ def opened(page: Page, server: Served, example: str = "place_the_copies") -> str
 
 
 def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
-    return {"intent": "Call", "method": method, "target": target, "arguments": arguments}
+    return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
 def test_given_an_open_page_when_a_program_edits_then_the_person_sees_it_and_the_other_way_round(
@@ -67,10 +67,10 @@ def test_given_an_open_page_when_a_program_edits_then_the_person_sees_it_and_the
     told = server.ask("GET", f"{session}?parts=steps").json["state"]["steps"]
     assert told[-1]["text"] == "sch.compute_at(BL, ko)"
 
-    server.ask("POST", session, {"intent": "SetTheme", "theme": "dark"})
+    server.ask("POST", session, {"kind": "theme", "theme": "dark"})
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    server.ask("POST", session, {"intent": "Undo"})
-    server.ask("POST", session, {"intent": "Undo"})
+    server.ask("POST", session, {"kind": "undo"})
+    server.ask("POST", session, {"kind": "undo"})
     expect(page.locator(".step")).to_have_count(count)
     assert server.ask("DELETE", session).json["error"]["code"] == "has-a-page"
 
@@ -99,7 +99,7 @@ def test_given_the_policy_of_the_page_then_every_pane_view_and_mode_works_under_
 
 def test_given_a_notebook_with_scripts_in_it_then_none_is_run(page: Page, server: Served) -> None:
     session = opened(page, server)
-    done = server.ask("POST", session, {"intent": "OpenText", "text": SCRIPTED})
+    done = server.ask("POST", session, {"kind": "open_text", "text": SCRIPTED})
     assert done.status in (200, 202), done.body
     expect(page.get_by_role("treeitem").nth(1)).to_contain_text("<img src=x")
     page.get_by_role("treeitem").nth(1).click()
@@ -112,7 +112,7 @@ def test_given_words_of_nothing_but_beginnings_then_the_page_is_drawn_at_once(pa
     """Patterns that read over each other's beginnings took half a minute for these."""
     session = opened(page, server)
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
-    done = server.ask("POST", session, {"intent": "OpenText", "text": beginnings + SCRIPTED})
+    done = server.ask("POST", session, {"kind": "open_text", "text": beginnings + SCRIPTED})
     assert done.status in (200, 202), done.body
     expect(page.locator("#area-notebook").get_by_role("heading", name="Beginnings")).to_be_visible(timeout=15_000)
     page.evaluate("document.title")  # it answers

@@ -17,7 +17,7 @@ from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.replay import recording
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
-from tilewright.app.views.timeline.value import answer, scene_of
+from tilewright.app.views.timeline.value import scene_of, start_of_task
 from tilewright.app.views.timeline.window import window
 from tilewright.engine.hwsim import Report
 
@@ -94,16 +94,14 @@ def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Pag
 
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
 def test_given_iterations_then_the_recording_finds_the_task_where_the_server_does(blank: Page, name: str) -> None:
-    state, store, report = recorded(blank, name)
+    _, store, report = recorded(blank, name)
     scene = scene_of(report, store)
     chance = random.Random(name)
     for number, kind in enumerate(scene.templates):
         for _ in range(15):
             place = [chance.randrange(loop.extent) for loop in kind.loops]
-            message = {"kind": "find", "ticket": 1, "template": number, "place": place}
-            told = answer(state, store, message)
-            assert told is not None
-            assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == told["cycle"], (
+            cycle = start_of_task(report, store, number, tuple(place))
+            assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == cycle, (
                 kind.block,
                 place,
             )

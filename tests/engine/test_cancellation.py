@@ -10,7 +10,8 @@ from types import FrameType
 import pytest
 from support.background_work import examples, large_works, page_works
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.jobs.background_analysis import verdict_of
 from tilewright.app.state.derived import report_of
 from tilewright.app.state.model import State

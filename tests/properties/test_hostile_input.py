@@ -19,14 +19,14 @@ from tornado.httputil import HTTPHeaders
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
-from tilewright.app.protocol.requests import FORMS, read_form
+from tilewright.app.protocol.messages import REQUESTS, decode_request
 from tilewright.app.server.access import AccessPolicy, Pass, make_policy
 from tilewright.app.session.execute_request import perform
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.engine.ir import Refusal
 
-NAMES = sorted({f.encode_name for form in FORMS.values() for f in msgspec.structs.fields(form)})
+NAMES = sorted({f.encode_name for message in REQUESTS.values() for f in msgspec.structs.fields(message)})
 """Of all fields."""
 
 SOURCES = tuple(example.text for example in EXAMPLES)
@@ -51,10 +51,9 @@ def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[
     with onlooked(name) as session:
         for message in sent:
             with Stopwatch():
-                session.receive(message)
-                for row in ("ko", "C", str(message.get("row"))):
-                    msgspec.json.encode([session.questions.menu(row), session.targets([row])])
-                session.questions.timeline(message)
+                session.receive(message, msgspec.json.encode)
+                for query in ({"kind": "targets", "rows": ["ko"]}, {"kind": "menu", "row": str(message.get("row"))}):
+                    session.receive(query, msgspec.json.encode)
 
 
 @given(mutated_texts(SOURCES))
@@ -67,22 +66,23 @@ def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(list(FORMS)), st.dictionaries(st.sampled_from(NAMES), values, max_size=5)), max_size=5
+        st.tuples(st.sampled_from(list(REQUESTS)), st.dictionaries(st.sampled_from(NAMES), values, max_size=5)),
+        max_size=5,
     )
 )
-def test_any_forms_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, Any]]]) -> None:
+def test_any_requests_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, Any]]]) -> None:
     with onlooked("place_the_copies") as session:
         answers: list[Refusal | None] = []
         for name, given_fields in sent:
-            wanted = {f.encode_name for f in msgspec.structs.fields(FORMS[name])}
-            data = {"intent": name, **{key: value for key, value in given_fields.items() if key in wanted}}
+            wanted = {f.encode_name for f in msgspec.structs.fields(REQUESTS[name])}
+            data = {"kind": name, **{key: value for key, value in given_fields.items() if key in wanted}}
             try:
-                form = read_form(json.dumps(data).encode())
+                message = decode_request(json.dumps(data).encode())
             except (msgspec.MsgspecError, RecursionError):
                 continue
             before = session.state
             with Stopwatch():
-                perform(session, form, answers.append)
+                perform(session, message, answers.append)
             refused = answers.pop()
             if refused is not None:
                 json.dumps(refused.to_json()).encode()
@@ -96,9 +96,9 @@ def test_any_forms_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, 
         st.integers(0, 20_000).map(lambda n: b"[" * n),
     )
 )
-def test_any_body_is_a_form_or_is_not_read(body: bytes) -> None:
+def test_any_body_is_a_message_or_is_not_read(body: bytes) -> None:
     with suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        assert type(read_form(body)).__name__
+        assert type(decode_request(body)).__name__
 
 
 header_texts = st.one_of(

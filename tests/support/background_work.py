@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from tilewright.app.actions.table import OpenText, Select, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Select, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.export.exports import apart, made
 from tilewright.app.jobs.background_analysis import verdict_of

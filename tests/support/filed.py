@@ -42,11 +42,11 @@ class Desk:
     def turn(self) -> None:
         """What the pages' loops have to do, done."""
         for page in self.pages:
-            event_loop = page._event_loop
+            event_loop = page.event_loop
             assert isinstance(event_loop, PaperClock)
             waiting = [event_loop.work.get_nowait() for _ in range(event_loop.work.qsize())]
             for work in waiting:
-                if getattr(work, "__name__", "") == "_filed":  # not verification and the like
+                if getattr(work, "__name__", "") == "filed":  # not verification and the like
                     work()
 
     def until(self, done: Callable[[], bool]) -> None:

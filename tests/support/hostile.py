@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tilewright.app.protocol.messages import Message
+from tilewright.app.protocol.messages import MESSAGES
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -78,7 +78,7 @@ class Onlooker:
     def download(self, name: str, text: str) -> None:
         (name + text).encode()
 
-    def foretell(self, prediction: Message) -> None:
+    def foretell(self, prediction: dict[str, Any]) -> None:
         msgspec.json.encode(prediction)
 
 
@@ -103,17 +103,6 @@ def onlooked(name: str) -> Iterator[Session]:
     if onlooker.failed:
         raise onlooker.failed[0]
 
-
-KINDS = (
-    "move", "moves", "call", "calls", "reorder", "rename", "select", "blame", "look", "undo", "redo", "machine", "gallery",
-    "open_text", "view", "repair", "fix", "edit", "theme", "pane", "compare", "compare_text", "uncompare", "span", "knob", "unknob",
-    "dismiss", "draft_cell", "draft_item", "drop_draft", "edit_prose", "edit_item", "insert_cell", "remove_cell", "move_cell",
-    "switch_item", "remove_item", "move_item", "mend", "skip_conflicts", "stop_here", "put_back", "add_branch", "choose_branch",
-    "rename_branch", "delete_branch", "save_as", "new_file", "download", "resolve",
-    "heard", "give_up", "resume", "export", "go", "discard_draft", "open", "targets", "window", "find",
-    "explore", "stop_exploring", "go_on_exploring", "trial", "open_point", "default", "auto_space",
-)  # fmt: skip
-"""Kinds of messages that views send. Sessions in tests have no folder."""
 
 ROWS = (
     "ko",
@@ -243,8 +232,9 @@ likely: dict[str, st.SearchStrategy[Any]] = {
 @st.composite
 def messages(draw: st.DrawFn) -> dict[str, Any]:
     """A message of a known kind, most of its fields as a view would fill them, some as nobody would."""
-    message: dict[str, Any] = {"kind": draw(st.sampled_from(KINDS))}
-    for name in FIELDS:
+    kind = draw(st.sampled_from(sorted(MESSAGES)))
+    message: dict[str, Any] = {"kind": kind}
+    for name in MESSAGES[kind].__struct_encode_fields__:
         chance = draw(st.integers(0, 9))
         if chance < 8:
             message[name] = draw(likely.get(name, words))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import load_examples

@@ -1,22 +1,22 @@
-"""Writes docs/api.md anew, out of the intents' types and docstrings, the parts of the state and the handlers. Run it when a test says
-that it is out of date:
+"""Writes docs/api.md anew, out of the JSON schema of the messages, the parts of the state and the handlers. Run it when a test says that
+it is out of date:
 
 PYTHONPATH=tests python -m support.record_api
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
-
-import msgspec
+from typing import Any
 
 from tilewright.app.limits import LIMITS
-from tilewright.app.protocol.requests import FORMS, Form, described
+from tilewright.app.protocol.messages import REQUESTS, schema
 from tilewright.app.server.api import ROUTES
 from tilewright.app.views.shell.state_json import PARTS, USUAL
+
+Schema = dict[str, Any]
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -38,7 +38,7 @@ curl -H "$auth" $URL/api/notebooks
 curl -H "$auth" -H "$json" $URL/api/sessions -d '{"name": "place_the_copies"}'
 curl -H "$auth" "$URL/api/sessions/KEY/targets?row=A_local.vtcm&forecast=1&wait=10"
 curl -H "$auth" -H "$json" "$URL/api/sessions/KEY?parts=steps,report,problems&wait=30" \\
-     -d '{"intent": "Call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}'
+     -d '{"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}'
 ```
 
 The last one writes `sch.compute_at(AL, ko)` into the notebook and waits for the report. In a session with a page the person there sees it
@@ -54,17 +54,17 @@ RULES = """\
   another one after each change of what its screen shows, `revision` for each text of the notebook. `durable`: the disk has that text (and
   what is being typed), in the notebook's file or in its history, so that neither a kill nor a power cut loses it. It is false
   before the first edit of a notebook that was not opened from a file.
-- An intent is answered once its text is durable; Save, SaveAs and NewFile once the file holds the text. **507** where it was done and the
+- A message is answered once its text is durable; save, save_as and new_file once the file holds the text. **507** where it was done and the
   disk refuses the text: the answer has the state and `error`, with a code as `no-space`, `read-only`, `no-folder`, `disk-error`, `gone` or
-  `no-history`. After Save, `durable` may be true all the same: the history has the text.
+  `no-history`. After save, `durable` may be true all the same: the history has the text.
 - Where another page or program changed the same lines of the file, nothing is written until somebody decides: the part `file` shows the
-  clash, and the intent `Resolve` answers it. Save is refused with `two-versions` until then.
+  clash, and the message `resolve` answers it. `save` is refused with `two-versions` until then.
 - **202** in place of 200: the parts in `pending` are null, because they are worked out at this moment. Ask again, or with `wait`: seconds
   that the request may take until they are known (at most WAIT).
 - `since=VERSION` with `wait`: the answer comes when there is news, so that a program can follow a person.
 - **409**, a refusal: `{"error": {"code", "message", "found", "expected", "fix", "repair", "place"}}`. Everything is as it was, and a
   page shows nothing of it. `fix` are calls that do something like it; `repair` are calls that, made first, make it legal: send the call
-  again as `Repair`.
+  again as `repair`.
 - **400** what cannot be read, with the place in it; **401** no token; **403** another site's page, or a host name that the server does
   not go by; **404**, **405**, **413** too large, **415** the body is not said to be JSON, **429** too many sessions (SESSIONS that the
   API opened; a session ends half an hour after its last request).
@@ -80,7 +80,7 @@ by `no-answer` and may still come; one that the person stops is refused as `give
 def api_page() -> str:
     rules = RULES.replace("WAIT", f"{LIMITS.wait_seconds:g}").replace("SESSIONS", str(LIMITS.api_sessions))
     rules = rules.replace("BODY", str(LIMITS.request_bytes >> 20))
-    return HEAD + _addresses() + rules + _parts() + _intents()
+    return HEAD + _addresses() + rules + _parts() + _messages()
 
 
 def _addresses() -> str:
@@ -102,53 +102,46 @@ def _parts() -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _intents() -> str:
+def _messages() -> str:
     lines = [
-        "## Intents",
+        "## Messages",
         "",
-        'The body of a POST to a session: `{"intent": NAME, …fields}`. `GET /api/schema` has all of it as a JSON schema. Rows are meant by',
-        "their ids (part `rows`), schedule lines by their `item` (part `steps`), cells by their index (part `cells`).",
+        'The body of a POST to a session: `{"kind": KIND, …fields}`. A page sends the same messages. `GET /api/schema` has their JSON',
+        "schema. Rows are given by their ids (part `rows`), schedule lines by their `item` (part `steps`), cells by their index (part",
+        "`cells`). Each message may have `base`, the `revision` of the text that it is about: if others changed the text since, typed text",
+        "is merged, and any other message is refused with `changed-meanwhile`.",
         "",
     ]
-    for name, form in FORMS.items():
-        lines += _form(name, form)
+    defined = schema()["$defs"]
+    for kind, message in REQUESTS.items():
+        lines += _message(kind, defined[message.__name__], defined)
     return "\n".join(lines)
 
 
-def _form(name: str, form: type[Form]) -> list[str]:
-    words, found = described(form)
-    told = [f"### {name}", "", _flowing(words)]
-    for field in found:
-        default = "" if field.required else f", {_default(field)} where it is left out"
-        told.append(f"{'' if field is not found[0] else chr(10)}- `{field.encode_name}`: {_type(field.type)}{default}")
-    return [*told, ""]
+def _message(kind: str, message: Schema, defined: Schema) -> list[str]:
+    lines = [f"### {kind}", "", _flowing(message["description"]), ""]
+    for name, field in message["properties"].items():
+        if name not in ("kind", "base"):
+            default = "" if "default" not in field else f", `{json.dumps(field['default'])}` where it is left out"
+            lines.append(f"- `{name}`: {_type(field, defined)}{default}")
+    return [*lines, ""] if lines[-1] else lines
 
 
-def _default(field: Any) -> str:
-    value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
-    return f"`{msgspec.json.encode(value).decode()}`"
-
-
-def _type(kind: Any) -> str:
-    """A type in words."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return " or ".join(f'"{value}"' for value in inner)
-    if origin in (Union, UnionType):
-        return " or ".join(_type(one) for one in inner)
-    if origin in (list, tuple):
-        return f"list of {_type(inner[0])}"
-    if origin is dict:
-        return "object"
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        own = FORMS.get(kind.__name__.removesuffix("Form"))
-        if own is kind:
-            return f"a {kind.__name__.removesuffix('Form')}"
-        return "{" + ", ".join(f"{f.encode_name}: {_type(f.type)}" for f in msgspec.structs.fields(kind)) + "}"
-    names = {str: "text", int: "integer", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
-    if kind not in names and inner:
-        return _type(inner[0])
-    return names.get(kind, str(getattr(kind, "__origin__", kind)))
+def _type(field: Schema, defined: Schema) -> str:
+    """A type of the JSON schema in words."""
+    if "anyOf" in field:
+        return " or ".join(_type(one, defined) for one in field["anyOf"])
+    if "enum" in field:
+        return " or ".join(f'"{value}"' for value in field["enum"])
+    if "$ref" in field:
+        referred = defined[field["$ref"].rpartition("/")[2]]
+        if "kind" in referred["properties"]:
+            return f"a message {referred['properties']['kind']['enum'][0]}"
+        return "{" + ", ".join(f"{name}: {_type(one, defined)}" for name, one in referred["properties"].items()) + "}"
+    if field.get("type") == "array":
+        return f"list of {_type(field['items'], defined)}"
+    names = {"string": "text", "boolean": "true or false"}
+    return names.get(field.get("type", "anything"), field.get("type", "anything"))
 
 
 def _flowing(text: str) -> str:

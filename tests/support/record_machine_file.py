@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import inspect
 
-from tilewright.app.views.machine.parameters import meaning_of
+from tilewright.app.actions.machine_parameters import meaning_of
 from tilewright.engine.hwsim import Bus, Cache, Machine, Memory, load_machine, preset_names
 from tilewright.engine.hwsim.machine.machine_file import ENGINE_TYPES
 from tilewright.engine.hwsim.machine.parts import GROUPS, MOST, AnyEngine, meanings

@@ -8,11 +8,13 @@ from typing import Any
 import panel as pn
 from playwright.sync_api import Page
 
+from tilewright.app.actions.call_arguments import call_arguments
+from tilewright.app.actions.calls import moves_of
 from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
-from tilewright.app.views.menus import SCOPES, Facts, call_arguments, menu_of, scopes_of
+from tilewright.app.views.menus import SCOPES, Facts, menu_of, scopes_of
 from tilewright.app.views.tree.rows import drop_targets, row_ids, row_menus, tree_rows
-from tilewright.app.views.tree.targets import moves_of, targets_of
+from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin
@@ -48,13 +50,8 @@ class Bench:
         self.machine = machine
         self.intents: list[dict[str, Any]] = []
         self._facts: tuple[object, Facts] | None = None
-        self.tree = LoopTree(
-            find_targets=lambda rows: self.targets_of(*rows),
-            find_repair=self.repair_of,
-            find_menu=self.menu_of,
-            sizing_mode="stretch_both",
-        )
-        self.tree.on_intent(self.act)
+        self.tree = LoopTree(sizing_mode="stretch_both")
+        self.tree.on_message(self.receive)
         self.show()
 
     def targets_of(self, *rows: str) -> list[dict[str, Any]]:
@@ -87,6 +84,24 @@ class Bench:
         if self.machine is None:
             return row_menus(func, intrinsics=intrinsics)
         return row_menus(func, scopes_of(self.machine), machine=self.machine, intrinsics=intrinsics)
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Answer a query, or make a change."""
+        match message["kind"]:
+            case "targets":
+                entries = [{**entry, "loops": [entry["loop"]]} for entry in self.targets_of(*message["rows"])]
+                self.tree.send({"kind": "targets", "rows": message["rows"], "entries": entries})
+            case "menu":
+                self.tree.send({"kind": "menu", "row": message["row"], "entries": self.menu_of(message["row"])})
+            case "wish":
+                self.tree.send({"kind": "repair", "wish": message, "calls": self.repair_of(message)})
+            case "select":
+                self.tree.selected = message["id"]
+                self.act(message)
+            case kind:
+                self.act(message)
+                if kind in ("call", "calls", "rename"):
+                    self.tree.send({"kind": "answered"})
 
     def act(self, intent: dict[str, Any]) -> None:
         self.intents.append(intent)

@@ -113,6 +113,6 @@ class Host:
         for name, value in message.get("state", {}).items():
             setattr(widget, name, value)
         if "content" in message:
-            widget.component.hear(message["content"])
+            widget.component.receive(message["content"])
         answers, self._answers = self._answers, []
         return json.dumps(answers)

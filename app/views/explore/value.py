@@ -5,7 +5,6 @@ The browser requests only the rows that it does not have yet, so thousands of ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -19,7 +18,7 @@ from ...actions.exploring import machine_of, schedule_text, with_searched
 from ...document.editing.branches import current_branch
 from ...limits import LIMITS
 from ...state.derived import Store
-from ...state.model import Exploration, SearchRequest, State
+from ...state.model import SearchRequest, State
 from ...state.search_results import Found, found_now
 from ..labels.holes import axis_of
 from ..labels.numbers import grouped, size_text
@@ -228,19 +227,15 @@ def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | No
 # The candidates of the search.
 
 
-def trials_answer(state: State, store: Store, message: Mapping[str, Any]) -> Value | None:
-    """The answer to {"kind": "trials", "search", "from"}: rows in order of completion: [number, status, exact, point, figures or None,
-    seconds, why]. None for other messages and other searches."""
-    if message.get("kind") != "trials" or state.exploration is None:
+def trials_value(state: State, store: Store, search: int, first: int) -> list[list[Any]] | None:
+    """Candidates of a search, from the one at `first` on, as rows in order of completion: [number, status, exact, point, figures or None,
+    seconds, why]. None for other searches."""
+    exploration = state.exploration
+    found = None if exploration is None else found_now(exploration, store)
+    if exploration is None or found is None or search != exploration.sought.serial or first < 0:
         return None
-    exploration: Exploration = state.exploration
-    key, first = exploration.sought.serial, message.get("from")
-    found = found_now(exploration, store)
-    if found is None or message.get("search") != key or not isinstance(first, int) or first < 0:
-        return None
-    some = found.trials[first : first + MOST_ROWS]
-    rows = [_row(trial, at, exploration.sought) for trial, at in zip(some, found.at[first:], strict=False)]
-    return {"kind": "trials", "search": key, "from": first, "rows": rows}
+    some = zip(found.trials[first : first + MOST_ROWS], found.at[first:], strict=False)
+    return [_row(trial, at, exploration.sought) for trial, at in some]
 
 
 def _row(trial: Trial, at: float, sought: SearchRequest) -> list[Any]:
@@ -260,4 +255,4 @@ def _figure(figures: Figures, key: str) -> float:
     return figures.peaks.get(row, 0) if row != key else figures.figure(key)
 
 
-__all__ = ["explore_value", "trials_answer"]
+__all__ = ["explore_value", "trials_value"]

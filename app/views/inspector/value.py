@@ -11,10 +11,10 @@ from ....engine.ir import Block, BlockRealize, Buffer, BufferRegion, For, PrimFu
 from ....engine.lower import Allocation, allocations
 from ...state.derived import Store, attempt
 from ...state.model import State
+from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours
-from ..labels.row_ids import row_ids
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text
 from ..layouts import layout_value
 from ..timeline.waits import blame_section, wait_rows

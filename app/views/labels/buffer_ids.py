@@ -8,7 +8,7 @@ import msgspec
 
 from ....engine.analysis import ProgramIndex
 from ....engine.ir import Buffer, PrimFunc, allocated_buffers
-from .row_ids import RowIds
+from ...state.row_ids import RowIds
 
 
 def buffer_ids(func: PrimFunc) -> dict[str, Buffer]:

@@ -11,8 +11,8 @@ import msgspec
 from ....engine.explore.space.layout_choices import Candidate, by_map
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
+from ...actions.call_arguments import read_index_map
 from ..labels.buffer_ids import Access
-from ..menus import read_index_map
 from .trials import applied
 
 

@@ -11,8 +11,8 @@ from ....engine.ir import Buffer, PrimFunc, build
 from ....engine.schedule import Schedule
 from ...state.derived import Store, sizes_of
 from ...state.model import State
+from ...state.row_ids import row_ids
 from ..labels.buffer_ids import Access, buffer_ids, leaf_accesses
-from ..labels.row_ids import row_ids
 from .trials import find_bed
 
 

@@ -14,9 +14,9 @@ from ....engine.hwsim import BufferAccess, BufferPlacement, Machine, Report, acc
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
 from ....engine.lower import planned, with_sizes
 from ....engine.schedule import Schedule
+from ...actions.call_arguments import call_arguments, read_index_map
 from ...state.derived import attempt, report_of
 from ..labels.buffer_ids import buffer_ids
-from ..menus import call_arguments, read_index_map
 
 LISTED = 1 << 14
 """The number of task iterations from which run lengths are computed."""

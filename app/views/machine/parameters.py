@@ -1,82 +1,11 @@
-"""Machine parameters in the UI: label, unit, editable text, and the next smaller and larger value."""
+"""Machine parameters in the UI: editable text, and the next smaller and larger value."""
 
 from __future__ import annotations
 
-import re
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-
-from ....engine.ir import Refusal
-from ...document import DocumentError
+from ...actions.machine_parameters import meaning_of
 from ..labels.numbers import THIN_SPACE, grouped
-
-Scale = Literal["bytes", "hertz", "plain"]
-
-
-class Meaning(msgspec.Struct, frozen=True):
-    """The label, unit and scale of a parameter. `by_one`: steps change it by one instead of doubling it."""
-
-    label: str
-    unit: str = ""
-    scale: Scale = "plain"
-    by_one: bool = False
-
-
-MEANINGS: dict[str, Meaning] = {
-    "clock_hz": Meaning("clock", scale="hertz"),
-    "capacity_bytes": Meaning("capacity", scale="bytes"),
-    "size_bytes": Meaning("size", scale="bytes"),
-    "read_bytes_per_cycle": Meaning("read bandwidth", "B/cycle"),
-    "write_bytes_per_cycle": Meaning("write bandwidth", "B/cycle"),
-    "bytes_per_cycle": Meaning("bandwidth", "B/cycle"),
-    "ports": Meaning("read and write ports"),
-    "banks": Meaning("banks", "banks"),
-    "mapping": Meaning("addresses to banks"),
-    "interleave_bytes": Meaning("row of a bank", "B"),
-    "bank_groups": Meaning("bank groups", "groups"),
-    "bank_ports": Meaning("ports of a bank", "rows/cycle", by_one=True),
-    "broadcast": Meaning("same row served at once"),
-    "phase_bytes": Meaning("access in phases of", "B"),
-    "latency_cycles": Meaning("latency", "cycles"),
-    "burst_bytes": Meaning("burst", "B"),
-    "energy_pj_per_byte": Meaning("energy", "pJ/B"),
-    "setup_cycles": Meaning("set-up", "cycles"),
-    "queue_tasks": Meaning("queue", "tasks"),
-    "dimensions": Meaning("dimensions of a descriptor (0: any)", by_one=True),
-    "tile_rows": Meaning("tile rows", "rows"),
-    "tile_columns": Meaning("tile columns", "columns"),
-    "tile_depth": Meaning("tile depth", "elements"),
-    "cycles_per_tile": Meaning("time of a tile", "cycles"),
-    "element_bytes": Meaning("element", "B"),
-    "energy_pj_per_operation": Meaning("energy", "pJ/op"),
-    "rows": Meaning("rows", "cells"),
-    "columns": Meaning("columns", "cells"),
-    "dataflow": Meaning("dataflow"),
-    "vector_bytes": Meaning("vector", "B"),
-    "cycles_per_operation": Meaning("time of an operation", "cycles"),
-    "operands": Meaning("operands"),
-    "lanes": Meaning("lanes of a vector"),
-    "ways": Meaning("ways", "ways"),
-    "line_bytes": Meaning("line", "B"),
-}
-
-CHOICES: dict[str, tuple[str, ...]] = {
-    "ports": ("separate", "shared"),
-    "mapping": ("block", "interleave"),
-    "operands": ("in_turn", "together"),
-    "lanes": ("result", "program"),
-    "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
-}
-
-_BYTES = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20, "G": 1 << 30,
-          "GB": 1 << 30, "GIB": 1 << 30}  # fmt: skip
-_HERTZ = {"": 1, "HZ": 1, "K": 10**3, "KHZ": 10**3, "M": 10**6, "MHZ": 10**6, "G": 10**9, "GHZ": 10**9}
-
-
-def meaning_of(field: str) -> Meaning:
-    """The meaning of a field; the label defaults to the field's name with spaces."""
-    return MEANINGS.get(field, Meaning(field.replace("_", " ")))
 
 
 def figure_text(field: str, value: Any) -> str:
@@ -104,30 +33,6 @@ def spoken(field: str, value: Any) -> str:
         grouped(value) if isinstance(value, int) and meaning_of(field).scale == "plain" else figure_text(field, value)
     )
     return f"{text}{THIN_SPACE}{unit}" if unit else text
-
-
-def figure_value(field: str, text: str) -> int | float | bool | str:
-    """The value of a typed text such as "256 KiB", "1.2 GHz" or "26". Raises DocumentError "bad-figure" for an invalid text."""
-    if field in CHOICES:
-        return text
-    if field == "broadcast":
-        return text == "yes"
-    found = re.fullmatch(r"\s*([\d_.\s\u202f]+?)\s*([A-Za-z]*)\s*", text)
-    scale = meaning_of(field).scale
-    units = {"bytes": _BYTES, "hertz": _HERTZ, "plain": {"": 1}}[scale]
-    if found is not None and found[2].upper() in units:
-        digits = re.sub(r"[_\s\u202f]", "", found[1])
-        try:
-            number = float(digits) * units[found[2].upper()] if "." in digits else int(digits) * units[found[2].upper()]
-        except ValueError:
-            number = None
-        if number is not None and abs(number) <= 1e300:
-            is_real = field.startswith("energy")
-            return float(number) if is_real else int(number) if number == int(number) else number
-    example = {"bytes": "a size, such as 256 KiB", "hertz": "a frequency, such as 1.2 GHz", "plain": "a number"}[scale]
-    raise DocumentError(
-        Refusal("bad-figure", f"{meaning_of(field).label} cannot be {text!r}", found=text, expected=example)
-    )
 
 
 def steps(field: str, value: Any) -> tuple[Any, Any]:

@@ -10,10 +10,11 @@ import msgspec
 from ....engine.hwsim import Machine, MachineParameter, Report, Trial, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
 from ....engine.lower import Plan
+from ...actions.machine_parameters import meaning_of
 from ...state.derived import MAX_TASKS, Store, attempt
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text
-from .parameters import meaning_of, spoken
+from .parameters import spoken
 
 LEAST = 0.01
 """The smallest saved share of the cycles for which a parameter counts as limiting."""

@@ -8,13 +8,14 @@ from typing import Any
 from ....engine.hwsim import Machine, MachineError, Report, load_machine
 from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
 from ....engine.ir import TilewrightError
+from ...actions.machine_parameters import CHOICES, meaning_of
 from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import named_machine, turned_paths, without_turns
 from ...document.machine import read_machine
 from ...state.derived import Store, attempt
 from ...state.model import State
 from .capacities import offers
-from .parameters import CHOICES, figure_text, meaning_of, steps
+from .parameters import figure_text, steps
 from .sensitivity import Tried, gain_value, levers, limit_value, tried_now
 
 Value = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine
 from ....engine.ir import For, PrimFunc, SeqStmt
-from ..labels.row_ids import row_ids
+from ...state.row_ids import row_ids
 
 SCOPES = (
     "local",

@@ -15,8 +15,8 @@ from ....engine.ir import For, PrimFunc, Var, loops_and_blocks
 from ....engine.schedule import PRIMITIVES, Schedule
 from ...state.derived import Store
 from ...state.model import State
+from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
-from ..labels.row_ids import row_ids
 from ..labels.sizes import plain_text
 from ..menus import SCOPES, scopes_of
 from ..menus.facts import THREADS

@@ -12,8 +12,8 @@ from ...actions.lint_fixes import LONG_NUMBER
 from ...document import is_applicable
 from ...state.derived import Store, sizes_of
 from ...state.model import State
+from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.numbers import change_of, grouped, size_text
-from ..labels.row_ids import Handle, RowIds, row_ids
 from .lints import Linted, lints_now
 
 Problem = dict[str, Any]

@@ -13,7 +13,7 @@ from ...document import with_origins
 from ...document.editing.branches import branches
 from ...state.derived import Store
 from ...state.model import State
-from ..labels.row_ids import row_ids
+from ...state.row_ids import row_ids
 from ..notebook.file_status import file_state
 from ..notebook.steps import items_of
 from ..problems.lints import lints_now

@@ -20,13 +20,14 @@ from ....engine.hwsim.machine.parts import GROUPS
 from ....engine.ir import PrimFunc, TilewrightError
 from ....engine.lower import with_sizes
 from ....engine.schedule import PRIMITIVES
+from ...actions.machine_parameters import meaning_of
 from ...document import Notebook, NotebookStep, sizes_for
 from ...document.editing.remove_step import replay_without
 from ...state.comparison import side_state
 from ...state.derived import Store, attempt, report_of
 from ...state.model import State
 from ..labels.numbers import grouped
-from ..machine.parameters import meaning_of, spoken
+from ..machine.parameters import spoken
 
 MOST_STEPS = 60
 """The maximum number of steps that are left out one by one."""

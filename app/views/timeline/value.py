@@ -17,12 +17,11 @@ from ....engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
 from ....engine.schedule import Schedule
 from ...state.derived import Store
 from ...state.model import State
+from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours
-from ..labels.row_ids import RowIds, row_ids
 from .data import Cell, Scene, WaitKind
-from .waits import step_to_blame
 from .window import edges_of, packed, window
 
 HEADROOM = 1.35
@@ -103,40 +102,18 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
     }  # fmt: skip
 
 
-def answer(state: State, store: Store, message: Message) -> Message | None:
-    """The answer to a browser message: another window, the cycle at which a task starts, the step that causes a wait. None for other
-    messages, and without a report.
-
-    Raises KeyError, TypeError and ValueError for messages of another make.
-    """
-    report = store.report_now(state)
-    if not isinstance(report, Report):
-        return None
-    if message["kind"] == "blame":
-        step, text = step_to_blame(state, store, str(message["buffer"]), str(message["block"]))
-        return {"kind": "blamed", "step": step, "text": text}
-    return answer_of(report, store, message)
+def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+    """Another window of the timeline."""
+    return window(scene_of(report, store), start, end, folded=folded)
 
 
-def answer_of(report: Report, store: Store, message: Message) -> Message | None:
-    """The answers that need a report only: windows and starts of tasks."""
-    if message["kind"] not in ("window", "find"):
-        return None
+def start_of_task(report: Report, store: Store, template: int, place: tuple[int, ...]) -> int | None:
+    """When the task of a template at `place` (iterations of the loops around it) starts, in real time. Raises IndexError for an unknown
+    template."""
     scene = scene_of(report, store)
-    about = {"ticket": message["ticket"], "report": id(report)}
-    if message["kind"] == "window":
-        start, end = int(message["start"]), int(message["end"])
-        return {"kind": "window", **about, "window": window(scene, start, end, folded=bool(message["folded"]))}
-    place = tuple(int(i) for i in message["place"])
-    template = scene.templates[int(message["template"])].template
-    return {"kind": "found", **about, "cycle": _start_of(scene, template, place)}
-
-
-def _start_of(scene: Scene, template: int, place: tuple[int, ...]) -> int | None:
-    """When the task of a template at `place` starts, in real time."""
-    segments = scene.report.segments
+    segments, wanted = scene.report.segments, scene.templates[template].template
     variants = range(int(scene.line.numbers.max(initial=-1)) + 1)
-    return scene.line.find(np.array([segments.kind(n).template == template for n in variants], bool), place)
+    return scene.line.find(np.array([segments.kind(n).template == wanted for n in variants], bool), place)
 
 
 def _repeats(scene: Scene) -> list[dict[str, Any]]:

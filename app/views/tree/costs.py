@@ -8,8 +8,8 @@ from typing import Any
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Report, Traffic
 from ....engine.ir import Block, BlockRealize, For, PrimFunc, loops_and_blocks
+from ...state.row_ids import row_ids
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.row_ids import row_ids
 from .targets import iterations
 
 COMPACT = ((10**9, "G"), (10**6, "M"), (10**3, "k"))

@@ -28,10 +28,10 @@ from ....engine.ir import (
     walk,
 )
 from ...document import State as Moment
+from ...state.row_ids import RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import size_text
 from ..labels.palette import buffer_colours
-from ..labels.row_ids import RowIds, row_ids
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text
 from ..menus import row_menus
 from .targets import drop_targets

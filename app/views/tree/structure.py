@@ -24,7 +24,7 @@ from ....engine.ir import (
 )
 from ...state.derived import Store
 from ...state.model import State
-from ..labels.row_ids import row_ids
+from ...state.row_ids import row_ids
 from ..labels.sizes import annotation_text, plain_text
 
 Sign = Literal["+", "−", "→", "~"]

@@ -23,15 +23,14 @@ from ....engine.ir import (
     uses_var,
 )
 from ....engine.schedule import Schedule, Target
+from ...actions.calls import MOVES, moves_of
+from ...state.row_ids import RowIds, row_ids
 from ..labels.numbers import grouped, size_text
-from ..labels.row_ids import RowIds, row_ids
 from ..labels.sizes import buffer_bytes
 
 Entry = dict[str, Any]
 
 TIMES = "\u00d7"
-
-MOVES = ("compute_at", "reverse_compute_at")
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -95,31 +94,6 @@ def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) 
             )
             entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why, ""), why))
     return entries
-
-
-def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
-    """(primitive, block) in an order that moves all of `blocks` to `loop`, else the last refusal.
-
-    A producer moves after its consumers, so the last block in the text is tried first.
-    """
-    trial = schedule.copy()
-    left = sorted(blocks, key=schedule.index.position, reverse=True)
-    made: list[tuple[str, str]] = []
-    error: TilewrightError | None = None
-    while left:
-        for block, method in ((b, m) for b in left for m in MOVES):
-            try:
-                getattr(trial, method)(block, loop)
-            except TilewrightError as refused:
-                error = refused
-                continue
-            made.append((method, block))
-            left.remove(block)
-            break
-        else:
-            assert error is not None
-            return error
-    return made
 
 
 def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:

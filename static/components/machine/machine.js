@@ -79,7 +79,7 @@ function stepper(model, figure, direction) {
       "aria-label": value === null ? `${figure.label}: no ${direction}` : `${figure.label}: ${value}`,
       title: value ?? "No further value",
       disabled: value === null,
-      onclick: () => model.send_msg({ kind: "knob", path: figure.path, text: value }),
+      onclick: () => model.send_msg({ kind: "knob", path: figure.path, value }),
     },
     sign,
   );
@@ -103,7 +103,7 @@ function field(model, figure) {
     title: figure.meaning,
   });
   const send = (/** @type {string | null} */ text) =>
-    text !== null && text !== figure.text && model.send_msg({ kind: "knob", path: figure.path, text });
+    text !== null && text !== figure.text && model.send_msg({ kind: "knob", path: figure.path, value: text });
   input.addEventListener("change", () => {
     input.dataset.sent = input.value;
     send(input.value);
@@ -133,7 +133,7 @@ function choice(model, figure) {
       "aria-label": figure.label,
       title: figure.meaning,
       "data-key": figure.path,
-      onchange: () => model.send_msg({ kind: "knob", path: figure.path, text: select.value }),
+      onchange: () => model.send_msg({ kind: "knob", path: figure.path, value: select.value }),
     },
     figure.choices.map((value) => h("option", { value, selected: value === figure.text }, value.replaceAll("_", " "))),
   );
@@ -178,7 +178,7 @@ function sizes(model, figure) {
           disabled: !offer.possible,
           title: offer.possible ? `${offer.value}. ${offer.hint}` : "Does not divide into the memory's banks",
           "data-key": `${figure.path} ${offer.text}`,
-          onclick: () => model.send_msg({ kind: "knob", path: figure.path, text: offer.value }),
+          onclick: () => model.send_msg({ kind: "knob", path: figure.path, value: offer.value }),
         },
         offer.text,
       ),

@@ -24,7 +24,9 @@ class Notebook {
     this.editing = null;
     this.open = new Set();
     this.wish = undefined;
-    dragRows(this.list, (item, to) => this.send({ kind: "move_item", item, ...to }));
+    dragRows(this.list, (item, to) =>
+      this.send({ kind: to.cell === undefined ? "move_item" : "move_item_into", item, ...to }),
+    );
     this.list.addEventListener("letgo", () => this.draw());
     document.addEventListener("pointerdown", (event) => {
       if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
@@ -521,7 +523,7 @@ class Notebook {
     const isCell = next.takes_steps;
     this.wish = `item-${line.item + (isCell ? 0 : by)}`;
     this.send({
-      kind: "move_item",
+      kind: isCell ? "move_item_into" : "move_item",
       item: line.item,
       ...(isCell ? { cell: next.index } : { target: next.item, after: by > 0 }),
     });

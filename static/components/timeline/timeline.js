@@ -395,7 +395,9 @@ class TimelineView {
     const wait = data.waits[number];
     this.card.openStall(x, data, wait, cycles);
     if (wait.cause === "idle") return;
-    this.send({ ...wait, kind: "blame", engine: data.engines[wait.lane].name, block: wait.block || wait.what });
+    const { cause, buffer, row } = wait;
+    const engine = data.engines[wait.lane].name;
+    this.send({ kind: "blame", engine, cause, buffer, block: wait.block || wait.what, row });
   }
 
   /**

@@ -222,7 +222,7 @@ export class Sheets {
     notice.append(
       repairBody(calls, () => {
         this.hideNotice();
-        this.tree.send({ kind: "repair", block: wish.block, loop: wish.loop, primitive: wish.primitive });
+        this.tree.send({ kind: "repair", method: wish.primitive, target: wish.block, arguments: { loop: wish.loop } });
       }),
     );
   }

@@ -9,7 +9,7 @@ from tilewright.app.components.widget import Widget
 def test_given_a_widget_then_properties_and_messages_go_both_ways() -> None:
     component = LoopTree(rows=[])
     heard: list[dict[str, object]] = []
-    component.on_intent(heard.append)
+    component.on_message(heard.append)
     widget = Widget(component, height=120)
     sent: list[object] = []
     widget.send = sent.append  # type: ignore[method-assign]
@@ -18,5 +18,5 @@ def test_given_a_widget_then_properties_and_messages_go_both_ways() -> None:
     assert widget.busy is True  # type: ignore[attr-defined]
     widget.selected = "ko"  # type: ignore[attr-defined]
     assert component.selected == "ko"
-    component.hear({"kind": "undo"})
+    component.receive({"kind": "undo"})
     assert heard == [{"kind": "undo"}]

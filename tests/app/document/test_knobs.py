@@ -9,7 +9,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.machine_actions import PickMachine, ResetKnob, TurnKnob
-from tilewright.app.actions.table import OpenText, Undo, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Undo, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.document.editing.machine_parameters import turned_paths, unchained, with_turn, without_turns
 from tilewright.app.state.model import State

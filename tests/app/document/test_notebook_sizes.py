@@ -6,7 +6,8 @@ import pytest
 from support.te_sources import MATMUL_VTCM
 
 import tilewright
-from tilewright.app.actions.table import ApplyFix, OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document

@@ -10,7 +10,8 @@ from support.posts import EARLY_MATMUL_POST, RELAX_LOWERED, RELAX_POST, RELAX_SC
 from support.sources import MATMUL
 from support.te_sources import MATMUL_VTCM, VTA_MATMUL
 
-from tilewright.app.actions.table import OpenText, Undo, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Undo, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document

@@ -6,7 +6,8 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sources import ELEMENTWISE_CHAIN
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError, Notebook, append_call, evaluate, read_document
 from tilewright.app.document.editing.conflicts import (
     Change,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from support.te_sources import BOX_BLUR_SCHEDULE, GPU_MATMUL, MATMUL_VTCM, TRANSPOSED, VTA_MATMUL
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenDocument
+from tilewright.app.actions.table import act
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
 from tilewright.app.state.model import State
@@ -34,7 +35,7 @@ def test_each_call_stands_under_its_line() -> None:
 
 def test_given_a_te_file_when_opened_then_its_own_file_stays(tmp_path: Path) -> None:
     file = tmp_path / "matmul.py"
-    state = act(State(), OpenText(GPU_MATMUL, path=str(file)))
+    state = act(State(), OpenDocument(GPU_MATMUL, path=str(file)))
     assert state.notice is None and state.notebook is not None and state.notebook.schedule is not None
     assert state.notebook.document.path == str(tmp_path / "matmul_blocks.py")
 

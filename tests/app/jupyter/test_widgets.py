@@ -31,7 +31,7 @@ def schedule() -> Schedule:
 
 def by_hand(view: Any, message: dict[str, Any]) -> None:
     """A message as the browser sends it to the widget."""
-    view.widget.component.hear(message)
+    view.widget.component.receive(message)
 
 
 def ids(view: LoopTree) -> list[str]:
@@ -209,7 +209,7 @@ def test_given_a_notebook_file_when_a_block_is_dragged_then_the_file_has_the_lin
     timeline = Timeline(schedule=notebook.param.schedule)
     before = cycles(timeline)
     assert len(notebook.widget.children) == 5
-    notebook._page.tree.hear(MOVE)
+    notebook._page.tree.receive(MOVE)
     assert "sch.compute_at(AL, ko)" in notebook.text and cycles(timeline) != before
     assert notebook.schedule.trace.steps[-1].method == "compute_at"
     end = time.monotonic() + 30
@@ -220,11 +220,11 @@ def test_given_a_notebook_file_when_a_block_is_dragged_then_the_file_has_the_lin
 
 def test_given_a_schedule_as_a_notebook_then_its_steps_are_there_and_drags_are_its_calls(schedule: Schedule) -> None:
     notebook = ScheduleNotebook(schedule)
-    notebook._page.tree.hear(MOVE)
+    notebook._page.tree.receive(MOVE)
     assert calls(schedule)[-1] == "compute_at"
-    notebook._page.headline.hear({"kind": "gallery"})
+    notebook._page.headline.receive({"kind": "gallery"})
     assert notebook._session.state.notebook is not None, "there is no gallery in a cell"
-    notebook._page.headline.hear({"kind": "machine", "name": "gemmini"})
+    notebook._page.headline.receive({"kind": "machine", "name": "gemmini"})
     assert 'tilewright.machine("gemmini")' in notebook.text
-    notebook._page.headline.hear({"kind": "machine", "name": "nowhere"})
+    notebook._page.headline.receive({"kind": "machine", "name": "nowhere"})
     assert "there is no such machine" in notebook._said.value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from support.notebooks import MATMUL_NOTEBOOK, SYMBOLIC, with_lines
 
-from tilewright.app.actions.table import ApplyFix, OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.labels.blank import blank_value

@@ -2,7 +2,8 @@
 
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.table import OpenText, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ViewStep, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.notebook.code import marked, python_value, script_value

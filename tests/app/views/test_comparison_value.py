@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from support.pages import machine_now, opened_example, report_now, simulate_steps
 
 from tilewright.app.actions.machine_actions import TurnKnob
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.remove_step import replay_without
 from tilewright.app.jobs.on_demand import comparison_analysis

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.seeds import SEEDS, Case
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.jobs.on_demand import comparison_analysis
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store

@@ -9,12 +9,13 @@ from support.searching import HOLES, searched, with_holes
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
 from tilewright.app.actions.machine_actions import PickMachine
-from tilewright.app.actions.table import OpenText, ShowPane, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.jobs.on_demand import trial_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found
-from tilewright.app.views.explore.value import explore_value, seconds_left, trials_answer
+from tilewright.app.views.explore.value import explore_value, seconds_left, trials_value
 from tilewright.app.views.notebook.value import notebook_value
 
 
@@ -79,14 +80,12 @@ def test_given_a_refused_candidate_then_its_card_says_which_line_refused_it() ->
 def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() -> None:
     state, store, found = searched()
     key = explore_value(state, store)["search"]["key"]
-    answer = trials_answer(state, store, {"kind": "trials", "search": key, "from": 4})
-    assert answer is not None and len(answer["rows"]) == 8
-    number, status, _, point, figures, _, _ = answer["rows"][0]
+    rows = trials_value(state, store, key, 4)
+    assert rows is not None and len(rows) == 8
+    number, status, _, point, figures, _, _ = rows[0]
     assert (number, status, point) == (found.trials[4].number, found.trials[4].outcome.status, found.trials[4].point)
     assert (figures is None) == (found.trials[4].outcome.figures is None)
-    for wrong in ({"search": key + 1, "from": 0}, {"search": key, "from": -1}, {"search": key, "from": "x"}):
-        assert trials_answer(state, store, {"kind": "trials", **wrong}) is None
-    assert trials_answer(state, store, {"kind": "trial", "search": key, "from": 0}) is None
+    assert trials_value(state, store, key + 1, 0) is trials_value(state, store, key, -1) is None
 
 
 def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from support.record_thumbnails import as_text, drawn
 
-from tilewright.app.actions.table import OpenText, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.document import read_document
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import (

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from tilewright.app.actions.table import OpenText, Select, act
-from tilewright.app.protocol.messages import intent_of
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Select, act
+from tilewright.app.document import DocumentError
+from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
+from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.inspector.value import inspector_value
 from tilewright.app.views.labels.buffer_ids import accesses_of, buffer_ids
 from tilewright.app.views.labels.numbers import grouped
-from tilewright.app.views.labels.row_ids import row_ids
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.hwsim import Report
@@ -81,17 +83,15 @@ def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> N
 
 def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
     state = act(example("vtcm_double_buffer"), Select(buffer="A"))
-    moved = intent_of({"kind": "look", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}, state)
-    assert moved is not None
-    there = act(state, moved)
+    there = act(state, decode({"kind": "look", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}))
     assert (there.look.row, act(there, Select(buffer="A")).look.row) == (8, 8)
     assert act(there, Select(buffer="B")).look.row == 0
 
 
-@pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "1"}])
+@pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "x"}])
 def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
-        intent_of({"kind": "look", "look": look}, example("bank_conflicts"))
+    with pytest.raises(DocumentError, match="the message 'look' cannot have this as 'look'"):
+        decode({"kind": "look", "look": look})
 
 
 def test_given_a_scope_that_the_machine_has_not_then_a_buffer_still_has_its_facts() -> None:

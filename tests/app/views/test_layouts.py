@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.app.actions.table import LookAt, OpenText, Select, ViewStep, act
-from tilewright.app.protocol.messages import intent_of
+from tilewright.app.actions.calls import CallOnRow
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import LookAt, Select, ViewStep, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Look, State
 from tilewright.app.views.labels.buffer_ids import buffer_ids
@@ -43,11 +44,7 @@ def value_of(state: State, store: Store) -> dict[str, Any]:
 
 
 def applied(state: State, call: dict[str, Any]) -> State:
-    intent = intent_of(
-        {"kind": "call", "method": call["method"], "target": call["target"], "arguments": call["arguments"]}, state
-    )
-    assert intent is not None
-    after = act(state, intent)
+    after = act(state, CallOnRow(call["method"], call["target"], call["arguments"]))
     assert after.notice is None, after.notice
     return after
 
@@ -291,11 +288,7 @@ def test_given_a_setting_then_its_call_is_accepted_and_the_setting_is_the_chosen
         for option in control["options"]:
             if option["call"] is None:
                 continue
-            intent = intent_of(
-                {"kind": "call", **{k: option["call"][k] for k in ("method", "target", "arguments")}}, state
-            )
-            assert intent is not None
-            after = act(state, intent)
+            after = act(state, CallOnRow(*(option["call"][k] for k in ("method", "target", "arguments"))))
             assert after.notice is None, (option, after.notice)
             if control["id"] in ("scope", "slots"):
                 there = layout_value(after, store, 0)

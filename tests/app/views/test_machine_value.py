@@ -6,13 +6,14 @@ import pytest
 from support.pages import machine_now, opened_example, report_now
 
 from tilewright.app.actions.machine_actions import PickMachine, TurnKnob
+from tilewright.app.actions.machine_parameters import MEANINGS, figure_value
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.actions.text_edits import DraftCell
 from tilewright.app.jobs.on_demand import sensitivity_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.machine.capacities import offers, real_sizes
-from tilewright.app.views.machine.parameters import MEANINGS, figure_text, figure_value, steps
+from tilewright.app.views.machine.parameters import figure_text, steps
 from tilewright.app.views.machine.value import FIXED, machine_value
 from tilewright.engine.hwsim import Machine, MachineError, load_machine, preset_names, sensitivity
 from tilewright.engine.hwsim.machine.parts import GROUPS, meanings

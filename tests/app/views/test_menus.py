@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.sources import MATMUL, MATMUL_RELU
 
-from tilewright.app.views.menus import BLOCK_ITEMS, LOOP_ITEMS, call_arguments, read_index_map, row_menus
+from tilewright.app.actions.call_arguments import call_arguments, read_index_map
+from tilewright.app.views.menus import BLOCK_ITEMS, LOOP_ITEMS, row_menus
 from tilewright.engine.ir import IndexMap, TilewrightError, Var
 from tilewright.engine.schedule import PRIMITIVES, Schedule
 from tilewright.engine.script import parse

@@ -10,8 +10,10 @@ import pytest
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.pages import simulate_steps
 
+from tilewright.app.actions.calls import Call
 from tilewright.app.actions.cell_actions import AddBranch, MoveItem, RemoveItem, SwitchItem
-from tilewright.app.actions.table import Call, OpenText, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ViewStep, act
 from tilewright.app.actions.text_edits import DraftCell, EditCell
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State

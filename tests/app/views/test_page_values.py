@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from support.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.table import Call, OpenText, act
+from tilewright.app.actions.calls import Call
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
 from tilewright.app.state.derived import MAX_TASKS, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.menus import row_menus, scopes_of

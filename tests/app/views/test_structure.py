@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.notebooks import with_lines
 
-from tilewright.app.actions.table import OpenText, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ViewStep, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State

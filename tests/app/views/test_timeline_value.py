@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from support.hostile import NoClock
 
-from tilewright.app.actions.table import Blame, OpenText, Select, act
-from tilewright.app.protocol.messages import intent_of
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Blame, Select, act
+from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Blamed, State
+from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.inspector.value import inspector_value
-from tilewright.app.views.labels.row_ids import row_ids
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.app.views.timeline.value import answer, timeline_value
+from tilewright.app.views.timeline.value import start_of_task, timeline_value, window_value
+from tilewright.app.views.timeline.waits import step_to_blame
 from tilewright.engine.hwsim import Report
 
 
@@ -66,10 +69,7 @@ def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> Non
 
 def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_run() -> None:
     state, store, report = example("gemmini_gemm")
-    asked = {"kind": "window", "ticket": 3, "start": 600_000, "end": 612_000, "folded": False}
-    found = answer(state, store, asked)
-    assert found is not None and found["ticket"] == 3 and found["report"] == id(report)
-    tasks = found["window"]["tasks"]
+    tasks = window_value(report, store, 600_000, 612_000, folded=False)["tasks"]
     value = timeline_value(state, store)
     told = {
         (
@@ -89,29 +89,22 @@ def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_r
 def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
     state, store, report = example("gemmini_gemm")
     number = next(n for n, t in enumerate(timeline_value(state, store)["templates"]) if t["block"] == "C")
-    found = answer(state, store, {"kind": "find", "ticket": 1, "template": number, "place": [6, 3, 5]})
-    assert found is not None
-    (segment,) = (
-        s
-        for s in report.segments.between(found["cycle"], found["cycle"] + 1)
-        if s.block == "C" and s.start == found["cycle"]
-    )
+    cycle = start_of_task(report, store, number, (6, 3, 5))
+    assert cycle is not None
+    (segment,) = (s for s in report.segments.between(cycle, cycle + 1) if s.block == "C" and s.start == cycle)
     assert segment.indices == (("io", 6), ("jo", 3), ("ko", 5))
-    missing = answer(state, store, {"kind": "find", "ticket": 1, "template": number, "place": [60, 3, 5]})
-    assert missing is not None and missing["cycle"] is None
+    assert start_of_task(report, store, number, (60, 3, 5)) is None
 
 
 def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspector_tells_of_it() -> None:
     state, store, report = example("vtcm_double_buffer")
     value = timeline_value(state, store)
     wait = next(w for w in value["waits"] if w["cause"] == "data" and w["block"] == "B_local.vtcm")
-    message = {**wait, "kind": "blame", "engine": value["engines"][wait["lane"]]["name"]}
-    found = answer(state, store, message)
-    assert found is not None and "cache_read(C, 1" in found["text"]
-    intent = intent_of(message, state)
-    assert intent == Blame(Blamed("matrix", "data", "B_local.vtcm", "B_local.vtcm"), "B_local.vtcm")
-    assert intent is not None
-    state = act(state, intent)
+    _, text = step_to_blame(state, store, wait["buffer"], wait["block"])
+    assert "cache_read(C, 1" in text
+    engine = value["engines"][wait["lane"]]["name"]
+    state = act(state, Blame(engine, wait["cause"], wait["buffer"], wait["block"], wait["row"]))
+    assert state.blamed == Blamed("matrix", "data", "B_local.vtcm", "B_local.vtcm")
     assert state.selected == "B_local.vtcm"
     section = inspector_value(state, store)["sections"][0]
     assert section["title"] == "matrix stalls"
@@ -121,16 +114,21 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
 
 
 @pytest.mark.parametrize(
-    "message", [{"kind": "window", "ticket": 1}, {"kind": "find", "ticket": 1, "template": 99, "place": []}]
+    ("message", "has_answer"),
+    [
+        ({"kind": "window", "ticket": 1}, False),
+        ({"kind": "window", "ticket": 1, "start": 0, "end": 9, "folded": False}, True),
+        ({"kind": "find", "ticket": 1, "template": 0, "place": [1, 2, 3, 4, 5, 6]}, True),
+        ({"kind": "find", "ticket": 1, "template": 99, "place": []}, False),
+        ({"kind": "blame", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
+    ],
 )
-def test_given_a_message_of_another_make_then_nothing_is_answered(message: dict[str, object]) -> None:
-    from tilewright.app.session.session import Session
-
-    class Clock:
-        def after(self, delay_ms: int, work: object) -> None: ...
-        def soon(self, work: object) -> None: ...
-
-    session = Session(Clock())  # type: ignore[arg-type]
+def test_given_a_query_then_it_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
+    session = Session(NoClock())
     (found,) = (e for e in load_examples() if e.name == "vta_gemm")
     session.dispatch(OpenText(found.text, found.title))
-    assert session.questions.timeline(message) is None
+    answers: list[dict[str, object]] = []
+    session.receive(message, answers.append)
+    assert [answer["kind"] for answer in answers] == (
+        [{"window": "window", "find": "found", "blame": "blamed"}[str(message["kind"])]] if has_answer else []
+    )

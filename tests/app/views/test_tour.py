@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.app.actions.table import ApplyFix, OpenText, Undo, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, Undo, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State

@@ -6,7 +6,8 @@ import inspect
 
 from support.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.table import OpenText, ViewStep, act
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ViewStep, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.notebook.words import calls_to_write, words_value

@@ -131,7 +131,8 @@ def test_given_an_example_with_repeats_then_every_task_of_it_is_found(name: str)
 
 
 def _report_of(text: str) -> Report:
-    from tilewright.app.actions.table import OpenText, act
+    from tilewright.app.actions.opening import OpenText
+    from tilewright.app.actions.table import act
     from tilewright.app.state.derived import Store
     from tilewright.app.state.model import State
 

@@ -21,7 +21,7 @@ from tilewright.app.document import evaluate, read_document, schedule_items
 from tilewright.app.document.editing.branches import branches
 from tilewright.app.document.pasted import converted
 from tilewright.app.links import text_of
-from tilewright.app.protocol.requests import read_form
+from tilewright.app.protocol.messages import decode_request
 from tilewright.app.session.execute_request import perform
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -98,12 +98,12 @@ def _form(data: Data) -> None:
     """The body of a request, performed on a session."""
     body = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     try:
-        form = read_form(body)
+        message = decode_request(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):  # the API answers these with 400
         return
     session = _session()
     answers: list[Refusal | None] = []
-    perform(session, form, answers.append)
+    perform(session, message, answers.append)
     for refusal in answers:
         if refusal is not None:
             json.dumps(refusal.to_json()).encode()
@@ -122,9 +122,6 @@ def _messages(data: Data) -> None:
         session = _session()
         before = session.state.notice
         session.receive(message)
-        session.questions.timeline(message)
-        session.questions.menu(str(message.get("row")))
-        session.targets([str(message.get("row"))])
         notice = session.state.notice
         if notice is not None and notice is not before:
             if notice.code == "internal-error":

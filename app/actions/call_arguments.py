@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ....engine.ir import IndexMap, PrimFunc, Refusal, RegionMap, TilewrightError, Var
-from ....engine.script import read_calls
-from ..labels.row_ids import RowIds, row_ids
+from ...engine.ir import IndexMap, PrimFunc, Refusal, RegionMap, TilewrightError, Var
+from ...engine.script import read_calls
+from ..state.row_ids import RowIds, row_ids
 
 
 def call_arguments(

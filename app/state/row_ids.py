@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ....engine.ir import BlockRealize, For, PrimFunc, Var, loops_and_blocks
+from ...engine.ir import BlockRealize, For, PrimFunc, Var, loops_and_blocks
 
 Handle = Var | str
 

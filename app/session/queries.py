@@ -1,0 +1,167 @@
+"""The answers to the queries of views about the visible program, from known results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from ...engine.hwsim import Report
+from ...engine.ir import Proposal, TilewrightError
+from ..actions.calls import CallOnRow, CallOnRows, FindRepair, Rename, call_of, repair_of
+from ..actions.table import Blame
+from ..jobs.drop_preview import targets
+from ..links import fragment_of
+from ..protocol.messages import (
+    DiscardDraft,
+    FindCommands,
+    FindLink,
+    FindMenu,
+    FindPrimitives,
+    FindTargets,
+    FindTask,
+    FindTrials,
+    FindWindow,
+    FindWords,
+)
+from ..state.derived import Store
+from ..state.intents import Message
+from ..state.model import State
+from ..views.explore.value import trials_value
+from ..views.menus import SCOPES, Facts, menu_of, scopes_of
+from ..views.notebook.words import words_value
+from ..views.shell.commands import commands_value
+from ..views.shell.gallery import Example
+from ..views.shell.primitives import primitive_docs
+from ..views.timeline.value import start_of_task, window_value
+from ..views.timeline.waits import step_to_blame
+
+Answer = dict[str, Any]
+
+
+class Asked(Protocol):
+    """The session that a query is about."""
+
+    state: State
+    store: Store
+    examples: tuple[Example, ...]
+
+
+def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
+    """The menu of a row of the tree."""
+    if state.moment is None:
+        return []
+    schedule, machine = state.moment.schedule, store.machine(state)
+    names = schedule.intrinsics
+
+    def facts() -> Facts:
+        if isinstance(machine, TilewrightError):
+            return Facts(schedule.func, SCOPES, None, names)
+        return Facts(schedule.func, scopes_of(machine), machine, names)
+
+    known = store.remember(f"facts {names}", (schedule.func, machine), facts)
+    return menu_of(known, row) if row in known.ids else []
+
+
+def repair(state: State, message: FindRepair) -> list[str]:
+    """The calls that make a drop legal, as texts, with the drop last; empty if no repair is known."""
+    try:
+        call = call_of(message, state)
+    except TilewrightError:
+        return []
+    drop = Proposal(call.method, tuple(zip(("block", "loop"), call.args, strict=True)))
+    calls = repair_of(state, call)
+    return [str(proposal) for proposal in (*calls, drop)] if calls else []
+
+
+def _targets(asked: Asked, message: FindTargets) -> Answer:
+    """Targets with equal answers are one entry with `loops`: most of three thousand loops have the same answer."""
+    found: dict[bytes, dict[str, Any]] = {}
+    for entry in targets(asked.state, asked.store, message.rows):
+        same = {key: value for key, value in entry.items() if key != "loop"}
+        found.setdefault(msgspec.json.encode(same), {**same, "loops": []})["loops"].append(entry["loop"])
+    return {"kind": "targets", "rows": list(message.rows), "entries": list(found.values())}
+
+
+def _menu(asked: Asked, message: FindMenu) -> Answer:
+    return {"kind": "menu", "row": message.row, "entries": menu(asked.state, asked.store, message.row)}
+
+
+def _repair(asked: Asked, message: FindRepair) -> Answer:
+    wish = {"kind": "wish", "block": message.block, "loop": message.loop, "primitive": message.primitive}
+    return {"kind": "repair", "wish": wish, "calls": repair(asked.state, message)}
+
+
+def _window(asked: Asked, message: FindWindow) -> Answer | None:
+    report = asked.store.report_now(asked.state)
+    if not isinstance(report, Report):
+        return None
+    found = window_value(report, asked.store, message.start, message.end, folded=message.folded)
+    return {"kind": "window", "ticket": message.ticket, "report": id(report), "window": found}
+
+
+def _task(asked: Asked, message: FindTask) -> Answer | None:
+    report = asked.store.report_now(asked.state)
+    if not isinstance(report, Report):
+        return None
+    try:
+        cycle = start_of_task(report, asked.store, message.template, message.place)
+    except (IndexError, ValueError):
+        return None
+    return {"kind": "found", "ticket": message.ticket, "report": id(report), "cycle": cycle}
+
+
+def _step_to_blame(asked: Asked, message: Blame) -> Answer | None:
+    if not isinstance(asked.store.report_now(asked.state), Report):
+        return None
+    step, text = step_to_blame(asked.state, asked.store, message.buffer, message.block)
+    return {"kind": "blamed", "step": step, "text": text}
+
+
+def _trials(asked: Asked, message: FindTrials) -> Answer | None:
+    rows = trials_value(asked.state, asked.store, message.search, message.first)
+    return None if rows is None else {"kind": "trials", "search": message.search, "from": message.first, "rows": rows}
+
+
+def _words(asked: Asked, _: FindWords) -> Answer:
+    return {"kind": "words", **words_value(asked.state, asked.store)}
+
+
+def _primitives(asked: Asked, _: FindPrimitives) -> Answer:
+    return {"kind": "primitives", "pages": [msgspec.to_builtins(page) for page in primitive_docs()]}
+
+
+def _commands(asked: Asked, _: FindCommands) -> Answer:
+    return {"kind": "commands", "commands": commands_value(asked.state, asked.examples)}
+
+
+def _link(asked: Asked, _: FindLink) -> Answer | None:
+    notebook = asked.state.notebook
+    return None if notebook is None else {"kind": "link", "fragment": fragment_of(notebook.document.text)}
+
+
+def _answered(*_: object) -> Answer:
+    """The form of a call may close: a possible refusal was shown."""
+    return {"kind": "answered"}
+
+
+def _discarded(*_: object) -> Answer:
+    return {"kind": "discarded"}
+
+
+QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
+    FindTargets: _targets,
+    FindMenu: _menu,
+    FindRepair: _repair,
+    FindWindow: _window,
+    FindTask: _task,
+    Blame: _step_to_blame,
+    FindTrials: _trials,
+    FindWords: _words,
+    FindPrimitives: _primitives,
+    FindCommands: _commands,
+    FindLink: _link,
+    **dict.fromkeys((CallOnRow, CallOnRows, Rename), _answered),
+    DiscardDraft: _discarded,
+}

@@ -1,0 +1,731 @@
+// The messages that components send, made of app/protocol by tests/support/record_messages.py.
+
+export type Message =
+  | OpenText
+  | ShowGallery
+  | Rename
+  | Move
+  | MoveSeveral
+  | Reorder
+  | CallOnRow
+  | CallOnRows
+  | CallSequence
+  | RepairOnRow
+  | ApplyFix
+  | ViewStep
+  | DraftCell
+  | DraftItem
+  | DropDraft
+  | EditCell
+  | EditProse
+  | EditItem
+  | SetText
+  | RestoreVersion
+  | Read
+  | InsertCell
+  | RemoveCell
+  | MoveCell
+  | SwitchItem
+  | RemoveItem
+  | MoveItem
+  | MoveItemInto
+  | Mend
+  | SkipConflicts
+  | StopHere
+  | PutBack
+  | AddBranch
+  | ChooseBranch
+  | RenameBranch
+  | DeleteBranch
+  | EndCompare
+  | ShowSpan
+  | Explore
+  | StopExploring
+  | GoOnExploring
+  | LookAtTrial
+  | OpenPoint
+  | SetDefault
+  | AutoSpace
+  | PickMachine
+  | TurnKnob
+  | ResetKnob
+  | Undo
+  | Redo
+  | Select
+  | Blame
+  | LookAt
+  | SetTheme
+  | ShowPane
+  | Dismiss
+  | Open
+  | GoTo
+  | CompareSides
+  | CompareWithText
+  | Save
+  | SaveAs
+  | NewFile
+  | Resolve
+  | DiscardDraft
+  | Download
+  | Export
+  | DismissFileMessage
+  | ShowVersions
+  | ChooseVersion
+  | HideVersions
+  | BeginDrag
+  | DragOver
+  | EndDrag
+  | CancelWork
+  | ResumeWork
+  | FindTargets
+  | FindMenu
+  | FindRepair
+  | FindWindow
+  | FindTask
+  | FindTrials
+  | FindWords
+  | FindPrimitives
+  | FindCommands
+  | FindLink;
+
+/** Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A text that is `linked` came with the page's address, which stays; any other text becomes a draft. */
+export interface OpenText {
+  kind: "open_text";
+  text: string;
+  title?: string;
+  linked?: boolean;
+  base?: number | null;
+}
+
+/** Return to the start screen. */
+export interface ShowGallery {
+  kind: "gallery";
+  base?: number | null;
+}
+
+/** Rename a loop or a block (by the id of its row) everywhere in the notebook's text. */
+export interface Rename {
+  kind: "rename";
+  id: string;
+  name: string;
+  base?: number | null;
+}
+
+/** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". */
+export interface Move {
+  kind: "move";
+  block: string;
+  loop: string;
+  primitive: string;
+  base?: number | null;
+}
+
+/** Drop several blocks on a loop, as one edit: all of them or none. */
+export interface MoveSeveral {
+  kind: "moves";
+  rows: string[];
+  loop: string;
+  base?: number | null;
+}
+
+/** Reorder loops; `loops` are their rows in the new order. */
+export interface Reorder {
+  kind: "reorder";
+  loops: string[];
+  base?: number | null;
+}
+
+/** Append a schedule call, as a row's menu sends it, to the notebook. `target` is the id of a row of the tree, `arguments` are the primitive's other arguments by name; a loop is given by the id of its row: {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}. With `arguments` {"loops": [...]} (reorder, fuse), the list contains the rows, and `target` is ignored. */
+export interface CallOnRow {
+  kind: "call";
+  method: string;
+  target?: string;
+  arguments?: Record<string, unknown>;
+  base?: number | null;
+}
+
+/** Append a call of `method` for each of several rows as one edit: all of them or none. */
+export interface CallOnRows {
+  kind: "calls";
+  method: string;
+  targets: string[];
+  arguments?: Record<string, unknown>;
+  base?: number | null;
+}
+
+/** Append several calls as one edit: all of them or none. */
+export interface CallSequence {
+  kind: "call_sequence";
+  calls: CallOnRow[];
+  base?: number | null;
+}
+
+/** Append a call that is refused now, after the calls that make it legal (`repair` of its refusal): all of them or none. The fields are those of `call`. */
+export interface RepairOnRow {
+  kind: "repair";
+  method: string;
+  target?: string;
+  arguments?: Record<string, unknown>;
+  base?: number | null;
+}
+
+/** Append calls as Python text with the notebook's variables, as in a problem's `fixes`: all of them or none. With `replaces`, they replace that call: {"kind": "fix", "calls": ["sch.compute_at(AL, ko)"]}. */
+export interface ApplyFix {
+  kind: "fix";
+  calls: string[];
+  replaces?: string;
+  base?: number | null;
+}
+
+/** Show the program after `count` schedule lines; None is now. */
+export interface ViewStep {
+  kind: "view";
+  count: number | null;
+  base?: number | null;
+}
+
+/** The unfinished text below the marker of cell `cell`; in a markdown cell its words. */
+export interface DraftCell {
+  kind: "draft_cell";
+  cell: number;
+  text: string;
+  base?: number | null;
+}
+
+/** The unfinished text of schedule line `item`. */
+export interface DraftItem {
+  kind: "draft_item";
+  item: number;
+  text: string;
+  base?: number | null;
+}
+
+/** Discard the draft. */
+export interface DropDraft {
+  kind: "drop_draft";
+  base?: number | null;
+}
+
+/** Set the text below the marker of cell `cell`. */
+export interface EditCell {
+  kind: "edit";
+  cell: number;
+  body: string;
+  base?: number | null;
+}
+
+/** Set the words of markdown cell `cell`. */
+export interface EditProse {
+  kind: "edit_prose";
+  cell: number;
+  text: string;
+  base?: number | null;
+}
+
+/** Set schedule line `item` (an index over steps and disabled lines) to `text`; the later lines are applied again. */
+export interface EditItem {
+  kind: "edit_item";
+  item: number;
+  text: string;
+  base?: number | null;
+}
+
+/** Set the whole text of the notebook: an earlier version, or text from an API client. */
+export interface SetText {
+  kind: "set_text";
+  text: string;
+  base?: number | null;
+}
+
+/** Set the whole text to an earlier version of the file, by its number among those shown. */
+export interface RestoreVersion {
+  kind: "go_back";
+  version: number;
+  base?: number | null;
+}
+
+/** Evaluate the notebook's text: it came from elsewhere, or the user had stopped its evaluation. */
+export interface Read {
+  kind: "read";
+  base?: number | null;
+}
+
+/** Insert an empty cell before cell `cell`; `cell_kind` is "markdown", "schedule", … */
+export interface InsertCell {
+  kind: "insert_cell";
+  cell: number;
+  cell_kind: string;
+  base?: number | null;
+}
+
+/** Remove cell `cell` from the notebook. */
+export interface RemoveCell {
+  kind: "remove_cell";
+  cell: number;
+  base?: number | null;
+}
+
+/** Move cell `cell` to position `to`. */
+export interface MoveCell {
+  kind: "move_cell";
+  cell: number;
+  to: number;
+  base?: number | null;
+}
+
+/** Switch schedule line `item` on or off; it stays in the text. */
+export interface SwitchItem {
+  kind: "switch_item";
+  item: number;
+  on: boolean;
+  base?: number | null;
+}
+
+/** Remove schedule line `item` from the text; the later lines are applied again. */
+export interface RemoveItem {
+  kind: "remove_item";
+  item: number;
+  base?: number | null;
+}
+
+/** Move schedule line `item` before or after line `target`. */
+export interface MoveItem {
+  kind: "move_item";
+  item: number;
+  target: number;
+  after?: boolean;
+  base?: number | null;
+}
+
+/** Move schedule line `item` to the end of cell `cell`, which may be empty. */
+export interface MoveItemInto {
+  kind: "move_item_into";
+  item: number;
+  cell: number;
+  base?: number | null;
+}
+
+/** Apply the suggestion for the notebook's error: a similar name, or the calls that make a step legal. */
+export interface Mend {
+  kind: "mend";
+  base?: number | null;
+}
+
+/** Switch off every step that does not apply. */
+export interface SkipConflicts {
+  kind: "skip_conflicts";
+  base?: number | null;
+}
+
+/** Switch off the step that does not apply and all later ones. */
+export interface StopHere {
+  kind: "stop_here";
+  base?: number | null;
+}
+
+/** Restore step `step` of the last notebook without an error. */
+export interface PutBack {
+  kind: "put_back";
+  step: number;
+  base?: number | null;
+}
+
+/** Add a branch that continues after `steps` steps, None for all. */
+export interface AddBranch {
+  kind: "add_branch";
+  name: string;
+  steps?: number | null;
+  base?: number | null;
+}
+
+/** Continue with another branch. */
+export interface ChooseBranch {
+  kind: "choose_branch";
+  name: string;
+  base?: number | null;
+}
+
+/** Rename branch `name` to `new`. */
+export interface RenameBranch {
+  kind: "rename_branch";
+  name: string;
+  new: string;
+  base?: number | null;
+}
+
+/** Delete a branch that is not the current one. */
+export interface DeleteBranch {
+  kind: "delete_branch";
+  name: string;
+  base?: number | null;
+}
+
+/** Return to the tree and the timeline. */
+export interface EndCompare {
+  kind: "uncompare";
+  base?: number | null;
+}
+
+/** Set the range of cycles that the overlaid timelines show; None is all of them. */
+export interface ShowSpan {
+  kind: "span";
+  start?: number | null;
+  end?: number | null;
+  base?: number | null;
+}
+
+/** Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds` the search ends with its results so far (0: no limit). */
+export interface Explore {
+  kind: "explore";
+  objectives?: string[];
+  budgets?: Record<string, number>;
+  trials?: number;
+  seed?: number;
+  seconds?: number;
+  base?: number | null;
+}
+
+/** Stop the search; its results stay, and it can be resumed. */
+export interface StopExploring {
+  kind: "stop_exploring";
+  base?: number | null;
+}
+
+/** Resume a stopped search. */
+export interface GoOnExploring {
+  kind: "go_on_exploring";
+  base?: number | null;
+}
+
+/** Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best. */
+export interface LookAtTrial {
+  kind: "trial";
+  trial: number | null;
+  base?: number | null;
+}
+
+/** Open a candidate as a branch of the notebook, beside the schedule that was there. `point` is that of its trial. */
+export interface OpenPoint {
+  kind: "open_point";
+  point: number[];
+  name?: string;
+  compare?: boolean;
+  base?: number | null;
+}
+
+/** Set the default of the hole on schedule line `step`, its value outside a search: the one at `position` becomes the first. */
+export interface SetDefault {
+  kind: "default";
+  step: number;
+  position: number;
+  base?: number | null;
+}
+
+/** Derive a schedule with holes from program and machine: tiles, orders, copies and their places. It becomes a branch if a schedule exists already. */
+export interface AutoSpace {
+  kind: "auto_space";
+  base?: number | null;
+}
+
+/** Name another machine in the notebook. */
+export interface PickMachine {
+  kind: "machine";
+  name: string;
+  base?: number | null;
+}
+
+/** Set a parameter of the machine, by its path; the value is written into the machine cell. It may be a text such as "256 KiB". */
+export interface TurnKnob {
+  kind: "knob";
+  path: string;
+  value: number | boolean | string;
+  base?: number | null;
+}
+
+/** Reset a parameter to the value of the machine file; without a path, all of them. */
+export interface ResetKnob {
+  kind: "unknob";
+  path?: string | null;
+  base?: number | null;
+}
+
+/** Return to the previous document. */
+export interface Undo {
+  kind: "undo";
+  base?: number | null;
+}
+
+/** Restore the document that was undone. */
+export interface Redo {
+  kind: "redo";
+  base?: number | null;
+}
+
+/** Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none. */
+export interface Select {
+  kind: "select";
+  id?: string;
+  buffer?: string;
+  base?: number | null;
+}
+
+/** Select a stall of an engine: its cause, and the buffer that a block holds, or (as `block`) another awaited resource. `row` is that of the block that holds the resource. */
+export interface Blame {
+  kind: "blame";
+  engine: string;
+  cause: string;
+  buffer?: string;
+  block?: string;
+  row?: string;
+  base?: number | null;
+}
+
+/** Show another part of the chosen buffer, follow another access to it, or type an index map. */
+export interface LookAt {
+  kind: "look";
+  look: Look;
+  base?: number | null;
+}
+
+/** Light or dark. */
+export interface SetTheme {
+  kind: "theme";
+  theme: "dark" | "light";
+  base?: number | null;
+}
+
+/** Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open. */
+export interface ShowPane {
+  kind: "pane";
+  pane: "explore" | "machine" | "problems" | "python" | "script" | "traffic";
+  base?: number | null;
+}
+
+/** Remove the notice. */
+export interface Dismiss {
+  kind: "dismiss";
+  base?: number | null;
+}
+
+/** Open an example, or a notebook of the served folder, by its name in GET /api/notebooks. */
+export interface Open {
+  kind: "open";
+  name: string;
+  base?: number | null;
+}
+
+/** Show the page's address: the path of a file, an example or a draft. */
+export interface GoTo {
+  kind: "go";
+  path: string;
+  base?: number | null;
+}
+
+/** Compare two programs: "now", "step:N", "opened", "branch:NAME", "example:NAME". A side without a key stays as it is shown; at first it is the program before the last change, and now. */
+export interface CompareSides {
+  kind: "compare";
+  a?: string | null;
+  b?: string | null;
+  base?: number | null;
+}
+
+/** Compare with a text, as one side. */
+export interface CompareWithText {
+  kind: "compare_text";
+  side: "a" | "b";
+  name: string;
+  text: string;
+  base?: number | null;
+}
+
+/** Save the notebook to the file that it was opened from. */
+export interface Save {
+  kind: "save";
+  base?: number | null;
+}
+
+/** Save the notebook to a file `name` in the served folder and continue with that file; `replacing` allows an existing file. */
+export interface SaveAs {
+  kind: "save_as";
+  name: string;
+  replacing?: boolean;
+  base?: number | null;
+}
+
+/** Create a notebook in a file `name` of the served folder. */
+export interface NewFile {
+  kind: "new_file";
+  name: string;
+  base?: number | null;
+}
+
+/** Resolve a conflict with another writer of the file (`clash` in the part `file`): one choice per conflicting place. With the conflict's `id`, the answer is refused if the conflict has changed. */
+export interface Resolve {
+  kind: "resolve";
+  choices: ("both" | "ours" | "theirs")[];
+  id?: string;
+  base?: number | null;
+}
+
+/** Delete a draft by its name. */
+export interface DiscardDraft {
+  kind: "discard_draft";
+  name: string;
+  base?: number | null;
+}
+
+/** Download the notebook's text. */
+export interface Download {
+  kind: "download";
+  base?: number | null;
+}
+
+/** Download an export; `to` is its kind. */
+export interface Export {
+  kind: "export";
+  to?: string;
+  base?: number | null;
+}
+
+/** Remove the message about the file. */
+export interface DismissFileMessage {
+  kind: "heard";
+  base?: number | null;
+}
+
+/** Show the earlier versions of the file. */
+export interface ShowVersions {
+  kind: "versions";
+  base?: number | null;
+}
+
+/** Choose one of the shown versions by its number. */
+export interface ChooseVersion {
+  kind: "version";
+  version: number;
+  base?: number | null;
+}
+
+/** Hide the earlier versions of the file. */
+export interface HideVersions {
+  kind: "no_versions";
+  base?: number | null;
+}
+
+/** Begin to drag `rows`; the drops near the row `near` are predicted first. */
+export interface BeginDrag {
+  kind: "grabbed";
+  rows: string[];
+  near?: string;
+  base?: number | null;
+}
+
+/** The pointer of a drag is over a row. */
+export interface DragOver {
+  kind: "near";
+  row: string;
+  base?: number | null;
+}
+
+/** End a drag without a drop. */
+export interface EndDrag {
+  kind: "released";
+  base?: number | null;
+}
+
+/** Stop the running change, or the background work. */
+export interface CancelWork {
+  kind: "give_up";
+  base?: number | null;
+}
+
+/** Repeat the change that was stopped, and resume the background work. */
+export interface ResumeWork {
+  kind: "resume";
+  base?: number | null;
+}
+
+/** The drop targets for the blocks or loops of `rows`. */
+export interface FindTargets {
+  kind: "targets";
+  rows: string[];
+  base?: number | null;
+}
+
+/** The menu of a row. */
+export interface FindMenu {
+  kind: "menu";
+  row: string;
+  base?: number | null;
+}
+
+/** The calls that make a refused drop legal. */
+export interface FindRepair {
+  kind: "wish";
+  block: string;
+  loop: string;
+  primitive: string;
+  base?: number | null;
+}
+
+/** The events of the timeline between two cycles; `folded` is the time in which each repeat occurs once. */
+export interface FindWindow {
+  kind: "window";
+  ticket: number;
+  start: number;
+  end: number;
+  folded: boolean;
+  base?: number | null;
+}
+
+/** The cycle at which a task starts: its template, and the iterations of the loops around it. */
+export interface FindTask {
+  kind: "find";
+  ticket: number;
+  template: number;
+  place: number[];
+  base?: number | null;
+}
+
+/** Candidates of a search, the `first` one on. */
+export interface FindTrials {
+  kind: "trials";
+  search: number;
+  from: number;
+  base?: number | null;
+}
+
+/** The words for completion in the editor. */
+export interface FindWords {
+  kind: "words";
+  base?: number | null;
+}
+
+/** The documentation of all primitives. */
+export interface FindPrimitives {
+  kind: "primitives";
+  base?: number | null;
+}
+
+/** The commands of the palette. */
+export interface FindCommands {
+  kind: "commands";
+  base?: number | null;
+}
+
+/** A link that contains the notebook. */
+export interface FindLink {
+  kind: "link";
+  base?: number | null;
+}
+
+/** The visible part of the chosen buffer: `across` elements (0: a suitable number) from `row` and `column` in one of its slots; the number of the access that is followed (`use`); an index map as far as it is typed (`draft`); and the key of the candidate that is previewed as if it were applied. */
+export interface Look {
+  row?: number;
+  column?: number;
+  across?: number;
+  slot?: number;
+  use?: number;
+  draft?: string;
+  preview?: string;
+}
