@@ -225,10 +225,10 @@ class _Writer:
     def assign(self, step: Step, call: str) -> None:
         """Append the call with assignments for the results of `step`."""
         variables = [self.variable(handle) for handle in step.results]
-        made = PRIMITIVES.get(step.method)
-        if not variables or (made is not None and made.returns == "nothing"):
+        gives = METHODS[step.method].gives if variables else "nothing"
+        if gives == "nothing":
             self.lines.append(call)
-        elif METHODS[step.method].gives == "list" and len(variables) == 1:
+        elif gives == "list" and len(variables) == 1:
             self.lines.append(f"{variables[0]} = {call}[0]")
         else:
             self.lines.append(f"{', '.join(variables)} = {call}")

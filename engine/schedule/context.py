@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -29,6 +29,7 @@ from ..ir import (
 )
 from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
 from .errors import ScheduleError, refuse
+from .intrin import Intrinsics, process_intrinsics
 from .rules.vectors import has_vectors
 
 LoopRV = Var
@@ -37,22 +38,43 @@ LoopRV = Var
 BlockRV = str
 """The handle of a block: its unique name."""
 
+BufferLike = int | str | tuple[str, int] | Buffer
+"""A buffer of a block: a position among its reads or writes, ("read", i) or ("write", i), a name, or the buffer itself."""
 
-class Result(msgspec.Struct, frozen=True, eq=False):
-    """The result of a primitive: the new function, the handles of new objects (or those that the call returns in TVM), and the layout of
-    the caller's array if the call changes a parameter's layout."""
+R = TypeVar("R", bound=LoopRV | BlockRV | list[LoopRV] | list[BlockRV] | None)
+"""The value of a call."""
+
+
+class Result(msgspec.Struct, Generic[R], frozen=True, eq=False):
+    """The result of a primitive: the new function, and the value that the call returns, as in TVM.
+
+    `layout` is the layout of the caller's array if the call changes that of a parameter. `traced` has the arguments that the trace records
+    in another form than given: index maps of functions, positions of names. `unreturned` are handles that only the trace records.
+    """
 
     func: PrimFunc
-    results: tuple[Var | str, ...] = ()
+    value: R
     layout: ParameterLayout | None = None
+    traced: Mapping[str, object] = {}
+    unreturned: tuple[Var | str, ...] = ()
+
+    @property
+    def handles(self) -> tuple[Var | str, ...]:
+        """The handles that the trace records."""
+        if isinstance(self.value, list):
+            return (*self.value, *self.unreturned)
+        return self.unreturned if self.value is None else (self.value, *self.unreturned)
 
 
 class Context:
     """The view of one function for primitives. Lookups of unknown names are refused with specific codes."""
 
-    def __init__(self, func: PrimFunc, before: ProgramIndex | None = None) -> None:
-        """`before`: the index of the function from which this one derives."""
+    def __init__(
+        self, func: PrimFunc, before: ProgramIndex | None = None, intrinsics: Intrinsics | None = None
+    ) -> None:
+        """`before` is the index of the function from which this one derives; `intrinsics` are those that calls name."""
         self.func = func
+        self.intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._before = before
         self._after: Context | None = None
 
@@ -89,7 +111,7 @@ class Context:
         """The context of a function derived from this one; cached for the last function."""
         after = self._after
         if after is None or after.func is not func:
-            after = self._after = Context(func, self.index)
+            after = self._after = Context(func, self.index, self.intrinsics)
         return after
 
     def noted(self, func: PrimFunc, loop: LoopRV) -> Context:
@@ -141,7 +163,7 @@ class Context:
     def _loop_names(self) -> str:
         return ", ".join(f.loop_var.name for f in self.index.loops) or "none: the program has no loops"
 
-    def buffer_region(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer, *, side: str) -> BufferRegion:
+    def buffer_region(self, block: BlockRV, buffer: BufferLike, *, side: str) -> BufferRegion:
         """The region of `buffer` that `block` accesses. An int counts within `side` ("read" or "write"); ("read", i) names the side
         itself."""
         body = self.block(block)
@@ -180,7 +202,7 @@ class Context:
         found = self.buffer_region(block, buffer, side=side)
         return next((n for n, r in enumerate(regions) if r is found), len(regions))
 
-    def buffer_side(self, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> tuple[str, Buffer]:
+    def buffer_side(self, block: BlockRV, buffer: BufferLike) -> tuple[str, Buffer]:
         """("read" or "write", the buffer). A name or a buffer refers to the block's writes if the block writes it."""
         found = self.buffer_region(block, buffer, side="read").buffer
         if isinstance(buffer, tuple):
@@ -237,8 +259,10 @@ def loop_with(loop: For, body: Stmt) -> For:
 
 __all__ = [
     "BlockRV",
+    "BufferLike",
     "Context",
     "LoopRV",
+    "R",
     "Result",
     "build",
     "loop_with",

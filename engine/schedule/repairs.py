@@ -58,9 +58,9 @@ class Trial:
     def call(self, method: str, /, **arguments: object) -> tuple[Var | str, ...]:
         """Apply a call; raises ScheduleError if it is refused."""
         result = PRIMITIVES[method].call(self.ctx, arguments)
-        self.ctx = Context(result.func)
+        self.ctx = self.ctx.after(result.func)
         self.calls = (*self.calls, Proposal(method, tuple(arguments.items())))
-        return result.results
+        return result.handles
 
 
 Chain = Callable[[Trial], object]

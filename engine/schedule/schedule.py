@@ -14,7 +14,6 @@ from ..analysis import ProgramIndex, honest_signatures, unique_block_names
 from ..cancellation import checkpoint
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import (
-    LISTED,
     Block,
     BlockRealize,
     Buffer,
@@ -30,11 +29,11 @@ from ..ir import (
 from ..lower import Plan, planned
 from ..prove import Proof, check, prove, sized
 from ..script import to_script
-from .context import BlockRV, Context, LoopRV
+from .arguments import canonical
+from .context import BlockRV, Context, LoopRV, R
 from .errors import ScheduleError, refuse
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
-from .methods import Calls
-from .primitives import PRIMITIVES
+from .primitives import PRIMITIVES, Calls, Primitive
 from .primitives.blocks.tensorize import described
 from .primitives.motion.targets import Target, legal_targets
 from .repairs import with_repair
@@ -193,7 +192,7 @@ class Schedule(Calls):
             new = dict(zip(_handles(before), _handles(other._states[-1]), strict=True))
             arguments = renamed(dict(step.arguments), new)
             if step.changes:
-                other._apply(step.method, arguments)
+                other._apply(PRIMITIVES[step.method], arguments)
             else:
                 getattr(other, step.method)(**arguments)
         return other
@@ -336,29 +335,30 @@ class Schedule(Calls):
     @property
     def _ctx(self) -> Context:
         if self._context is None:
-            self._context = Context(self.func)
+            self._context = Context(self.func, intrinsics=self._intrinsics)
         return self._context
 
     def _blocks(self, name: str, arguments: dict[str, object], found: Sequence[str]) -> list[BlockRV]:
         return cast("list[BlockRV]", list(self._record(name, arguments, tuple(found))))
 
     @refusing_depth(ScheduleError)
-    def _apply(self, name: str, arguments: dict[str, object]) -> tuple[Var | str, ...]:
+    def _apply(self, primitive: Primitive[..., R], arguments: Mapping[str, object]) -> R:
         """Call a primitive and trace it; on ScheduleError, the schedule stays unchanged."""
         checkpoint()
-        arguments = {key: self._canonical(key, value) for key, value in arguments.items()}
+        before, name = self._ctx, primitive.name
+        arguments = canonical(before, arguments)
         try:
-            result = PRIMITIVES[name].call(self._ctx, arguments)
+            result = primitive.call(before, arguments)
         except ScheduleError as error:
-            raise ScheduleError(error.refusal, partial(with_repair, self._ctx, name, arguments)) from error
+            raise ScheduleError(error.refusal, partial(with_repair, before, name, arguments)) from error
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
-        self._push(mod, Step(name, tuple(arguments.items()), result.results), result.layout)
-        before, self._context = self._ctx, self._ctx.after(result.func)
+        self._push(mod, Step(name, tuple({**arguments, **result.traced}.items()), result.handles), result.layout)
+        self._context = before.after(result.func)
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
             self._context.has_vectors = False
-        return result.results
+        return result.value
 
     def _is_decomposed(self, block: str) -> bool:
         return any(s.method == "decompose_reduction" and s.argument("block") == block for s in self.trace.steps)
@@ -373,22 +373,8 @@ class Schedule(Calls):
             layouts = (*layouts, (self.func_name, layout))
         self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
 
-    def _canonical(self, key: str, value: object) -> object:
-        """Convert lists to tuples, and loop names to handles."""
-        if isinstance(value, list | tuple):
-            items = cast("Sequence[object]", value)
-            return tuple(self._canonical(_ITEM.get(key, ""), item) for item in items)
-        if key in ("loop", "target") and isinstance(value, str):
-            return self._ctx.loop(value).loop_var
-        if key == "block_or_loop" and isinstance(value, str) and not self.index.has_block(value):
-            return self._ctx.loop(value).loop_var
-        if key == "tensor_intrin" and isinstance(value, str):
-            return self._intrinsics.get(value)
-        return value
-
 
 _SHOWN_CALLS = 6
-_ITEM: dict[str, str] = dict.fromkeys(LISTED, "loop")
 
 
 def _handles(state: State) -> list[Var | Buffer]:

@@ -1,97 +1,159 @@
-"""The primitives, one family a file, and the one table of them all. The forms of the app, the docs and the tests go over it."""
+"""The primitives, one family a file, and the one table of them, which gives a schedule their methods. Docs, forms and tests go over it."""
 
 from __future__ import annotations
 
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Literal
+from functools import wraps
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, overload
 
-import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ...ir import called_with
-from ..context import Context, Result
+from ..context import Context, R, Result
 from ..rules.finalize import settled
-from .blocks import blockize, tensorize
-from .copies import buffer_access, cache, cache_index, copy_at, reindex
-from .layout import block_layout, buffer_layout, memory, pad_einsum, padding
-from .loops import kinds, nests, overlap, transforms
-from .motion import compute_at, inline, rolling
-from .reduction import decompose, epilogue, rfactor
+from .blocks.blockize import blockize
+from .blocks.tensorize import tensorize
+from .copies.buffer_access import annotate_buffer_access
+from .copies.cache import cache_inplace, cache_read, cache_write
+from .copies.cache_index import cache_index
+from .copies.copy_at import read_at, write_at
+from .copies.reindex import reindex, reindex_cache_read, reindex_cache_write
+from .layout.block_layout import reorder_block_iter_var, transform_block_layout
+from .layout.buffer_layout import set_axis_separator, set_layout, transform_layout
+from .layout.memory import set_scope, storage_align, unsafe_set_dtype
+from .layout.pad_einsum import pad_einsum
+from .layout.padding import decompose_padding
+from .loops.kinds import annotate, bind, parallel, unannotate, unroll, vectorize
+from .loops.nests import add_unit_loop, loop_partition, merge, tile
+from .loops.overlap import double_buffer, pipeline
+from .loops.transforms import fuse, reorder, split
+from .motion.compute_at import compute_at, reverse_compute_at
+from .motion.inline import compute_inline, reverse_compute_inline
+from .motion.rolling import rolling_buffer
+from .reduction.decompose import decompose_reduction
+from .reduction.epilogue import fuse_reduction_epilogue
+from .reduction.rfactor import rfactor
 
-Returns = Literal["nothing", "one", "many"]
+P = ParamSpec("P")
 
 
-class Primitive(msgspec.Struct, frozen=True):
-    """A schedule call that changes the program: `apply(context, **arguments) -> Result`."""
+class Primitive(Generic[P, R]):
+    """A schedule call that changes the program: the function `apply(context, …) -> Result`, and a method of schedules.
 
-    apply: Callable[..., Result]
-    returns: Returns = "nothing"
+    The method has the parameters, defaults, types and docstring of the function, and returns the value of its result.
+    """
 
-    @property
-    def name(self) -> str:
-        return self.apply.__name__
+    def __init__(self, apply: Callable[Concatenate[Context, P], Result[R]]) -> None:
+        self.apply = apply
+        self.name = apply.__name__
+        self._method = _method_of(self)
 
-    def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result:
-        """Apply it with arguments by keyword; those that the signature takes as a list are handed over so. What comes of it is settled."""
+    @overload
+    def __get__(self, schedule: None, owner: type[Calls]) -> Callable[Concatenate[Calls, P], R]: ...
+    @overload
+    def __get__(self, schedule: Calls, owner: type[Calls]) -> Callable[P, R]: ...
+    def __get__(self, schedule: Calls | None, owner: type[Calls]) -> Callable[..., R]:
+        return self._method if schedule is None else MethodType(self._method, schedule)
+
+    def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result[R]:
+        """Apply it to arguments by keyword, including those that the signature takes as a list, and finalize the function."""
         args, keywords = called_with(arguments)
         result = self.apply(ctx, *args, **keywords)
         func = settled(ctx, self.name, result.func)
-        return result if func is result.func else msgspec.structs.replace(result, func=func)
+        return result if func is result.func else replace_fields(result, func=func)
 
     @property
     def summary(self) -> str:
-        """The first line of the doc."""
+        """The first line of the docstring."""
         return (self.apply.__doc__ or "").strip().splitlines()[0]
 
 
-PRIMITIVES: dict[str, Primitive] = {
-    p.name: p
-    for p in (
-        Primitive(transforms.split, "many"),
-        Primitive(transforms.fuse, "one"),
-        Primitive(transforms.reorder),
-        Primitive(nests.tile, "many"),
-        Primitive(nests.add_unit_loop, "one"),
-        Primitive(nests.loop_partition, "many"),
-        Primitive(nests.merge, "one"),
-        Primitive(kinds.parallel),
-        Primitive(kinds.vectorize),
-        Primitive(kinds.unroll),
-        Primitive(kinds.bind),
-        Primitive(kinds.annotate),
-        Primitive(kinds.unannotate),
-        Primitive(overlap.double_buffer),
-        Primitive(overlap.pipeline),
-        Primitive(compute_at.compute_at),
-        Primitive(compute_at.reverse_compute_at),
-        Primitive(inline.compute_inline),
-        Primitive(inline.reverse_compute_inline),
-        Primitive(epilogue.fuse_reduction_epilogue),
-        Primitive(cache.cache_read, "one"),
-        Primitive(cache.cache_write, "one"),
-        Primitive(cache.cache_inplace, "many"),
-        Primitive(reindex.reindex, "one"),
-        Primitive(reindex.reindex_cache_read, "one"),
-        Primitive(reindex.reindex_cache_write, "one"),
-        Primitive(copy_at.read_at, "one"),
-        Primitive(copy_at.write_at, "one"),
-        Primitive(cache_index.cache_index, "many"),
-        Primitive(buffer_access.annotate_buffer_access),
-        Primitive(memory.set_scope),
-        Primitive(memory.storage_align),
-        Primitive(memory.unsafe_set_dtype),
-        Primitive(buffer_layout.transform_layout),
-        Primitive(buffer_layout.set_layout),
-        Primitive(buffer_layout.set_axis_separator),
-        Primitive(block_layout.transform_block_layout),
-        Primitive(block_layout.reorder_block_iter_var),
-        Primitive(decompose.decompose_reduction, "one"),
-        Primitive(rfactor.rfactor, "one"),
-        Primitive(padding.decompose_padding, "one"),
-        Primitive(pad_einsum.pad_einsum),
-        Primitive(rolling.rolling_buffer),
-        Primitive(blockize.blockize, "one"),
-        Primitive(tensorize.tensorize),
-    )
+def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]:
+    own = inspect.signature(primitive.apply)
+    signature = own.replace(parameters=list(own.parameters.values())[1:])
+
+    @wraps(primitive.apply)
+    def method(self: Calls, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{primitive.name}() {error}") from None
+        bound.apply_defaults()
+        return self._apply(primitive, bound.arguments)  # pyright: ignore[reportPrivateUsage] (defined for this call)
+
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    value = own.return_annotation.removeprefix("Result[").removesuffix("]")
+    shown = own.replace(parameters=[this, *signature.parameters.values()], return_annotation=value)
+    method.__dict__["__signature__"] = shown
+    method.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": value}
+    return method
+
+
+class Calls(ABC):
+    """The calls that transform a program. A refused call raises ScheduleError and changes nothing."""
+
+    @abstractmethod
+    def _apply(self, primitive: Primitive[..., R], arguments: Mapping[str, object]) -> R:
+        """Call a primitive with all of its arguments by keyword, trace the call, and return its value."""
+
+    # Loops.
+    split = Primitive(split)
+    fuse = Primitive(fuse)
+    reorder = Primitive(reorder)
+    tile = Primitive(tile)
+    add_unit_loop = Primitive(add_unit_loop)
+    loop_partition = Primitive(loop_partition)
+    merge = Primitive(merge)
+    parallel = Primitive(parallel)
+    vectorize = Primitive(vectorize)
+    unroll = Primitive(unroll)
+    bind = Primitive(bind)
+    annotate = Primitive(annotate)
+    unannotate = Primitive(unannotate)
+    double_buffer = Primitive(double_buffer)
+    pipeline = Primitive(pipeline)
+    # Block motion.
+    compute_at = Primitive(compute_at)
+    reverse_compute_at = Primitive(reverse_compute_at)
+    compute_inline = Primitive(compute_inline)
+    reverse_compute_inline = Primitive(reverse_compute_inline)
+    fuse_reduction_epilogue = Primitive(fuse_reduction_epilogue)
+    # Copies.
+    cache_read = Primitive(cache_read)
+    cache_write = Primitive(cache_write)
+    cache_inplace = Primitive(cache_inplace)
+    reindex = Primitive(reindex)
+    reindex_cache_read = Primitive(reindex_cache_read)
+    reindex_cache_write = Primitive(reindex_cache_write)
+    read_at = Primitive(read_at)
+    write_at = Primitive(write_at)
+    cache_index = Primitive(cache_index)
+    annotate_buffer_access = Primitive(annotate_buffer_access)
+    # Memory and layout.
+    set_scope = Primitive(set_scope)
+    storage_align = Primitive(storage_align)
+    unsafe_set_dtype = Primitive(unsafe_set_dtype)
+    transform_layout = Primitive(transform_layout)
+    set_layout = Primitive(set_layout)
+    set_axis_separator = Primitive(set_axis_separator)
+    transform_block_layout = Primitive(transform_block_layout)
+    reorder_block_iter_var = Primitive(reorder_block_iter_var)
+    # Reductions and paddings.
+    decompose_reduction = Primitive(decompose_reduction)
+    rfactor = Primitive(rfactor)
+    decompose_padding = Primitive(decompose_padding)
+    pad_einsum = Primitive(pad_einsum)
+    rolling_buffer = Primitive(rolling_buffer)
+    # Nested blocks.
+    blockize = Primitive(blockize)
+    tensorize = Primitive(tensorize)
+
+
+PRIMITIVES: dict[str, Primitive[..., Any]] = {
+    name: primitive for name, primitive in vars(Calls).items() if isinstance(primitive, Primitive)
 }
 
-__all__ = ["PRIMITIVES", "Primitive"]
+__all__ = ["PRIMITIVES", "Calls", "Primitive"]

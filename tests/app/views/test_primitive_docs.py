@@ -50,7 +50,7 @@ def test_given_compute_at_then_its_drawing_shows_the_nest_before_and_after() -> 
     )
     assert doc.drawing.after[0] == "for i in range(n):"
     assert doc.drawing.after[-1] == "        C[i, j] = g(B[i, j])  # compute_at(B, i)"
-    assert doc.call == "compute_at(block, loop, preserve_unit_loops=False, index=-1, keep_tiling=False)"
+    assert doc.call == "compute_at(block, loop, preserve_unit_loops=False, index=-1, *, keep_tiling=False)"
     assert doc.requires.startswith("a complete or reduction block")
 
 

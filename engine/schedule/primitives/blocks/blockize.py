@@ -43,7 +43,7 @@ from ...rules.division import (
 )
 
 
-def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> Result:
+def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> Result[BlockRV]:
     """Make a loop, or the nests of several blocks, one block that outer loops see as a whole.
 
     Rewrite:
@@ -66,10 +66,10 @@ def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_ite
     if isinstance(target, Var | str):
         loop = ctx.loop(target)
         made = outer_block(ctx, loop, keep_units=preserve_unit_iters)
-        return Result(ctx.replaced({loop: made}), (made.block.name,))
+        return Result(ctx.replaced({loop: made}), made.block.name)
     realizes, place = require_neighbours(ctx, target)
     made = _outer_of_many(ctx, realizes, place, keep_units=preserve_unit_iters)
-    return Result(ctx.replaced(_in_place_of(ctx, place, made)), (made.block.name,))
+    return Result(ctx.replaced(_in_place_of(ctx, place, made)), made.block.name)
 
 
 def outer_block(ctx: Context, loop: For, *, keep_units: bool) -> BlockRealize:

@@ -37,9 +37,9 @@ from .blockize import outer_block
 def tensorize(
     ctx: Context,
     block_or_loop: BlockRV | LoopRV,
-    tensor_intrin: TensorIntrin,
+    tensor_intrin: str | TensorIntrin,
     preserve_unit_iters: bool = True,
-) -> Result:
+) -> Result[None]:
     """Do with an intrinsic what a block does; a loop is made a block first, as by blockize.
 
     Rewrite:
@@ -64,13 +64,14 @@ def tensorize(
         realize = outer_block(ctx, old, keep_units=preserve_unit_iters)
     block = realize.block
     require_unmatched(block)
-    intrin = _fitted(tensor_intrin, block)
+    named = ctx.intrinsics.get(tensor_intrin) if isinstance(tensor_intrin, str) else tensor_intrin
+    intrin = _fitted(named, block)
     found = require_match(block, intrin)
     require_all_found(block, intrin, found)
     require_touched(block, intrin, found, {**ctx.loop_ranges(old), **found.ranges})
     require_apart(block, intrin, found)
     made = replace_fields(realize, block=_implemented(ctx, block, intrin, found))
-    return Result(ctx.replaced({old: made}), (block.name,))
+    return Result(ctx.replaced({old: made}), None, traced={"tensor_intrin": named}, unreturned=(block.name,))
 
 
 # A block on matched buffers has already been tensorized.

@@ -35,14 +35,15 @@ from ....ir import (
 from ....lower import size_variables
 from ...context import BlockRV, Context, Result, with_block
 from ...errors import refuse
+from ...rules.index_maps import IndexMapLike, regions_of_iterators
 
 _MOST_CASES = 2**16
 """More values of the iterators than that are not tried one by one."""
 
 
 def annotate_buffer_access(
-    ctx: Context, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap
-) -> Result:
+    ctx: Context, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | IndexMapLike
+) -> Result[None]:
     """Say what `block` reads or writes of a buffer in a run, where its indices are too deep to tell.
 
     Rewrite:
@@ -56,11 +57,12 @@ def annotate_buffer_access(
     Errors: bad-buffer-index, bad-side, bad-region, region-too-small, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/annotate_buffer_access.cc, AnnotateBufferAccess.
     """
+    ranges = regions_of_iterators(ctx.block(block), gen_new_ranges)
     if buf_type not in ("read", "write"):
         raise refuse("bad-side", f"unknown side {buf_type!r}", expected='"read" or "write"')
     realize = ctx.realize(block)
     old = ctx.buffer_region(block, buffer_index, side=buf_type)
-    new = _region(realize.block, old, gen_new_ranges)
+    new = _region(realize.block, old, ranges)
     require_known_ends(ctx, realize.block, new)
     if not _holds(realize.block, new, old):
         require_all_accesses(realize.block, new, buf_type)
@@ -69,7 +71,8 @@ def annotate_buffer_access(
     side = f"{buf_type}s"
     regions = tuple(new if r is old else r for r in getattr(realize.block, side))
     annotations = _noted(realize.block, f"explicit_{buf_type}_region", buffer_index)
-    return Result(ctx.replaced({realize: with_block(realize, **{side: regions}, annotations=annotations)}))
+    declared = with_block(realize, **{side: regions}, annotations=annotations)
+    return Result(ctx.replaced({realize: declared}), None, traced={"gen_new_ranges": ranges})
 
 
 def _region(block: Block, old: BufferRegion, ranges: RegionMap) -> BufferRegion:

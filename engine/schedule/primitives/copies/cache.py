@@ -48,7 +48,7 @@ def cache_read(
     read_buffer_index: int | str | Buffer,
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
-) -> Result:
+) -> Result[BlockRV]:
     """Copy a buffer that `block` reads into `storage_scope` first, and read the copy.
 
     Rewrite:
@@ -91,7 +91,7 @@ def cache_read(
     cached = cache_of(ctx, source, storage_scope, region, consumers, is_whole=site.parent is not scope)
     stage = copy_stage(ctx, cached, site.parent, to_cache=True)
     new: dict[Node, Node] = {r: reading_from(r, cached) for r in consumers}
-    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
+    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), stage.name)
 
 
 def cache_write(
@@ -100,7 +100,7 @@ def cache_write(
     write_buffer_index: int | str | Buffer,
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
-) -> Result:
+) -> Result[BlockRV]:
     """Let `block` write into `storage_scope`, and copy to the buffer it wrote after it.
 
     Rewrite:
@@ -133,10 +133,12 @@ def cache_write(
     stage = copy_stage(ctx, cached, site.parent, to_cache=False)
     new: dict[Node, Node] = {realize: moved_to(realize, cached)}
     new |= {r: reading_from(r, cached) for r in direct}
-    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), (stage.name,))
+    return Result(with_stage(ctx, scope, site, stage.nest, cached.copy, new), stage.name)
 
 
-def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str) -> Result:
+def cache_inplace(
+    ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
+) -> Result[list[BlockRV]]:
     """Copy a buffer that `block` changes in place into `storage_scope` before each run of it, and back after it.
 
     Rewrite:
@@ -171,7 +173,7 @@ def cache_inplace(ctx: Context, block: BlockRV, read_buffer_index: int | str | B
             "region-not-covered", f"{buffer.name!r} may be uninitialized where block {block!r} would copy it", realize,
             expected="a buffer that is fully written before",
         )  # fmt: skip
-    return Result(func, (taken.name, given.name))
+    return Result(func, [taken.name, given.name])
 
 
 # The copy ignores the block's predicate: with concurrent iterations, one whose block does nothing would still copy.

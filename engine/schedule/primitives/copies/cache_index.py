@@ -49,7 +49,7 @@ from ...errors import refuse
 from ...rules.checks import require_in_body, require_scope_name
 
 
-def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: int = 0) -> Result:
+def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: int = 0) -> Result[list[BlockRV]]:
     """Compute what `block` computes from its iterators alone, as indices are, into tables first, and look it up.
 
     Rewrite:
@@ -74,7 +74,7 @@ def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: in
         _table(ctx, realize, n, expr, storage_scope) for n, expr in enumerate(_worth_caching(realize.block, cse_thresh))
     ]
     if not tables:
-        return Result(ctx.func)
+        return Result(ctx.func, [])
 
     scope = ctx.index.scope_of(realize)
     new = _looking_up(realize, tables)
@@ -83,7 +83,7 @@ def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: in
     parts[position] = replace_nodes(parts[position], {realize: new})
     parts[position:position] = [table.nest for table in tables]
     done = with_allocations(replace_fields(scope, body=build.seq(parts)), [t.buffer for t in tables])
-    return Result(ctx.replaced({scope: done}), tuple(t.name for t in tables))
+    return Result(ctx.replaced({scope: done}), [t.name for t in tables])
 
 
 class Table(msgspec.Struct, frozen=True, eq=False):

@@ -38,7 +38,7 @@ from .staging_checks import holds_values, is_given, is_within, require_fresh, re
 
 def read_at(
     ctx: Context, loop: LoopRV, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
-) -> Result:
+) -> Result[BlockRV]:
     """In each iteration of `loop`, copy what its blocks read of a buffer into `storage_scope` first, in one block, and read the copy.
 
     Rewrite:
@@ -54,7 +54,8 @@ def read_at(
     opaque-access, opaque-iterator, in-init.
     Source: TVM src/s_tir/schedule/primitive/read_write_at.cc, ReadAt.
     """
-    source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
+    position = ctx.buffer_position(block, read_buffer_index, side="read")
+    source = ctx.buffer_region(block, position, side="read").buffer
     require_in_body(ctx, ctx.realize(block))
     tile = Tile(ctx, require_loop_around(ctx, loop, block), source, storage_scope)
     first = min(tile.readers)
@@ -72,12 +73,12 @@ def read_at(
             "region-not-covered", f"{source.name!r} may be partly uninitialized where it would be copied", tile.loop,
             expected="a buffer that is fully written before the loop reads it",
         )  # fmt: skip
-    return Result(func, (name,))
+    return Result(func, name, traced={"read_buffer_index": position})
 
 
 def write_at(
     ctx: Context, loop: LoopRV, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str
-) -> Result:
+) -> Result[BlockRV]:
     """In each iteration of `loop`, let its blocks write a buffer in `storage_scope`, and copy what they wrote to the buffer in one block.
 
     Rewrite:
@@ -93,7 +94,8 @@ def write_at(
     region-not-covered, opaque-access, opaque-iterator, in-init.
     Source: TVM src/s_tir/schedule/primitive/read_write_at.cc, WriteAt.
     """
-    target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
+    position = ctx.buffer_position(block, write_buffer_index, side="write")
+    target = ctx.buffer_region(block, position, side="write").buffer
     require_in_body(ctx, ctx.realize(block))
     tile = Tile(ctx, require_loop_around(ctx, loop, block), target, storage_scope)
     end = max(tile.writers) + 1
@@ -113,7 +115,7 @@ def write_at(
             "region-not-covered", f"an iteration of loop {tile.name!r} may not write all elements of {target.name!r} that would be copied",
             tile.loop, *writers, expected="a block that writes the whole box in each iteration",
         )  # fmt: skip
-    return Result(func, (name,))
+    return Result(func, name, traced={"write_buffer_index": position})
 
 
 class Tile:

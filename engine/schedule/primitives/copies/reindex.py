@@ -41,6 +41,7 @@ from ...context import BlockRV, Context, Result
 from ...errors import refuse
 from ...rules.block_motion import require_not_loose
 from ...rules.checks import require_in_body, require_scope_name, require_separators
+from ...rules.index_maps import IndexMapLike, map_of_iterators
 from .points import Nest, Point, copied, over_domains, over_loops
 from .staging import Site, does_read, length_of, site_after, with_stage
 from .staging_checks import (
@@ -54,7 +55,7 @@ from .staging_checks import (
 )
 
 
-def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | Buffer) -> Result:
+def reindex(ctx: Context, block: BlockRV, buffer: tuple[str, int] | str | Buffer) -> Result[BlockRV]:
     """Copy a buffer into the order of the block's iterators, and use the copy: read from it, or write to it and copy back.
 
     Rewrite:
@@ -89,8 +90,8 @@ def reindex(ctx: Context, block: BlockRV, buffer: int | str | tuple[str, int] | 
 
 
 def reindex_cache_read(
-    ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, index_map: IndexMap
-) -> Result:
+    ctx: Context, block: BlockRV, read_buffer_index: int, storage_scope: str, index_map: IndexMapLike
+) -> Result[BlockRV]:
     """Copy the elements that `block` reads into `storage_scope`, each to the place that `index_map` gives for the block's iterators.
 
     Rewrite:
@@ -108,6 +109,7 @@ def reindex_cache_read(
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheRead.
     """
     realize = ctx.realize(block)
+    index_map = map_of_iterators(realize.block, index_map)
     require_in_body(ctx, realize)
     region = ctx.buffer_region(block, read_buffer_index, side="read")
     scope = ctx.index.scope_of(realize)
@@ -115,12 +117,13 @@ def reindex_cache_read(
     point = _mapped_point(ctx, realize, region, storage_scope, index_map)
     require_not_stored_loosely(ctx, scope, region.buffer)
     site = _site_before(ctx, scope, realize, region.buffer)
-    return _read_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+    result = _read_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+    return replace_fields(result, traced={"index_map": index_map})
 
 
 def reindex_cache_write(
-    ctx: Context, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, index_map: IndexMap
-) -> Result:
+    ctx: Context, block: BlockRV, write_buffer_index: int, storage_scope: str, index_map: IndexMapLike
+) -> Result[BlockRV]:
     """Let `block` write into `storage_scope`, each element at the place that `index_map` gives, and copy them to the buffer after it.
 
     Rewrite:
@@ -138,6 +141,7 @@ def reindex_cache_write(
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheWrite.
     """
     realize = ctx.realize(block)
+    index_map = map_of_iterators(realize.block, index_map)
     require_in_body(ctx, realize)
     region = ctx.buffer_region(block, write_buffer_index, side="write")
     scope = ctx.index.scope_of(realize)
@@ -146,7 +150,8 @@ def reindex_cache_write(
     require_fresh(ctx, realize, region.buffer)
     others = [r for r in ctx.index.siblings(block) if r is not realize and does_read(r.block, region.buffer)]
     site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
-    return _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+    result = _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
+    return replace_fields(result, traced={"index_map": index_map})
 
 
 # A copy of one element per run can only replace the accesses of a block that uses one element.
@@ -309,7 +314,7 @@ def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buff
     return site_after(ctx, scope, writer, [realize])
 
 
-def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result:
+def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
     """The copy first, and the block reading it. Refuses what is not there to be copied."""
     block = change_buffers(realize.block, {point.buffer: point.change})
     reader = replace_fields(realize, block=replace_fields(block, writes=realize.block.writes))
@@ -317,10 +322,10 @@ def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site,
         ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=True), point.copy, {realize: reader}
     )
     require_there(ctx, realize, Context(func), nest.name, point.buffer)
-    return Result(func, (nest.name,))
+    return Result(func, nest.name)
 
 
-def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result:
+def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
     """The block writing the copy, and what it wrote copied to the buffer after it."""
     require_not_loose(ctx, realize)
     require_told_apart(realize.block, point)
@@ -334,7 +339,7 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
             "region-not-covered", f"block {realize.block.name!r} may not cover all elements of {point.buffer.name!r}", realize,
             expected="a block whose loops cover its whole domain",
         )  # fmt: skip
-    return Result(func, (nest.name,))
+    return Result(func, nest.name)
 
 
 def point_of(after: Context, nest: Nest) -> Sequence[Expr]:

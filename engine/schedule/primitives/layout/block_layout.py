@@ -31,10 +31,11 @@ from ....ir import (
 from ...context import BlockRV, Context, Result, with_block
 from ...errors import refuse
 from ...rules.checks import require_in_blocks, require_order_free
+from ...rules.index_maps import IndexMapLike, map_of_iterators
 from .buffer_layout import in_dtype
 
 
-def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMap) -> Result:
+def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMapLike) -> Result[None]:
     """Run a block over other axes: its iterators come to be index_map of the old ones, each with a loop of its own.
 
     Rewrite:                                            # lambda i, j: [i * m + j]
@@ -48,11 +49,12 @@ def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMap) ->
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformBlockLayout.
     """
     realize = ctx.realize(block)
+    given = map_of_iterators(realize.block, index_map)
     loops = ctx.index.loops_of(block)
     require_own_loops(ctx, realize, loops)
     require_trivial_bindings(realize, loops)
     extents = [iv.dom.extent for iv in realize.block.iter_vars]
-    index_map = require_arity(realize.block, in_dtype(index_map, extents))
+    index_map = require_arity(realize.block, in_dtype(given, extents))
     places = require_bijection(realize.block, index_map)
     kinds: list[IterType] = [_kind_or_refuse(realize.block, index_map, k, e) for k, e in enumerate(places.shape)]
     if loops and not (
@@ -74,10 +76,10 @@ def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMap) ->
     nest: Stmt = moved
     for axis, iv in reversed(list(zip(axes, new, strict=True))):
         nest = build.serial(axis, iv.dom.extent, nest)
-    return Result(ctx.replaced({loops[0] if loops else realize: nest}))
+    return Result(ctx.replaced({loops[0] if loops else realize: nest}), None, traced={"index_map": given})
 
 
-def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int]) -> Result:
+def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int]) -> Result[None]:
     """List the iterators of a block in another order.
 
     Rewrite:    vi, vj, vk = remap("SSR", [i, j, k])   =>   vk, vj, vi = remap("RSS", [k, j, i])        # [2, 1, 0]
@@ -96,9 +98,8 @@ def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int
             expected=f"each of 0 to {count - 1} once",
         )  # fmt: skip
     new = with_block(realize, iter_vars=tuple(realize.block.iter_vars[k] for k in order))
-    return Result(
-        ctx.replaced({realize: replace_fields(new, iter_values=tuple(realize.iter_values[k] for k in order))})
-    )
+    values = tuple(realize.iter_values[k] for k in order)
+    return Result(ctx.replaced({realize: replace_fields(new, iter_values=values)}), None)
 
 
 # The loops are replaced by new ones, so they must contain nothing else.

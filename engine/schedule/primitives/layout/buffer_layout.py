@@ -23,14 +23,14 @@ from ....ir import (
     walk,
 )
 from ....ir import dtype as dt
-from ...context import BlockRV, Context, Result
+from ...context import BlockRV, BufferLike, Context, Result
 from ...errors import refuse
 from ...relayout import keeps_indices, relaid
 from ...rules.checks import require_separators
+from ...rules.index_maps import IndexMapLike, map_of_axes, padding_of_axes
 from ...rules.layout_padding import Padding, padded
 from .memory import require_no_view_of_other, require_not_parameter, with_alignment
 
-BufferLike = int | str | tuple[str, int] | Buffer
 _TRIED = (2, 3, 5)
 """Sizes that a map with symbols is tried out with."""
 
@@ -41,10 +41,11 @@ def transform_layout(
     ctx: Context,
     block: BlockRV,
     buffer: BufferLike,
-    index_map: IndexMap,
-    pad_value: PadValue = None,
+    index_map: IndexMapLike,
+    pad_value: int | float | Expr | IndexMapLike | None = None,
+    *,
     assume_injective_transform: bool = False,
-) -> Result:
+) -> Result[None]:
     """Lay a buffer out in other axes: element [i, j] comes to stand at index_map(i, j). All who use it follow.
 
     Rewrite:
@@ -67,6 +68,10 @@ def transform_layout(
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformLayout; AXIS_SEPARATOR from TVM before 0.26.
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
+    index_map = map_of_axes(old, index_map)
+    if callable(pad_value):
+        pad_value = padding_of_axes(old, pad_value, len(index_map.indices))
+    traced = {"index_map": index_map, "pad_value": pad_value}
     require_no_view_of_other(ctx, old)
     index_map = in_dtype(index_map, old.shape)
     require_views_follow(ctx, old, index_map)
@@ -87,10 +92,10 @@ def transform_layout(
         require_no_views(ctx, old)
         func = padded(ctx, Padding(old, new, index_map, places, value))
     layout = ParameterLayout(old.name, index_map, old.shape, new.shape, value) if ctx.index.is_param(old) else None
-    return Result(relaid(func, old, new, index_map), layout=layout)
+    return Result(relaid(func, old, new, index_map), None, layout, traced)
 
 
-def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> Result:
+def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> Result[None]:
     """Say in what order the axes of a buffer lie in memory; what is computed, and in which order, stays.
 
     Rewrite:    x_blur = alloc((y, x, c))   =>   x_blur = alloc((x, c, y))        # [1, 2, 0], or the strides [1, c * y, y]
@@ -120,10 +125,12 @@ def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_stride
     position = next(k for k, w in enumerate(ctx.block(writer).writes) if w.buffer is old)
     for axis, stride in gaps:
         inside = Context(with_alignment(inside, writer, position, axis, stride, 0))
-    return Result(inside.func)
+    return Result(inside.func, None)
 
 
-def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]) -> Result:
+def set_axis_separator(
+    ctx: Context, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]
+) -> Result[None]:
     """Keep groups of axes of a buffer apart when it is flattened: [1] makes `(2, 64, 64)` a `[2][4096]`.
 
     Rewrite:    B = alloc((2, 64, 64))   =>   B = alloc((2, 64, 64), axis_separators=[1])
@@ -140,7 +147,7 @@ def set_axis_separator(ctx: Context, block: BlockRV, buffer: BufferLike, axis_se
     require_separators(old, separators, len(old.shape))
     axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
     new = replace_fields(old, axis_separators=separators)
-    return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)))
+    return Result(relaid(ctx.func, old, new, IndexMap(axes, axes, separators)), None)
 
 
 # A view of the old layout would see other elements: it can follow if it has one element, or if the map keeps all indices.

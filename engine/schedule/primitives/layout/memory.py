@@ -29,7 +29,7 @@ _Alignment = tuple[int, int, int, int]
 """(position in the block's writes, axis, factor, offset), TVM's StorageAlignTuple."""
 
 
-def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result:
+def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result[None]:
     """Put a buffer that `block` writes into another memory.
 
     Rewrite:    B = T.sblock_alloc_buffer((n,))   =>   B = T.sblock_alloc_buffer((n,), scope="local")
@@ -41,16 +41,16 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
     old = ctx.buffer_region(block, buffer_index, side="write").buffer
     require_scope_name(storage_scope)
     if old.scope == storage_scope:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')
     require_no_view_of_other(ctx, old)
     new = {b: replace_fields(b, scope=storage_scope) for b in _with_views(ctx, old)}
-    return Result(replace_buffers(ctx.func, new))
+    return Result(replace_buffers(ctx.func, new), None)
 
 
 def storage_align(
     ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, axis: int, factor: int, offset: int
-) -> Result:
+) -> Result[None]:
     """Ask that neighbours along an axis of a buffer lie `k * factor + offset` elements apart, for some k, once it is in memory.
 
     Rewrite:    with T.sblock("B"): …   =>   with T.sblock("B"): T.sblock_attr({"buffer_dim_align": [[0, axis, factor, offset]]}) …
@@ -73,10 +73,10 @@ def storage_align(
     require_not_parameter(ctx, buffer, f"sch.cache_write({block!r}, {buffer.name!r}, scope)")
     require_no_view_of_other(ctx, buffer)
     position = next(n for n, w in enumerate(ctx.block(block).writes) if w.buffer is buffer)
-    return Result(with_alignment(ctx, block, position, axis % rank, factor, offset))
+    return Result(with_alignment(ctx, block, position, axis % rank, factor, offset), None)
 
 
-def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, dtype: str) -> Result:
+def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, dtype: str) -> Result[None]:
     """Hold a buffer in another type: what is stored is cast to it, what is loaded is cast back.
 
     Rewrite:
@@ -92,7 +92,7 @@ def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buf
     """
     old = ctx.buffer_region(block, buffer_index, side="write").buffer
     if old.dtype == dtype:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     require_number_type(old, dtype)
     require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
     require_no_view_of_other(ctx, old)
@@ -109,7 +109,7 @@ def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buf
         return node
 
     changed = set(new.values())
-    return Result(rewrite(ctx.func, leave))
+    return Result(rewrite(ctx.func, leave), None)
 
 
 # The caller allocates parameters and expects their layout.

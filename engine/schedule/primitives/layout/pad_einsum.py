@@ -46,7 +46,7 @@ from ...rules.checks import out_of_order, require_in_blocks, require_iterators_o
 from ..copies.staging_checks import require_there
 
 
-def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
+def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result[None]:
     """Round the iterators of a block up to multiples of `padding`, one number an iterator; buffers are padded with zeros to fit.
 
     Rewrite:
@@ -74,7 +74,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     require_whole_axes(realize, accesses, grown)
     require_zeros_harmless(realize, grown)
     if not grown:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
 
     pads = _pads(ctx, realize.block, accesses, grown)
     nest = ctx.index.loops_above(realize)[0]
@@ -88,7 +88,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result:
     for pad in pads:
         if not pad.is_output and ctx.index.writers(pad.buffer):
             require_there(ctx, realize, after, pad.name, pad.buffer)
-    return Result(func)
+    return Result(func, None)
 
 
 class _Access(msgspec.Struct, frozen=True, eq=False):

@@ -47,7 +47,7 @@ from ...rules.checks import out_of_order, require_iterators_only, shares_element
 from ..reduction.decompose import placed_before, require_around, require_nobody_between, require_plain_nest
 
 
-def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
+def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[BlockRV]:
     """Fill a padded buffer with its constant before `loop`, and let the block store the inside only.
 
     Rewrite:
@@ -82,7 +82,7 @@ def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     own = _own_loops(ctx, realize, inside)
     inner = _inner_nest(realize, padding, own, ranges)
     top: Stmt = own[0] if own else realize
-    return Result(ctx.replaced(placed_before(ctx, target, border, replace_nodes(target, {top: inner}))), (name,))
+    return Result(ctx.replaced(placed_before(ctx, target, border, replace_nodes(target, {top: inner}))), name)
 
 
 class _Padding(msgspec.Struct, frozen=True, eq=False):

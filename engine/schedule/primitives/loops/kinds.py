@@ -38,7 +38,7 @@ AnnotationLike = (
 )
 
 
-def parallel(ctx: Context, loop: LoopRV) -> Result:
+def parallel(ctx: Context, loop: LoopRV) -> Result[None]:
     """Let the iterations of a loop run at the same time on several cores.
 
     Rewrite:    for i in range(n)   =>   for i in T.parallel(n)
@@ -50,7 +50,7 @@ def parallel(ctx: Context, loop: LoopRV) -> Result:
     return _with_kind(ctx, loop, "parallel")
 
 
-def vectorize(ctx: Context, loop: LoopRV) -> Result:
+def vectorize(ctx: Context, loop: LoopRV) -> Result[None]:
     """Let the iterations of a loop be lanes of vector instructions.
 
     Rewrite:    for i in range(n)   =>   for i in T.vectorized(n)
@@ -59,7 +59,7 @@ def vectorize(ctx: Context, loop: LoopRV) -> Result:
     return _with_kind(ctx, loop, "vectorized")
 
 
-def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result:
+def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result[None]:
     """Give each iteration of a loop to a thread of `thread_axis` ("blockIdx.x", "threadIdx.y", "vthread.z", …).
 
     Rewrite:    for i in range(n)   =>   for i in T.thread_binding(n, thread=thread_axis)
@@ -76,7 +76,7 @@ def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result:
     return _with_kind(ctx, loop, "thread_binding", thread_axis)
 
 
-def unroll(ctx: Context, loop: LoopRV) -> Result:
+def unroll(ctx: Context, loop: LoopRV) -> Result[None]:
     """Write the iterations of a loop out, one after the other. Always legal.
 
     Rewrite:    for i in range(n)   =>   for i in T.unroll(n)
@@ -84,10 +84,10 @@ def unroll(ctx: Context, loop: LoopRV) -> Result:
     Source: TVM src/s_tir/schedule/primitive/for_kind.cc, Unroll.
     """
     old = ctx.loop(loop)
-    return Result(ctx.replaced({old: replace_fields(old, kind="unrolled", thread_tag=None)}))
+    return Result(ctx.replaced({old: replace_fields(old, kind="unrolled", thread_tag=None)}), None)
 
 
-def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> Result:
+def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> Result[None]:
     """Put a note for later passes on a loop or a block.
 
     Rewrite:    T.block("C")   =>   T.block("C"), T.block_attr({ann_key: ann_val})
@@ -98,14 +98,14 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
     """
     old, value = _annotations(ctx, block_or_loop), annotation_value(ann_val)
     if any(structural_equal(AnnotationMap((noted,)), AnnotationMap(((ann_key, value),))) for noted in old):
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     require_no_annotation(
         ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key
     )
     return _with_annotations(ctx, block_or_loop, (*old, (ann_key, value)))
 
 
-def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result:
+def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result[None]:
     """Take a note off a loop or a block.
 
     Rewrite:    T.block("C"), T.block_attr({ann_key: …})   =>   T.block("C")
@@ -121,11 +121,11 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
     return _with_annotations(ctx, block_or_loop, tuple(a for a in old if a[0] != ann_key))
 
 
-def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result:
+def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result[None]:
     old = ctx.loop(loop)
     require_concurrent(ctx, old, kind, thread_tag)
     require_affine_below(ctx, old, kind)
-    return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}))
+    return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}), None)
 
 
 # An annotation key is unique.
@@ -143,12 +143,12 @@ def _annotations(ctx: Context, target: BlockRV | LoopRV) -> Annotations:
     return ctx.block(target).annotations if isinstance(target, str) else ctx.loop(target).annotations
 
 
-def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: Annotations) -> Result:
+def _with_annotations(ctx: Context, target: BlockRV | LoopRV, annotations: Annotations) -> Result[None]:
     if isinstance(target, str):
         old: BlockRealize | For = ctx.realize(target)
-        return Result(ctx.replaced({old: with_block(old, annotations=annotations)}))
+        return Result(ctx.replaced({old: with_block(old, annotations=annotations)}), None)
     old = ctx.loop(target)
-    return Result(ctx.replaced({old: replace_fields(old, annotations=annotations)}))
+    return Result(ctx.replaced({old: replace_fields(old, annotations=annotations)}), None)
 
 
 def annotation_value(value: AnnotationLike) -> Annotation:

@@ -36,7 +36,9 @@ from ...rules.checks import require_in_blocks, used_outside_of_blocks
 from .transforms import new_names, reorder, require_one_chain, require_plain, require_unmarked, split
 
 
-def tile(ctx: Context, *loops: LoopRV, factors: Sequence[int], names: Sequence[str] | None = None) -> Result:
+def tile(
+    ctx: Context, *loops: LoopRV, factors: Sequence[int], names: Sequence[str] | None = None
+) -> Result[list[LoopRV]]:
     """Cut the loops of a nest into tiles: each is split, the loops over tiles come to stand outside, those inside of a tile inside.
 
     Rewrite:
@@ -62,14 +64,13 @@ def tile(ctx: Context, *loops: LoopRV, factors: Sequence[int], names: Sequence[s
         pair = (chosen[position], chosen[position + len(nest)])
         cut = split(ctx, loop.loop_var, [None, factor], names=pair)
         ctx = Context(cut.func)
-        over, inside = cut.results
-        assert isinstance(over, Var) and isinstance(inside, Var)
+        over, inside = cut.value
         outer.append(over)
         inner.append(inside)
-    return Result(reorder(ctx, *outer, *inner).func, (*outer, *inner))
+    return Result(reorder(ctx, *outer, *inner).func, [*outer, *inner])
 
 
-def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result:
+def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result[LoopRV]:
     """Put a loop of one iteration around a block or a loop.
 
     Rewrite:    with T.block("C")   =>   for u in range(1): with T.block("C")
@@ -82,7 +83,7 @@ def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result:
     if old is ctx.index.root:
         raise refuse("root-block", "a loop cannot enclose the root block", old)
     unit = Var("u", "int32")
-    return Result(ctx.replaced({old: build.serial(unit, 1, old)}), (unit,))
+    return Result(ctx.replaced({old: build.serial(unit, 1, old)}), unit)
 
 
 # -- partition
@@ -93,8 +94,9 @@ def loop_partition(
     loop: LoopRV,
     factors: Sequence[int | None],
     preserve_unit_iters: bool = True,
+    *,
     names: Sequence[str] | None = None,
-) -> Result:
+) -> Result[list[LoopRV]]:
     """Cut the range of a loop into pieces that run one after the other, each with a copy of the body that can be scheduled by itself.
 
     Rewrite:
@@ -129,7 +131,7 @@ def loop_partition(
         body = _copied(replace_fields(piece, body=_with_domain(old, var, piece)), var, name, taken, taken_buffers)
         pieces.append(_opaque(_fresh(f"{base}{position}_partition", taken), body))
         variables.append(var)
-    return Result(ctx.replaced({old: _opaque(common, build.seq(pieces))}), tuple(variables))
+    return Result(ctx.replaced({old: _opaque(common, build.seq(pieces))}), variables)
 
 
 # A piece has constant bounds.
@@ -225,7 +227,7 @@ class _Nest(msgspec.Struct, frozen=True, eq=False):
     position: int
 
 
-def merge(ctx: Context, *loops: LoopRV) -> Result:
+def merge(ctx: Context, *loops: LoopRV) -> Result[LoopRV]:
     """Join loops that stand one after the other into one, whose iterations do what each of them did.
 
     Rewrite:
@@ -263,7 +265,7 @@ def merge(ctx: Context, *loops: LoopRV) -> Result:
     kept = [merged if i == last else s for i, s in enumerate(sequence.seq) if i not in gone]
     func = ctx.replaced({sequence: build.seq(kept)})
     require_exchange_in_step(Context(func), ctx, nests, variables)
-    return Result(func, (variables[-1],))
+    return Result(func, variables[-1])
 
 
 def _renamed(nest: _Nest, variables: Sequence[Var]) -> list[For]:

@@ -25,7 +25,9 @@ BankLike = int | str
 _BANK = re.compile(r"(?P<scope>.+)\[(?P<number>\d+)\]$")
 
 
-def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None = None, slots: int = 2) -> Result:
+def double_buffer(
+    ctx: Context, block: BlockRV, *, banks: Sequence[BankLike] | None = None, slots: int = 2
+) -> Result[None]:
     """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
 
     Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
@@ -43,7 +45,7 @@ def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None
     body = realize.block
     buffer = require_sole_writer(ctx, block)
     if require_slots(slots, body) == 1:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     require_loop_to_overlap(ctx, block, buffer)
     require_no_annotation(body, DOUBLE_BUFFER_KEY)
     notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
@@ -51,7 +53,7 @@ def double_buffer(ctx: Context, block: BlockRV, banks: Sequence[BankLike] | None
         require_no_annotation(body, BANKS_KEY)
         notes.append((BANKS_KEY, annotation_value(tuple(bank_number(bank, buffer, body) for bank in banks))))
         require_two_banks(banks, body)
-    return Result(ctx.replaced({realize: with_block(realize, annotations=(*body.annotations, *notes))}))
+    return Result(ctx.replaced({realize: with_block(realize, annotations=(*body.annotations, *notes))}), None)
 
 
 def pipeline(
@@ -60,7 +62,7 @@ def pipeline(
     stages: Sequence[int],
     order: Sequence[int] | None = None,
     async_stages: Sequence[int] = (),
-) -> Result:
+) -> Result[None]:
     """Let the statements of a loop's body work on different iterations: while a later stage uses a tile, an earlier one loads the next.
 
     Rewrite:
@@ -86,7 +88,7 @@ def pipeline(
     notes = [(key, annotation_value(value)) for key, value in zip(PIPELINE_KEYS, values, strict=False)]
     func = ctx.replaced({old: replace_fields(old, annotations=(*old.annotations, *notes))})
     require_sound_pipeline(ctx, old, ctx.noted(func, old.loop_var), stages)
-    return Result(func)
+    return Result(func, None)
 
 
 # A buffer with slots is filled by one block, completely for each tile.

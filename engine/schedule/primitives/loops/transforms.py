@@ -35,12 +35,13 @@ from ...rules.checks import require_in_blocks, require_no_reads_before_blocks, r
 
 def split(
     ctx: Context,
-    loop: LoopRV,
+    loop: LoopRV | str,
     factors: Sequence[int | Expr | None],
     preserve_unit_iters: bool = True,
     disable_predication: bool = False,
+    *,
     names: Sequence[str] | None = None,
-) -> Result:
+) -> Result[list[LoopRV]]:
     """Cut a loop into a nest, `factors` outermost first; one of them may be None and is inferred.
 
     Rewrite:
@@ -80,10 +81,10 @@ def split(
         body = with_predicate(body, simplify(condition, kept))
     body = simplify_bindings(body, ranges, preserve_unit_iters)
     new = build.nest([build.serial(v, s, old.body) for v, s in zip(variables, sizes, strict=True)], body)
-    return Result(ctx.replaced({old: new}), tuple(variables))
+    return Result(ctx.replaced({old: new}), variables)
 
 
-def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: str | None = None) -> Result:
+def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: str | None = None) -> Result[LoopRV]:
     """Join perfectly nested loops into one.
 
     Rewrite:
@@ -112,10 +113,10 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
     ranges = {**ctx.loop_ranges(nest[0]), fused: Range(build.const(0, fused.dtype), extent)}
     unfused = substitute(nest[-1].body, _unfused(fused, nest, ranges))
     body = simplify_bindings(unfused, ranges, preserve_unit_iters)
-    return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), (fused,))
+    return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), fused)
 
 
-def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
+def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result[None]:
     """Put loops of one nest into the given order; loops between them that are not named keep their places.
 
     Rewrite:
@@ -131,16 +132,16 @@ def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result:
     if len(set(named)) != len(named):
         raise refuse("duplicate-loop", "a loop occurs twice in the new order", *named)
     if len(named) < 2:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     chain = require_one_chain(ctx, named)
     wanted = iter(named)
     order = [next(wanted) if f in named else f for f in chain]
     if order == chain:
-        return Result(ctx.func)
+        return Result(ctx.func, None)
     require_extents_above(order)
     require_order_free(ctx, chain, [f.loop_var for f in named], "reorder", order)
     require_affine_below(ctx, chain[0], "reorder", still=ctx.index.loops_above(chain[0]))
-    return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}))
+    return Result(ctx.replaced({chain[0]: build.nest(order, chain[-1].body)}), None)
 
 
 # A loop to split or fuse must start at zero and have no annotations that would be lost.

@@ -38,11 +38,12 @@ Direction = Literal["compute_at", "reverse_compute_at"]
 def compute_at(
     ctx: Context,
     block: BlockRV,
-    loop: LoopRV | str,
+    loop: LoopRV,
     preserve_unit_loops: bool = False,
     index: int = -1,
+    *,
     keep_tiling: bool = False,
-) -> Result:
+) -> Result[None]:
     """Move a block under a loop of its consumers, so that each iteration computes what it needs.
 
     Rewrite:
@@ -64,17 +65,18 @@ def compute_at(
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt; `keep_tiling` is Tilewright's.
     """
     options = Options(preserve_unit_loops, keep_tiling)
-    return Result(_moved_or_refused(ctx, "compute_at", block, loop, options, index))
+    return Result(_moved_or_refused(ctx, "compute_at", block, loop, options, index), None)
 
 
 def reverse_compute_at(
     ctx: Context,
     block: BlockRV,
-    loop: LoopRV | str,
+    loop: LoopRV,
     preserve_unit_loops: bool = False,
     index: int = -1,
+    *,
     keep_tiling: bool = False,
-) -> Result:
+) -> Result[None]:
     """Move a block under a loop of its producers, so that each iteration uses what it has made.
 
     Rewrite:
@@ -92,7 +94,7 @@ def reverse_compute_at(
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
     """
     options = Options(preserve_unit_loops, keep_tiling)
-    return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index))
+    return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index), None)
 
 
 # -- the shared implementation of block motion

@@ -36,7 +36,7 @@ from ...rules import block_motion as moves
 from ...rules.checks import require_iterators_only
 
 
-def compute_inline(ctx: Context, block: BlockRV) -> Result:
+def compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     """Compute a block's value in its consumers instead of storing it.
 
     Rewrite:
@@ -71,10 +71,10 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result:
     axes, value = _value_by_axes(realize.block, store)
     scope = ctx.index.scope_of(realize)
     body = _with_loads(moves.removed(ctx, realize, scope.body), store, axes, value)
-    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}))
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}), None)
 
 
-def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
+def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     """Let the producer store what its only consumer makes of its value.
 
     Rewrite:
@@ -120,7 +120,7 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result:
     scope = ctx.index.scope_of(realize)
     body = moves.removed(ctx, realize, scope.body)
     body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
-    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}))
+    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}), None)
 
 
 # A block with an init is a reduction: its value is not a single expression.

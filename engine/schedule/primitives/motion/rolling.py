@@ -42,7 +42,7 @@ from ...rules import block_motion as moves
 from ...rules.checks import require_iterators_only, shares_elements
 
 
-def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str | Buffer) -> Result:
+def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str | Buffer) -> Result[None]:
     """Compute each element of overlapping tiles once, and keep one tile of the buffer only.
 
     Rewrite:
@@ -73,7 +73,7 @@ def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str |
     if any(r.block == block for r in before):
         raise refuse("no-overlap", f"{buffer.name!r} is already a rolling buffer", ctx.realize(block))
     # Rolling buffers are first rewritten to flat indices, which the checks need; at the end all of them roll again.
-    return Result(_all_rolled(flat, [block, *(r.block for r in before)], {block: buffer.name}))
+    return Result(_all_rolled(flat, [block, *(r.block for r in before)], {block: buffer.name}), None)
 
 
 _Change = Callable[[Expr], Expr]

@@ -34,7 +34,7 @@ from ...errors import refuse
 from ...rules.checks import out_of_order, require_iterators_only
 
 
-def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
+def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[BlockRV]:
     """Give the init of a reduction a block of its own, before `loop`.
 
     Rewrite:
@@ -64,7 +64,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result:
     init_nest = _init_nest(realize, loops[position:], init_name)
     update = replace_fields(realize, block=replace_fields(body, init=None, reads=_with_own_output(body)))
     new_loop = replace_nodes(target, {realize: update})
-    return Result(ctx.replaced(placed_before(ctx, target, init_nest, new_loop)), (init_name,))
+    return Result(ctx.replaced(placed_before(ctx, target, init_nest, new_loop)), init_name)
 
 
 # Only a reduction block has an init to separate.

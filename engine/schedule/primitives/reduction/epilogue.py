@@ -39,7 +39,7 @@ from ...rules.checks import out_of_order
 from .decompose import require_reduction
 
 
-def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_block: BlockRV) -> Result:
+def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_block: BlockRV) -> Result[None]:
     """Start a reduction from what its epilogue would combine the result with, and let it write the epilogue's output.
 
     Rewrite:
@@ -79,7 +79,7 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
     scope = ctx.index.scope_of(realize)
     body = replace_nodes(scope.body, {**moves.removal(ctx, realize)})
     body = replace_nodes(body, {producer: fused})
-    return Result(ctx.replaced({scope: replace_fields(scope, body=body)}))
+    return Result(ctx.replaced({scope: replace_fields(scope, body=body)}), None)
 
 
 # One element, one operator: the epilogue can become one more term.

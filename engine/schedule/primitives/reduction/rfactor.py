@@ -41,14 +41,14 @@ from ....ir import (
     uses_var,
     walk,
 )
-from ...context import Context, LoopRV, Result, with_allocations
+from ...context import BlockRV, Context, LoopRV, Result, with_allocations
 from ...errors import refuse
 from ...rules import block_motion as moves
 from ...rules.checks import out_of_order, require_in_blocks, require_iterators_only
 from .decompose import placed_before, require_plain_nest, require_reduction
 
 
-def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result:
+def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result[BlockRV]:
     """Reduce the terms of each iteration of `loop` apart, into a buffer with an axis for it, then reduce those partial results.
 
     Rewrite:
@@ -89,7 +89,7 @@ def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result:
     scope = ctx.index.scope_of(realize)
     outermost = replace_nodes(loops[0], {split.top: second})
     body = replace_nodes(scope.body, placed_before(ctx, loops[0], first, outermost))
-    return Result(ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), parts.buffers)}), (name,))
+    return Result(ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), parts.buffers)}), name)
 
 
 class _Split(msgspec.Struct, frozen=True, eq=False):

@@ -1,0 +1,52 @@
+"""Each primitive is a method of schedules, with the signature, the types and the docstring of its function."""
+
+from __future__ import annotations
+
+import inspect
+from typing import get_type_hints
+
+import pytest
+from support.sources import MATMUL
+
+from tilewright.engine.ir import IndexMap, Var
+from tilewright.engine.schedule import PRIMITIVES, Schedule
+from tilewright.engine.schedule.context import Result
+from tilewright.engine.script import parse
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_given_a_primitive_then_its_method_has_the_signature_types_and_docstring_of_its_function(name: str) -> None:
+    method, function = getattr(Schedule, name), PRIMITIVES[name].apply
+    this, *parameters = inspect.signature(method).parameters.values()
+    context, *expected = inspect.signature(function).parameters.values()
+    assert (this.name, context.name) == ("self", "ctx") and parameters == expected
+    assert inspect.getdoc(method) == inspect.getdoc(function) and method.__name__ == name
+    types, of_function = get_type_hints(method), get_type_hints(function)
+    assert Result[types.pop("return")] == of_function.pop("return")
+    assert types == {key: value for key, value in of_function.items() if key != "ctx"}
+
+
+def test_given_a_schedule_then_its_method_is_bound() -> None:
+    sch = Schedule(parse(MATMUL).program)
+    assert "self" not in inspect.signature(sch.split).parameters
+    i, j, _ = Schedule.get_loops(sch, "C")
+    assert isinstance(Schedule.fuse(sch, i, j), Var) and sch.trace.steps[-1].method == "fuse"
+
+
+def test_given_arguments_that_do_not_fit_then_the_error_names_the_call_and_nothing_changes() -> None:
+    sch = Schedule(parse(MATMUL).program)
+    before = sch.mod
+    with pytest.raises(TypeError, match=r"split\(\) missing a required argument: 'factors'"):
+        sch.split("i")  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match=r"fuse\(\) got an unexpected keyword argument 'names'"):
+        sch.fuse(names=["a"])  # pyright: ignore[reportCallIssue]
+    assert sch.mod is before and not sch.trace.steps
+
+
+def test_given_defaults_and_a_function_then_the_trace_has_every_argument_in_canonical_form() -> None:
+    sch = Schedule(parse(MATMUL).program)
+    sch.transform_layout("C", "A", lambda i, j: [j, i])
+    step = sch.trace.steps[-1]
+    names = [name for name, _ in step.arguments]
+    assert names == ["block", "buffer", "index_map", "pad_value", "assume_injective_transform"]
+    assert isinstance(step.argument("index_map"), IndexMap) and step.argument("pad_value") is None
