@@ -8,7 +8,7 @@ from typing import get_type_hints
 import pytest
 from support.sources import MATMUL
 
-from tilewright.engine.ir import IndexMap, Var
+from tilewright.engine.ir import IndexMap, Var, first_difference
 from tilewright.engine.schedule import PRIMITIVES, Schedule
 from tilewright.engine.schedule.context import Result
 from tilewright.engine.script import parse
@@ -50,3 +50,10 @@ def test_given_defaults_and_a_function_then_the_trace_has_every_argument_in_cano
     names = [name for name, _ in step.arguments]
     assert names == ["block", "buffer", "index_map", "pad_value", "assume_injective_transform"]
     assert isinstance(step.argument("index_map"), IndexMap) and step.argument("pad_value") is None
+
+
+def test_given_a_primitive_made_of_another_then_the_trace_has_its_own_arguments() -> None:
+    sch = Schedule(parse(MATMUL).program)
+    sch.set_layout("C", "A", [1, 0])
+    assert [name for name, _ in sch.trace.steps[-1].arguments] == ["block", "buffer", "order_or_strides"]
+    assert first_difference(sch.replayed().mod, sch.mod) is None

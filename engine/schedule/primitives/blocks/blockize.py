@@ -44,7 +44,7 @@ from ...rules.division import (
 
 
 def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True) -> Result[BlockRV]:
-    """Make a loop, or the nests of several blocks, one block that outer loops see as a whole.
+    """Wrap a loop, or the nests of several blocks, in one outer block.
 
     Rewrite:
         for i_0, j_0, i_1, j_1:                       for i_0, j_0:
@@ -55,9 +55,9 @@ def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_ite
                                                                   with T.block("B"):
                                                                       vi_i, vj_i = i_1, j_1
                                                                       B[vi_o * 16 + vi_i, …] = A[…]   # blockize(i_1)
-    Requires: the loop stands around one block in a plain nest, or the blocks stand one after another in one place, each in a nest of its
-    own; each iterator is a tile of the outer loops and a place in it of the inner ones; each condition speaks of one side only. The init
-    of a block becomes one of the outer block, so each of its sums must start with it.
+    Requires: the loop is a plain nest around one block, or the blocks are consecutive statements, each in its own nest; each iterator
+    consists of a tile index from the outer loops and a position from the inner ones; each condition uses one of the two only. The init of a
+    block becomes an init of the outer block, so each reduction must start with it.
     Returns: the new block, `<block>_o`, or `outer_<first>_<second>_`. The blocks and loops inside keep their handles.
     Errors: not-one-block, not-divisible, order-dependent, opaque-iterator, opaque-access, predicate-on-reduction, not-neighbours, has-init,
     no-blocks.

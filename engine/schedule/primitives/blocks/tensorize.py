@@ -40,7 +40,7 @@ def tensorize(
     tensor_intrin: str | TensorIntrin,
     preserve_unit_iters: bool = True,
 ) -> Result[None]:
-    """Do with an intrinsic what a block does; a loop is made a block first, as by blockize.
+    """Replace the computation of a block by a tensor intrinsic. A loop is blockized first.
 
     Rewrite:
         for i_0, i_1:                                 for i_0:
@@ -49,10 +49,10 @@ def tensorize(
                 B[vi] = A[vi] * 2                             A_1 = T.match_buffer(A[vi_o * 16 : vi_o * 16 + 16], (16,), …)
                                                               B_1 = T.match_buffer(B[vi_o * 16 : vi_o * 16 + 16], (16,), …)
                                                               T.call_extern("double", B_1.data, A_1.data)   # tensorize(i_1, "double")
-    Requires: the block computes what the intrinsic's description says, loop by loop and block by block: only names, the way an index is
-    written and the order of the operands of a sum may differ. Each buffer of the description is a box of a buffer of the same type and
-    scope, all of which the block says it touches, and what is written lies apart from the others.
-    Returns: nothing. The blocks and loops inside are gone; the block keeps its name, a loop's is `<block>_o`, as by blockize.
+    Requires: the block computes what the intrinsic's description computes, loop by loop and block by block; names, the form of indices and
+    the order of the operands of a sum may differ. Each buffer of the description corresponds to a box of a buffer with the same type and
+    scope, which the block declares in full, and written boxes do not overlap other boxes.
+    Returns: nothing. The blocks and loops inside are removed. A block keeps its name; the block of a loop is `<block>_o`, as by `blockize`.
     Errors: intrin-mismatch, intrin-region, intrin-overlap, intrin-unused, outside-buffer, matched-already, and those of blockize.
     Source: TVM src/s_tir/schedule/primitive/blockize_tensorize.cc, Tensorize; ir_comparator.cc.
     """

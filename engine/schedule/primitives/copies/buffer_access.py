@@ -44,15 +44,15 @@ _MOST_CASES = 2**16
 def annotate_buffer_access(
     ctx: Context, block: BlockRV, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap | IndexMapLike
 ) -> Result[None]:
-    """Say what `block` reads or writes of a buffer in a run, where its indices are too deep to tell.
+    """Declare the region of a buffer that `block` reads or writes in one iteration, where analysis cannot derive it.
 
     Rewrite:
         T.reads(A[0:40])                            T.reads(A[v * 2 - 1 : v * 2 + 2])
         B[v] = A[int(floor(v * 2 + 0.5))]    =>     T.sblock_attr({"explicit_read_region": [0]})
                                                     B[v] = A[int(floor(v * 2 + 0.5))]
-    `buf_type` is "read" or "write". The map gives an index, or (begin, end), for each axis of the buffer. Moves and the compaction of
-    buffers go by it, so it must hold: it is proved, or tried for all values of the iterators.
-    Requires: the map is of the iterators and of sizes; the new region holds all that the block touches of the buffer in that way.
+    `buf_type` is "read" or "write". The map returns an index, or (begin, end), for each axis of the buffer. Block motion and the compaction
+    of buffers rely on the region, so it must hold: it is proved, or tested for all values of the iterators.
+    Requires: the map uses iterators and sizes only; the new region contains every element that the block accesses in that way.
     Returns: nothing.
     Errors: bad-buffer-index, bad-side, bad-region, region-too-small, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/annotate_buffer_access.cc, AnnotateBufferAccess.

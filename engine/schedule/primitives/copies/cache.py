@@ -49,21 +49,21 @@ def cache_read(
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
 ) -> Result[BlockRV]:
-    """Copy a buffer that `block` reads into `storage_scope` first, and read the copy.
+    """Copy a buffer that `block` reads into `storage_scope`, and read the copy instead.
 
     Rewrite:
         for i in range(n):                 for ax0 in range(n):
             B[i] = f(A[i])           =>        A_local[ax0] = A[ax0]        # block "A_local"
                                            for i in range(n):
                                                B[i] = f(A_local[i])
+    `consumer_blocks` are the blocks that read the copy; the default is every block of the scope. A block that contains the readers also
+    stands for all of them, and places the copy right after the writer. A copy outside of all loops has the size of the copied region, with
+    indices from 0. If that size differs between iterations of outer loops, it has the size of the buffer.
     Requires: the buffer has at most one writer in the scope, and `block` does not write it.
-    Returns: the block that copies, named `<buffer>_<scope>`. It stands before the first reader after the writer, or first in the scope
-    when there is no writer, or one that only overwrites what was read before.
-    `consumer_blocks` says who reads the copy; default: every block of the scope. A block around them means all too, right after the writer.
-    Where the copy stands in no loop, the cache has the size of what is copied, and is indexed from its start; where that size differs
-    between iterations of loops further out, it has the size of the buffer.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer,
-    opaque-access, in-init.
+    Returns: the block that copies, named `<buffer>_<scope>`. It is placed before the first reader after the writer. Without a writer, or if
+    the writer only overwrites elements that were read before, it is first in the scope.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, several-writers, reads-own-output, not-a-consumer, outside-buffer, opaque-access,
+    in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheRead.
     """
     source = ctx.buffer_region(block, read_buffer_index, side="read").buffer
@@ -101,7 +101,7 @@ def cache_write(
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
 ) -> Result[BlockRV]:
-    """Let `block` write into `storage_scope`, and copy to the buffer it wrote after it.
+    """Write the output of `block` to a buffer in `storage_scope`, and copy it to the original buffer afterwards.
 
     Rewrite:
         for i in range(n):                 for i in range(n):
@@ -109,8 +109,8 @@ def cache_write(
                                            for ax0 in range(n):
                                                B[ax0] = B_local[ax0]        # block "B_local"
     Requires: `block` is the only writer of the buffer in the scope.
-    Returns: the block that copies, named `<buffer>_<scope>`. It stands after `block`, before those who read the buffer; `consumer_blocks`
-    read the cache directly.
+    Returns: the block that copies, named `<buffer>_<scope>`. It is placed after `block` and before the readers of the buffer;
+    `consumer_blocks` read the cache directly.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheWrite.
     """
@@ -139,17 +139,17 @@ def cache_write(
 def cache_inplace(
     ctx: Context, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
 ) -> Result[list[BlockRV]]:
-    """Copy a buffer that `block` changes in place into `storage_scope` before each run of it, and back after it.
+    """Copy a buffer that `block` updates in place into `storage_scope` before each run of the block, and back after it.
 
     Rewrite:
         for i in range(n):                 for i in range(n):
             A[i] = f(A[i])           =>        A_local[i] = A[i]             # block "A_local"
                                                A_local[i] = f(A_local[i])
                                                A[i] = A_local[i]             # block "A_local_1"
-    Requires: the block reads and writes the buffer; what is copied back was copied there, or surely written. Iterations that run at the
-    same time change elements of their own.
-    Returns: the block that copies into the cache, and the one that copies back, both directly beside the block. The cache has the size
-    of the buffer.
+    Requires: the block reads and writes the buffer; every element that is copied back was copied in, or provably written; concurrent
+    iterations update different elements.
+    Returns: the block that copies into the cache, and the block that copies back, directly before and after the block. The cache has the
+    size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, not-in-place, outside-buffer, region-not-covered, order-dependent, opaque-access,
     in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheInplace.

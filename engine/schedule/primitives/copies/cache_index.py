@@ -50,18 +50,18 @@ from ...rules.checks import require_in_body, require_scope_name
 
 
 def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: int = 0) -> Result[list[BlockRV]]:
-    """Compute what `block` computes from its iterators alone, as indices are, into tables first, and look it up.
+    """Precompute expressions of the iterators of `block`, such as indices, in tables, and look them up.
 
     Rewrite:
         for i in range(n):                      for ax0 in range(n):
             B[i] = A[i // 4 + 1]          =>        index_var_0[ax0] = ax0 // 4 + 1      # block "index_0"
                                                 for i in range(n):
                                                     B[i] = A[index_var_0[i]]
-    `cse_thresh`: how often an expression must occur in a store to be worth a table; parts of those that occur less often count too.
-    0 takes the whole expressions, however often they occur.
-    Requires: iterators from 0 on; loops that all have their own bounds. What the block writes keeps its indices.
-    Returns: the blocks that fill the tables, the largest expression first; none when there is nothing to compute. They stand before
-    the outermost loop of the block.
+    `cse_thresh`: the number of occurrences in a store from which an expression gets a table; the parts of rarer expressions are counted
+    too. 0 takes the whole expressions, whatever their number of occurrences.
+    Requires: iterators that start at 0; loops whose bounds do not depend on each other. The indices of the block's stores are kept.
+    Returns: the blocks that fill the tables, the largest expression first; an empty list if there is nothing to compute. They are placed
+    before the outermost loop of the block.
     Errors: bad-scope, bad-threshold, outside-domain, opaque-iterator, dependent-bounds, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_index.cc, CacheIndex.
     """

@@ -39,7 +39,7 @@ from .staging_checks import holds_values, is_given, is_within, require_fresh, re
 def read_at(
     ctx: Context, loop: LoopRV, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str
 ) -> Result[BlockRV]:
-    """In each iteration of `loop`, copy what its blocks read of a buffer into `storage_scope` first, in one block, and read the copy.
+    """In each iteration of `loop`, copy the part of a buffer that is read into `storage_scope`, in one block, and read the copy.
 
     Rewrite:
         for i in range(n):                      for i in range(n):
@@ -47,8 +47,9 @@ def read_at(
                 B[i * 4 + j] = A[i * 4 + j]  =>         A_shared[i * 4 + ax0] = A[i * 4 + ax0]
                                                     for j in range(4):
                                                         B[i * 4 + j] = A_shared[i * 4 + j]
-    The block is annotated `auto_copy`, for passes that share the copy among threads; what is shared over threads is copied for all of them.
-    Requires: `block` stands below the loop; nothing below it writes the buffer after it was read.
+    The block is annotated `auto_copy`, for passes that distribute the copy over threads. If threads share the memory, the copy contains the
+    elements of all of them.
+    Requires: `block` is below the loop; no block below the loop writes the buffer after it was read.
     Returns: the block that copies, named `<buffer>_<scope>`, before the first reader. The copy has the size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, loop-not-around, write-after-read, outside-buffer, region-not-covered,
     opaque-access, opaque-iterator, in-init.
@@ -79,7 +80,7 @@ def read_at(
 def write_at(
     ctx: Context, loop: LoopRV, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str
 ) -> Result[BlockRV]:
-    """In each iteration of `loop`, let its blocks write a buffer in `storage_scope`, and copy what they wrote to the buffer in one block.
+    """In each iteration of `loop`, write a buffer in `storage_scope`, and copy the written part to the original buffer in one block.
 
     Rewrite:
         for i in range(n):                      for i in range(n):
@@ -87,9 +88,9 @@ def write_at(
                 B[i * 4 + j] = A[i * 4 + j]  =>         B_shared[i * 4 + j] = A[i * 4 + j]
                                                     for ax0 in range(4):                       # all of it in block "B_shared"
                                                         B[i * 4 + ax0] = B_shared[i * 4 + ax0]
-    The block is annotated `auto_copy`, for passes that share the copy among threads.
-    Requires: `block` stands below the loop; in each iteration all of the box is written, and what is read of it was written before.
-    Returns: the block that copies, named `<buffer>_<scope>`, behind the last writer. The copy has the size of the buffer.
+    The block is annotated `auto_copy`, for passes that distribute the copy over threads.
+    Requires: `block` is below the loop; each iteration writes the whole box, and reads only elements of it that it has written.
+    Returns: the block that copies, named `<buffer>_<scope>`, after the last writer. The copy has the size of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, loop-not-around, read-after-write, reads-own-output, outside-buffer,
     region-not-covered, opaque-access, opaque-iterator, in-init.
     Source: TVM src/s_tir/schedule/primitive/read_write_at.cc, WriteAt.

@@ -56,17 +56,18 @@ from .staging_checks import (
 
 
 def reindex(ctx: Context, block: BlockRV, buffer: tuple[str, int] | str | Buffer) -> Result[BlockRV]:
-    """Copy a buffer into the order of the block's iterators, and use the copy: read from it, or write to it and copy back.
+    """Copy a buffer so that its axes follow the iterators of `block`, and access the copy instead.
 
     Rewrite:
         for i, j in grid(n, m):                 for ax0, ax1 in grid(n, m):
             B[i, j] = A[j, i] * 2         =>        A_reindex[ax0, ax1] = A[ax1, ax0]     # block "A_reindex_reindex"
                                                 for i, j in grid(n, m):
                                                     B[i, j] = A_reindex[i, j] * 2
-    `buffer`: ("read", i), ("write", i), a name or a buffer; one that the block writes is copied back. The copy has an axis for each
-    iterator that the element is told from.
-    Requires: the block holds no blocks, uses one element of the buffer in a run, and stands alone in its loops.
-    Returns: the block that copies, named `<buffer>_reindex_reindex` when read, `<buffer>_reindex` when written (TVM's names).
+    `buffer`: ("read", i), ("write", i), a name or a buffer. A buffer that the block writes is copied back. The copy has one axis for each
+    iterator that the indices use.
+    Requires: the block contains no blocks, accesses one element of the buffer in each iteration, and is the only block in its loops.
+    Returns: the block that copies, named `<buffer>_reindex_reindex` for a read buffer and `<buffer>_reindex` for a written one (TVM's
+    names).
     Errors: bad-buffer-index, unknown-buffer, not-a-leaf, several-elements, opaque-access, reads-own-output, not-alone, outside-domain,
     partial-domain, region-not-covered, order-dependent, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReIndex.
@@ -92,20 +93,20 @@ def reindex(ctx: Context, block: BlockRV, buffer: tuple[str, int] | str | Buffer
 def reindex_cache_read(
     ctx: Context, block: BlockRV, read_buffer_index: int, storage_scope: str, index_map: IndexMapLike
 ) -> Result[BlockRV]:
-    """Copy the elements that `block` reads into `storage_scope`, each to the place that `index_map` gives for the block's iterators.
+    """Copy the elements that `block` reads into `storage_scope`, at the indices that `index_map` gives for its iterators.
 
     Rewrite:
         for i, j in grid(n, m):                 for i, j in grid(n, m):
             B[i, j] = A[i, j]             =>        A_local[j, i] = A[i, j]       # block "A_local"; lambda i, j: (j, i)
                                                 for i, j in grid(n, m):
                                                     B[i, j] = A_local[j, i]
-    Requires: the block holds no blocks and reads one element in a run; the map uses the iterators that the element is told from, and
-    gives each of them a place of its own.
-    Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands before the block: after the
-    writer of the buffer, or first in the scope.
+    Requires: the block contains no blocks and reads one element in each iteration; the map uses the iterators that the element's indices
+    use, and gives each element its own position.
+    Returns: the block that copies, named `<buffer>_<scope>`, in those loops of the block that it needs. It is placed before the block:
+    after the writer of the buffer, or first in the scope.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
-    reads-own-output, several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
-    write-after-read, in-init.
+    reads-own-output, several-writers, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered, write-after-read,
+    in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, ReindexCacheRead.
     """
     realize = ctx.realize(block)
@@ -124,17 +125,17 @@ def reindex_cache_read(
 def reindex_cache_write(
     ctx: Context, block: BlockRV, write_buffer_index: int, storage_scope: str, index_map: IndexMapLike
 ) -> Result[BlockRV]:
-    """Let `block` write into `storage_scope`, each element at the place that `index_map` gives, and copy them to the buffer after it.
+    """Write the output of `block` to `storage_scope` at the indices that `index_map` gives, and copy it to the buffer afterwards.
 
     Rewrite:
         for i, j in grid(n, m):                 for i, j in grid(n, m):
             B[i, j] = A[i, j]             =>        B_local[j, i] = A[i, j]
                                                 for i, j in grid(n, m):
                                                     B[i, j] = B_local[j, i]       # block "B_local"; lambda i, j: (j, i)
-    Requires: the block holds no blocks, is the only writer of the buffer in the scope and writes one element in a run; the map uses the
-    iterators that the element is told from, and gives each of them a place of its own.
-    Returns: the block that copies, named `<buffer>_<scope>`, in the block's loops that it needs. It stands after the block, before those
-    who read the buffer.
+    Requires: the block contains no blocks, is the only writer of the buffer in the scope and writes one element in each iteration; the map
+    uses the iterators that the element's indices use, and gives each element its own position.
+    Returns: the block that copies, named `<buffer>_<scope>`, in those loops of the block that it needs. It is placed after the block and
+    before the readers of the buffer.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, bad-index-map, bad-separator, not-a-leaf, several-elements, opaque-access,
     reads-own-output, not-the-only-writer, other-iterators, not-bijective, outside-domain, partial-domain, region-not-covered,
     order-dependent, in-init.

@@ -36,15 +36,15 @@ from .buffer_layout import in_dtype
 
 
 def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMapLike) -> Result[None]:
-    """Run a block over other axes: its iterators come to be index_map of the old ones, each with a loop of its own.
+    """Transform the iterators of a block by `index_map`. Each new iterator gets its own loop.
 
-    Rewrite:                                            # lambda i, j: [i * m + j]
+    Rewrite:
         for i, j in grid(n, m):                  for ax0 in range(n * m):
             vi, vj = i, j                 =>         v0 = ax0
-            B[vi, vj] = f(A[vi, vj])                 B[v0 // m, v0 % m] = f(A[v0 // m, v0 % m])
-    Requires: the loops run this block only, one iterator each; a bijection, none of whose results mixes spatial and reduced iterators;
-    the iterations may run in another order.
-    Returns: nothing; the loops around the block give way to new ones, the block keeps its name.
+            B[vi, vj] = f(A[vi, vj])                 B[v0 // m, v0 % m] = f(A[v0 // m, v0 % m])      # lambda i, j: [i * m + j]
+    Requires: the loops contain only this block, with one loop for each iterator; the map is a bijection, and none of its results mixes
+    spatial and reduction iterators; the iterations may run in any order.
+    Returns: nothing. New loops replace the loops around the block; the block keeps its name.
     Errors: unknown-block, bad-index-map, not-bijective, not-only-child, not-trivial-binding, mixed-iterators, loop-start, order-dependent.
     Source: TVM src/s_tir/schedule/primitive/layout_transformation.cc, TransformBlockLayout.
     """
@@ -80,10 +80,10 @@ def transform_block_layout(ctx: Context, block: BlockRV, index_map: IndexMapLike
 
 
 def reorder_block_iter_var(ctx: Context, block: BlockRV, new_order: Sequence[int]) -> Result[None]:
-    """List the iterators of a block in another order.
+    """Reorder the iterators of a block.
 
     Rewrite:    vi, vj, vk = remap("SSR", [i, j, k])   =>   vk, vj, vi = remap("RSS", [k, j, i])        # [2, 1, 0]
-    What is computed stays, and when: the loops do not move. (`tensorize` matches iterators by their order.)
+    The loops, and so the computation and its order, stay the same. (`tensorize` matches iterators by their order.)
     Requires: a permutation of 0, 1, … for all iterators.
     Returns: nothing.
     Errors: unknown-block, bad-order.

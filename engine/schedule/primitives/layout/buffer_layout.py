@@ -46,22 +46,24 @@ def transform_layout(
     *,
     assume_injective_transform: bool = False,
 ) -> Result[None]:
-    """Lay a buffer out in other axes: element [i, j] comes to stand at index_map(i, j). All who use it follow.
+    """Transform the layout of a buffer: element [i, j] moves to index_map(i, j) in every access.
 
     Rewrite:
         B = alloc((n, m))                        B = alloc((m, n))
         B[i, j] = f(i, j)                 =>     B[j, i] = f(i, j)                # lambda i, j: [j, i]
         C[i, j] = B[i, j]                        C[i, j] = B[j, i]
-    A parameter may be laid out too: the function then takes an array in the new layout (`Schedule.layouts` says which; `verify` knows).
-    A map that does not divide the axes leaves places without an element; `pad_value` (a number, or a map of the new axes) is what they
-    hold. A nest that writes the buffer row by row stores it there: `B[a, b] = T.if_then_else(a == 3 and 2 <= b, pad, f(a * 4 + b))`;
-    else a block of its own does, behind the last write. Of a buffer that nobody writes the caller promises it (`T.assume`).
-    An AXIS_SEPARATOR in the map keeps the axes before it and after it apart when the buffer is flattened: `[i // 64, AXIS_SEPARATOR,
-    i % 64]` is a memory of several banks. The separators of the map replace those of the buffer.
-    `buffer`: ("read", i), ("write", i), a name or a buffer; an int counts the reads. A symbolic divisor is taken to be positive.
-    `assume_injective_transform`: the map need not be understood, only not be wrong (tried out where sizes are known), and places without
-    an element hold anything.
-    Requires: each element has a place of its own; padding has a value.
+    `buffer`: ("read", i), ("write", i), a name or a buffer; an int is a position among the reads. Symbolic divisors are assumed to be
+    positive.
+    A parameter can be transformed too: callers then pass an array in the new layout (`Schedule.layouts` has the layouts, and `verify`
+    applies them).
+    A map that does not divide the axes evenly leaves positions without an element. They hold `pad_value`, a number or a map of the new
+    axes. A nest that writes the buffer row by row stores the padding itself: `B[a, b] = T.if_then_else(a == 3 and 2 <= b, pad, f(a * 4 +
+    b))`. Otherwise a new block stores it after the last write. If no block writes the buffer, the caller guarantees the padding
+    (`T.assume`).
+    An AXIS_SEPARATOR in the map keeps the axes before and after it separate when the buffer is flattened: `[i // 64, AXIS_SEPARATOR, i %
+    64]` describes a memory of several banks. The separators of the map replace those of the buffer.
+    `assume_injective_transform` accepts maps that cannot be analysed (they are tested where sizes are known), and leaves padding undefined.
+    Requires: each element has its own position; padding has a value.
     Returns: nothing.
     Errors: bad-buffer-index, unknown-buffer, bad-index-map, bad-separator, not-bijective, layout-needs-padding, bad-pad-value, symbol-lost,
     view-buffer, strided-buffer, opaque-access.
@@ -96,16 +98,17 @@ def transform_layout(
 
 
 def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_strides: Sequence[int]) -> Result[None]:
-    """Say in what order the axes of a buffer lie in memory; what is computed, and in which order, stays.
+    """Set the order of a buffer's axes in memory. Values and the order of computation stay the same.
 
     Rewrite:    x_blur = alloc((y, x, c))   =>   x_blur = alloc((x, c, y))        # [1, 2, 0], or the strides [1, c * y, y]
-    `order_or_strides`: the axes from the outermost to the innermost in memory (a permutation of 0, 1, …), else how many elements apart
-    neighbours of each axis lie. Strides with gaps ([129, 1] for 128 columns) are an alignment for the lowering, as `storage_align` asks.
-    The buffer comes out with its axes in the order of memory, as `transform_layout` makes it.
-    Requires: a permutation, or strides of which each spans what lies inside of it, the innermost 1; gaps only in intermediate buffers.
+    `order_or_strides`: the axes from the outermost to the innermost in memory (a permutation of 0, 1, …), or the stride of each axis in
+    elements.
+    Strides with gaps ([129, 1] for 128 columns) become an alignment, as by `storage_align`.
+    The axes of the new buffer are in memory order, as after `transform_layout`.
+    Requires: a permutation, or strides each of which spans the axes inside it, with 1 for the innermost; gaps only in intermediate buffers.
     Returns: nothing.
     Errors: bad-layout, parameter-buffer, and those of transform_layout.
-    Source: ours; seed 004 asks for it (a buffer computed [y, x, c] and stored [x, c, y]).
+    Source: Tilewright's, for seed 004 (a buffer that is computed as [y, x, c] and stored as [x, c, y]).
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
     wanted = tuple(order_or_strides)
@@ -116,7 +119,7 @@ def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_stride
     axes = tuple(Var(f"i{k}", e.dtype) for k, e in enumerate(old.shape))
     result = transform_layout(ctx, block, old, IndexMap(axes, tuple(axes[k] for k in order)))
     if not gaps:
-        return result
+        return replace_fields(result, traced={})
     require_not_parameter(ctx, old, f"sch.cache_write({block!r}, {old.name!r}, scope)")
     writer = next(iter(ctx.index.writers(old)), None)
     if writer is None:
@@ -131,11 +134,11 @@ def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_stride
 def set_axis_separator(
     ctx: Context, block: BlockRV, buffer: BufferLike, axis_separators: Sequence[int]
 ) -> Result[None]:
-    """Keep groups of axes of a buffer apart when it is flattened: [1] makes `(2, 64, 64)` a `[2][4096]`.
+    """Keep groups of axes of a buffer separate when it is flattened: [1] turns `(2, 64, 64)` into `[2][4096]`.
 
     Rewrite:    B = alloc((2, 64, 64))   =>   B = alloc((2, 64, 64), axis_separators=[1])
-    A separator `k` stands before axis `k`. Views with as many axes get them too.
-    Requires: positions between axes, increasing.
+    Separator `k` is before axis `k`. Views with as many axes get the separators too.
+    Requires: positions between axes, in increasing order.
     Returns: nothing.
     Errors: bad-buffer-index, unknown-buffer, bad-separator, view-buffer, opaque-access.
     Source: TVM before 0.26, src/tir/schedule/primitive/layout_transformation.cc, SetAxisSeparator.

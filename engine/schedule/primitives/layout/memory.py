@@ -30,10 +30,10 @@ _Alignment = tuple[int, int, int, int]
 
 
 def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> Result[None]:
-    """Put a buffer that `block` writes into another memory.
+    """Move a buffer that `block` writes to another memory scope.
 
     Rewrite:    B = T.sblock_alloc_buffer((n,))   =>   B = T.sblock_alloc_buffer((n,), scope="local")
-    Requires: an intermediate buffer; parameters live where the caller put them.
+    Requires: an intermediate buffer; the caller allocates parameters.
     Returns: nothing.
     Errors: bad-buffer-index, unknown-buffer, bad-scope, parameter-buffer, view-buffer.
     Source: TVM src/s_tir/schedule/primitive/block_annotate.cc, SetScope.
@@ -51,12 +51,12 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
 def storage_align(
     ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, axis: int, factor: int, offset: int
 ) -> Result[None]:
-    """Ask that neighbours along an axis of a buffer lie `k * factor + offset` elements apart, for some k, once it is in memory.
+    """Align the stride of an axis of a buffer to `k * factor + offset` elements, for some k.
 
     Rewrite:    with T.sblock("B"): …   =>   with T.sblock("B"): T.sblock_attr({"buffer_dim_align": [[0, axis, factor, offset]]}) …
-    Rows of 128 elements with factor=128 and offset=1 lie 129 apart, so that a column meets another bank in each row. The lowering makes
-    the buffer's strides so; what is computed stays. Of one axis the last request counts.
-    `axis` may count from the end (-1 the innermost).
+    With factor=128 and offset=1, rows of 128 elements are 129 elements apart, so that a column accesses another bank in each row. Lowering
+    computes the strides; the program's result stays the same. The last call for an axis counts.
+    `axis` may count from the end (-1 is the innermost axis).
     Requires: an intermediate buffer that `block` writes; a positive factor.
     Returns: nothing.
     Errors: bad-buffer-index, bad-factor, bad-axis, parameter-buffer, view-buffer, bad-annotation.
@@ -77,15 +77,16 @@ def storage_align(
 
 
 def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, dtype: str) -> Result[None]:
-    """Hold a buffer in another type: what is stored is cast to it, what is loaded is cast back.
+    """Store a buffer in another data type, with a cast at each store and each load.
 
     Rewrite:
         B = alloc((n,), "float32")              B = alloc((n,), "float16")
         B[i] = f(i)                      =>     B[i] = T.cast(f(i), "float16")
         C[i] = B[i]                             C[i] = T.cast(B[i], "float32")
-    Unsafe, as its name says: the one call that may change results. A narrower type rounds, or wraps; a wider one of the same kind keeps
-    every value. `verify` tells by how much the outputs change.
-    Requires: an intermediate buffer of numbers that `block` writes, whose address is not taken.
+    This call may change results, and is the only one that may. A narrower type rounds or wraps; a wider type of the same kind keeps every
+    value.
+    `verify` reports the difference of the outputs.
+    Requires: an intermediate buffer of numbers that `block` writes and whose address is not taken.
     Returns: nothing.
     Errors: bad-buffer-index, unknown-buffer, bad-dtype, parameter-buffer, view-buffer, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/block_annotate.cc, UnsafeSetDType.

@@ -47,18 +47,18 @@ from ..copies.staging_checks import require_there
 
 
 def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result[None]:
-    """Round the iterators of a block up to multiples of `padding`, one number an iterator; buffers are padded with zeros to fit.
+    """Pad the iterators of a block to multiples of `padding`, one number for each iterator, and its buffers with zeros.
 
     Rewrite:
         for i, k in T.grid(n, 127):                       for i, k in T.grid(n, 128):
             with T.sblock("C"):                               with T.sblock("A_pad"): A_pad[i, k] = T.if_then_else(k < 127, A[i, k], 0)
                 with T.init(): C[i] = 0             =>    for i, k in T.grid(n, 128):                       # pad_einsum(C, [1, 32])
                 C[i] = C[i] + A[i, k] * B[k]                  with T.sblock("C"): C[i] = C[i] + A_pad[i, k] * B_pad[k]
-    An output that is padded is computed into `C_pad` and its inside copied to C behind. Values are taken to be finite (0 * x = 0).
-    Requires: a complete block or a reduction, whose buffers are indexed by single iterators or 0; those that grow run from 0 over a
-    whole axis in a loop of their own, which stands around this block only; a reduction over an iterator that grows is a sum of products
-    with an input that becomes zero there. Nothing divides by what is padded.
-    Returns: nothing. The blocks `A_pad`, … are named after the padded buffers; the block and its loops live on.
+    A padded output is computed in `C_pad`, and its interior is copied to C afterwards. Values are assumed to be finite (0 * x = 0).
+    Requires: a complete block or a reduction, whose buffers are indexed by single iterators or 0; each padded iterator runs from 0 over a
+    whole axis, in its own loop around this block only; a reduction over a padded iterator is a sum of products with an input that becomes
+    zero there. No padded value is a divisor.
+    Returns: nothing. The blocks `A_pad`, … are named after the padded buffers; the block and its loops stay valid.
     Errors: bad-padding, not-complete, not-an-einsum, not-padded-with-zeros, order-dependent, opaque-iterator, partial-domain,
     region-not-covered, not-in-blocks.
     Source: TVM src/s_tir/schedule/primitive/pad_einsum.cc, PadEinsum.

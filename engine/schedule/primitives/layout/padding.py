@@ -48,18 +48,18 @@ from ..reduction.decompose import placed_before, require_around, require_nobody_
 
 
 def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[BlockRV]:
-    """Fill a padded buffer with its constant before `loop`, and let the block store the inside only.
+    """Fill a padded buffer with its constant before `loop`, and store only the interior in the block.
 
     Rewrite:
         for i in range(10):                                             for i in range(10):
             with T.sblock("P"):                                             with T.sblock("P_pad_const"): P[i] = 0
                 P[i] = T.if_then_else(1 <= i and i < 9, A[i - 1], 0)  =>  for i in range(8):
                                                                             with T.sblock("P"): P[i + 1] = A[i]
-    Loops that run one iterator each become as long as the inside, where they stand around the block only; elsewhere the condition
-    becomes the block's predicate.
-    Requires: a complete block `P[…] = T.if_then_else(condition, value, constant)` whose iterations store elements of their own; `loop`
-    around it; a condition of the iterators that is not always true; nobody in `loop` reads elements before the block stores them.
-    Returns: the block `<block>_pad_const`. The block and the loops live on.
+    Loops around the block alone that drive one iterator each become as long as the interior. For other loops, the condition becomes the
+    block's predicate.
+    Requires: a complete block `P[…] = T.if_then_else(condition, value, constant)` whose iterations store different elements, below `loop`;
+    a condition on the iterators that is not always true; no block in `loop` reads elements before the block stores them.
+    Returns: the block `<block>_pad_const`. The block and the loops stay valid.
     Errors: not-complete, loop-not-around, not-a-padding, trivial-padding, order-dependent, opaque-iterator, opaque-access, not-alone.
     Source: TVM src/s_tir/schedule/primitive/decompose_padding.cc, DecomposePadding.
     """

@@ -39,11 +39,11 @@ AnnotationLike = (
 
 
 def parallel(ctx: Context, loop: LoopRV) -> Result[None]:
-    """Let the iterations of a loop run at the same time on several cores.
+    """Run the iterations of a loop in parallel on several cores.
 
     Rewrite:    for i in range(n)   =>   for i in T.parallel(n)
-    Requires: no iteration needs what another one computes, and none reduces into what another one does.
-    Returns: nothing; the loop lives on.
+    Requires: no iteration depends on another one, and no two iterations reduce into the same element.
+    Returns: nothing; the loop stays valid.
     Errors: reduction-in-parallel, order-dependent, opaque-iterator.
     Source: TVM src/s_tir/schedule/primitive/for_kind.cc, ParallelizeComputation.
     """
@@ -51,7 +51,7 @@ def parallel(ctx: Context, loop: LoopRV) -> Result[None]:
 
 
 def vectorize(ctx: Context, loop: LoopRV) -> Result[None]:
-    """Let the iterations of a loop be lanes of vector instructions.
+    """Vectorize a loop: its iterations become lanes of vector instructions.
 
     Rewrite:    for i in range(n)   =>   for i in T.vectorized(n)
     Requires, Returns, Errors, Source: as `parallel`.
@@ -60,11 +60,11 @@ def vectorize(ctx: Context, loop: LoopRV) -> Result[None]:
 
 
 def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result[None]:
-    """Give each iteration of a loop to a thread of `thread_axis` ("blockIdx.x", "threadIdx.y", "vthread.z", …).
+    """Bind a loop to the thread axis `thread_axis` ("blockIdx.x", "threadIdx.y", "vthread.z", …), one thread for each iteration.
 
     Rewrite:    for i in range(n)   =>   for i in T.thread_binding(n, thread=thread_axis)
     Requires: as `parallel`; a reduction may be bound to threadIdx (a cross-thread reduction).
-    Returns: nothing; the loop lives on.
+    Returns: nothing; the loop stays valid.
     Errors: bad-thread-axis, and those of `parallel`.
     Source: TVM src/s_tir/schedule/primitive/for_kind.cc, Bind.
     """
@@ -77,10 +77,10 @@ def bind(ctx: Context, loop: LoopRV, thread_axis: str) -> Result[None]:
 
 
 def unroll(ctx: Context, loop: LoopRV) -> Result[None]:
-    """Write the iterations of a loop out, one after the other. Always legal.
+    """Unroll a loop. Always legal.
 
     Rewrite:    for i in range(n)   =>   for i in T.unroll(n)
-    Returns: nothing; the loop lives on.
+    Returns: nothing; the loop stays valid.
     Source: TVM src/s_tir/schedule/primitive/for_kind.cc, Unroll.
     """
     old = ctx.loop(loop)
@@ -88,10 +88,10 @@ def unroll(ctx: Context, loop: LoopRV) -> Result[None]:
 
 
 def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: AnnotationLike) -> Result[None]:
-    """Put a note for later passes on a loop or a block.
+    """Annotate a loop or a block for later passes.
 
     Rewrite:    T.block("C")   =>   T.block("C"), T.block_attr({ann_key: ann_val})
-    Requires: no other value under that key. What is noted already may be noted again.
+    Requires: no different value under that key. The same annotation may be repeated.
     Returns: nothing.
     Errors: annotation-exists.
     Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
@@ -106,7 +106,7 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
 
 
 def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> Result[None]:
-    """Take a note off a loop or a block.
+    """Remove an annotation from a loop or a block.
 
     Rewrite:    T.block("C"), T.block_attr({ann_key: …})   =>   T.block("C")
     Returns: nothing.

@@ -39,15 +39,16 @@ from .transforms import new_names, reorder, require_one_chain, require_plain, re
 def tile(
     ctx: Context, *loops: LoopRV, factors: Sequence[int], names: Sequence[str] | None = None
 ) -> Result[list[LoopRV]]:
-    """Cut the loops of a nest into tiles: each is split, the loops over tiles come to stand outside, those inside of a tile inside.
+    """Tile a loop nest: split each loop, and move the loops within a tile inside the loops over tiles.
 
     Rewrite:
         for i, j in T.grid(n, m):            for i_0, j_0, i_1, j_1 in T.grid(n // 8, m // 4, 8, 4):
             f(i, j)                  =>          f(i_0 * 8 + i_1, j_0 * 4 + j_1)                # tile(i, j, factors=[8, 4])
-    Requires: what split and reorder do; `factors` has the size of a tile along each loop. A size need not divide its loop.
-    Returns: the loops over tiles, then those inside of a tile, named `names` in this order. The old loops die.
+    `factors` has the size of a tile along each loop. A size need not divide the extent of its loop.
+    Requires: the conditions of `split` and `reorder`.
+    Returns: the loops over tiles, then the loops within a tile, named `names` in this order. The old loops are removed.
     Errors: bad-factors, bad-names, not-one-chain, and those of split and reorder.
-    Source: TVM's TE tile (te.Stage.tile, up to 0.20), for any number of loops: two splits and a reorder in one call.
+    Source: tile of TVM's TE (te.Stage.tile, up to 0.20), for any number of loops: splits and a reorder in one call.
     """
     nest = [ctx.loop(v) for v in loops]
     if not nest or len(factors) != len(nest):
@@ -71,11 +72,11 @@ def tile(
 
 
 def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result[LoopRV]:
-    """Put a loop of one iteration around a block or a loop.
+    """Add a loop of one iteration around a block or a loop.
 
     Rewrite:    with T.block("C")   =>   for u in range(1): with T.block("C")
     Requires: not the root block.
-    Returns: the new loop, called `u`.
+    Returns: the new loop, named `u`.
     Errors: root-block.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, AddUnitLoop.
     """
@@ -91,13 +92,13 @@ def add_unit_loop(ctx: Context, block_or_loop: BlockRV | LoopRV) -> Result[LoopR
 
 def loop_partition(
     ctx: Context,
-    loop: LoopRV,
+    loop: LoopRV | str,
     factors: Sequence[int | None],
     preserve_unit_iters: bool = True,
     *,
     names: Sequence[str] | None = None,
 ) -> Result[list[LoopRV]]:
-    """Cut the range of a loop into pieces that run one after the other, each with a copy of the body that can be scheduled by itself.
+    """Partition the range of a loop into consecutive pieces, each with its own copy of the body.
 
     Rewrite:
         for i in range(n):          with T.block("B_i_common"):
@@ -105,10 +106,12 @@ def loop_partition(
                 f(i)            =>          for i0 in range(0, 8): with T.block("B_i0"): f(i0)
                                         with T.block("B_i1_partition"):
                                             for i1 in range(8, n): with T.block("B_i1"): f(i1)      # loop_partition(i, [8])
-    `factors` are the lengths of the pieces; the rest is one more piece, or stands where None is.
-    Requires: constant bounds; no annotations nor thread binding; the lengths leave something over; no sum with an init runs over the loop.
-    Returns: the loops of the pieces, named `names` (default `i0, i1, …`). The old loop and the blocks below die; their copies are called
-    after block and loop, `B_i0`. `preserve_unit_iters` is TVM's and changes nothing.
+    `factors` are the lengths of the pieces. The remaining iterations form one more piece, at the position of None or at the end. The loop
+    and the names can be given in one string, as for `split`. `preserve_unit_iters` has no effect, as in TVM.
+    Requires: constant bounds; no annotations and no thread binding; the lengths leave some iterations over; no reduction with an init runs
+    over the loop.
+    Returns: the loops of the pieces, named `names` (default `i0, i1, …`). The old loop and the blocks below it are removed. Their copies
+    are named after block and loop, such as `B_i0`.
     Errors: bad-factors, bad-names, loop-annotated, symbolic-extent, reduction-partitioned.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, LoopPartition; `names` is Tilewright's.
     """
@@ -228,20 +231,20 @@ class _Nest(msgspec.Struct, frozen=True, eq=False):
 
 
 def merge(ctx: Context, *loops: LoopRV) -> Result[LoopRV]:
-    """Join loops that stand one after the other into one, whose iterations do what each of them did.
+    """Merge consecutive loops into one loop, each iteration of which runs the bodies one after the other.
 
     Rewrite:
         for i in range(n): f(i)             for i_m in range(n):
         for j in range(n): g(j)      =>         f(i_m)
                                                 g(i_m)                          # merge(i, j)
-    The new loop stands where the last of the old ones stood. Loops around them, up to the common sequence, are merged along.
-    Requires: nests of one sequence of statements, of the same depth and extents, each loop the only thing in the one around it; they start
-    at zero and have neither annotations nor thread bindings; what g(j) needs of the first nest is made by f(j), and f needs nothing of g;
-    statements between do not touch what the nests use.
-    Returns: the merged loop, `i_m`. The old loops die.
-    Errors: too-few-loops, other-scope, not-nested, loop-annotated, loop-not-from-zero, different-depth, different-extent,
-    order-dependent, not-in-blocks, opaque-access.
-    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Merge, which does not ask what the nests exchange.
+    The new loop takes the position of the last old one. Loops around them, up to the common sequence, are merged too.
+    Requires: the nests are in one sequence of statements and have equal depths and extents; each loop is the only statement in the loop
+    around it; the loops start at 0 and have no annotations and no thread bindings; iteration j of the second nest depends only on iteration
+    j of the first one, and the first one does not depend on the second; statements between them do not access the buffers of the nests.
+    Returns: the merged loop, `i_m`. The old loops are removed.
+    Errors: too-few-loops, other-scope, not-nested, loop-annotated, loop-not-from-zero, different-depth, different-extent, order-dependent,
+    not-in-blocks, opaque-access.
+    Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Merge, which does not check dependences between the nests.
     """
     named = [ctx.loop(v) for v in loops]
     if len(named) < 2 or len(set(named)) != len(named):

@@ -28,18 +28,19 @@ _BANK = re.compile(r"(?P<scope>.+)\[(?P<number>\d+)\]$")
 def double_buffer(
     ctx: Context, block: BlockRV, *, banks: Sequence[BankLike] | None = None, slots: int = 2
 ) -> Result[None]:
-    """Give the buffer that a copy block writes two slots, so that the next tile loads while this one is used.
+    """Double-buffer the output of a copy block: one slot loads the next tile while the other one is in use.
 
     Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
-                lowered, the buffer gets a slot axis of two: `[2][4096]` where its layout has axis separators.
-                With banks=("local.vtcm[0]", "local.vtcm[1]") slot i lies in the i-th of these physical blocks of the buffer's memory
-                (`"double_buffer_banks": [0, 1]`), and the slots are `[2][4096]` in any layout.
-                With slots=1 all stays as it is, for schedules that leave it to a search how many slots there are.
-    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and stands under a loop, which is what
-    the slots alternate over. Banks are of the memory that the buffer is in.
+    Lowering adds an axis of two slots to the buffer: `[2][4096]` if its layout has axis separators.
+    With banks=("local.vtcm[0]", "local.vtcm[1]"), slot i is in the i-th of these physical blocks of the buffer's memory
+    (`"double_buffer_banks": [0, 1]`), and the slots are `[2][4096]` in every layout.
+    With slots=1 nothing changes, for schedules whose number of slots is a search parameter.
+    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and is below a loop, whose iterations
+    alternate between the slots. Banks belong to the memory of the buffer.
     Returns: nothing.
     Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
-    Source: TVM's `double_buffer_scope` annotation; its pass takes 1-D buffers only, `lower` takes any (seeds/002). Banks are ours.
+    Source: TVM's `double_buffer_scope` annotation; TVM's pass supports 1-D buffers only, `lower` supports all (seeds/002). Banks are
+    Tilewright's.
     """
     realize = ctx.realize(block)
     body = realize.block
@@ -63,7 +64,7 @@ def pipeline(
     order: Sequence[int] | None = None,
     async_stages: Sequence[int] = (),
 ) -> Result[None]:
-    """Let the statements of a loop's body work on different iterations: while a later stage uses a tile, an earlier one loads the next.
+    """Pipeline a loop: an earlier stage of its body loads the next tile while a later stage uses the current one.
 
     Rewrite:
         for i in range(n):          B[0] = load(0)                      # prologue
@@ -71,14 +72,15 @@ def pipeline(
             C[i] = use(B)               B[(i + 1) % 2] = load(i + 1)    # stage 0
                                         C[i] = use(B[i % 2])            # stage 1
                                     C[n - 1] = use(B[(n - 1) % 2])      # epilogue
-                when lowered; the loop gets TVM's annotations `software_pipeline_stage`, `_order`, `_async_stages` now.
-    Requires: a serial loop with two or more statements; a stage for each of them (or for each part that TVM counts: the init and the
-    update of a block, the prologue, body and epilogue of an inner pipeline), and places 0, 1, … in `order`. No part comes to run
-    before one that it takes a value or memory from, in the same iteration or in an earlier one.
-    Returns: nothing; the loop lives on.
+    The drawing shows the lowered loop. The call adds TVM's annotations `software_pipeline_stage`, `_order` and `_async_stages`.
+    Requires: a serial loop with two or more statements; a stage for each statement (or for each part that TVM counts: the init and the
+    update of a block; the prologue, body and epilogue of an inner pipeline), and positions 0, 1, … in `order`. No part may run before
+    another one whose values or memory it uses, in the same iteration or in an earlier one.
+    Returns: nothing; the loop stays valid.
     Errors: broken-dependence, pipeline-size, pipeline-order, pipeline-stage, pipeline-body, pipeline-loop, opaque-access,
     annotation-exists.
-    Source: ours. The annotations are those of TVM's InjectSoftwarePipeline, which proves less: see `engine/lower/pipelining/hazards.py`.
+    Source: Tilewright's. The annotations are those of TVM's InjectSoftwarePipeline, which checks less: see
+    `engine/lower/pipelining/hazards.py`.
     """
     old = ctx.loop(loop)
     for key in PIPELINE_KEYS:

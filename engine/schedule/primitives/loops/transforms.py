@@ -42,16 +42,16 @@ def split(
     *,
     names: Sequence[str] | None = None,
 ) -> Result[list[LoopRV]]:
-    """Cut a loop into a nest, `factors` outermost first; one of them may be None and is inferred.
+    """Split a loop into a nest with one loop for each of `factors`, outermost first.
 
     Rewrite:
         for i in range(n):            for i_0, i_1 in T.grid(ceil(n / 16), 16):
             f(i)                 =>       f(i_0 * 16 + i_1)        # where i_0 * 16 + i_1 < n, when 16 does not divide n
-    Requires: the loop starts at zero and has neither annotations nor a thread binding; the factors, numbers or expressions that are
-    surely positive, cover the extent.
-    Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop dies.
-    `split("i => io, ii", factors=[None, 16])` says the same in one text; a loop called `_` gets the default name.
-    `preserve_unit_iters`: whether bindings go on mentioning loops of one trip.
+    At most one factor is None and is inferred. `split("i => io, ii", factors=[None, 16])` gives the loop and the names in one string. The
+    name `_` stands for the default name. `preserve_unit_iters` keeps loops of one iteration in the bindings.
+    Requires: the loop starts at 0 and has no annotations and no thread binding; the factors are positive numbers, or expressions that are
+    provably positive, and cover the extent.
+    Returns: the new loops, outermost first, named `names` (default `i_0, i_1, …`). The old loop is removed.
     Errors: bad-factors, bad-names, loop-not-from-zero, loop-annotated, needs-predicate.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Split; `names` is Tilewright's.
     """
@@ -85,14 +85,14 @@ def split(
 
 
 def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: str | None = None) -> Result[LoopRV]:
-    """Join perfectly nested loops into one.
+    """Fuse perfectly nested loops into one loop.
 
     Rewrite:
         for i, j in T.grid(n, m):           for i_j_fused in range(n * m):
             f(i, j)                    =>       f(i_j_fused // m, i_j_fused % m)
-    Requires: the loops are nested directly in the given order, start at zero, have neither annotations nor thread bindings, and no
-    extent depends on another of them.
-    Returns: the fused loop, called `name` (default `i_j_fused`). The old loops die.
+    Requires: each loop contains only the next one, in the given order; the loops start at 0 and have no annotations and no thread bindings;
+    no extent depends on another of the loops.
+    Returns: the fused loop, named `name` (default `i_j_fused`). The old loops are removed.
     Errors: not-nested, loop-not-from-zero, loop-annotated, extent-depends, too-few-loops, bad-names.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Fuse; `name` is Tilewright's.
     """
@@ -117,14 +117,14 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
 
 
 def reorder(ctx: Context, *ordered_loops: LoopRV) -> Result[None]:
-    """Put loops of one nest into the given order; loops between them that are not named keep their places.
+    """Reorder loops of one nest. Loops between them that are not named keep their positions.
 
     Rewrite:
         for i, j, k in T.grid(a, b, c):          for k, j, i in T.grid(c, b, a):
             f(i, j, k)                    =>         f(i, j, k)                       # reorder(k, i)
-    Requires: the loops stand in one chain with only loops between; no extent depends on a loop that comes to stand inside; the blocks
-    below give the same result in any order of their iterators, and are bound to their loops split and fused.
-    Returns: nothing; all loops live on.
+    Requires: only loops lie between the outermost and the innermost of the loops; no extent depends on a loop that moves inside; the blocks
+    below give the same result in any order of their iterators, and their bindings are quasi-affine (split and fused loops).
+    Returns: nothing; all loops stay valid.
     Errors: duplicate-loop, not-one-chain, extent-depends, order-dependent, opaque-iterator, not-affine.
     Source: TVM src/s_tir/schedule/primitive/loop_transformation.cc, Reorder.
     """

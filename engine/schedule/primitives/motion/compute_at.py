@@ -44,7 +44,7 @@ def compute_at(
     *,
     keep_tiling: bool = False,
 ) -> Result[None]:
-    """Move a block under a loop of its consumers, so that each iteration computes what it needs.
+    """Move a block under a loop of its consumers: each iteration computes the part that it reads.
 
     Rewrite:
         for i, j in T.grid(n, m):            for i in range(n):
@@ -52,14 +52,15 @@ def compute_at(
         for i, j in T.grid(n, m):                    B[i, ax0] = f(A[i, ax0])
             C[i, j] = g(B[i, j])                 for j in range(m):
                                                      C[i, j] = g(B[i, j])               # compute_at(B, i)
-    The block runs over what its consumers below the loop read, cut to its domain (by a predicate where the cut depends on loops).
+    The block computes the region that its consumers below the loop read, restricted to its domain (by a predicate if the limit depends on
+    loops).
     `index`: before the first consumer (-1, default), first in the loop (-2), or the position among the loop's statements.
-    `preserve_unit_loops` keeps new loops of extent 1. `keep_tiling` gives the block, for the region that it computes, the loops that it
-    had: tiled as it was, in the same order, each loop with its name, kind and notes; what is not divided evenly is guarded.
-    Requires: a complete or reduction block that writes intermediates only; all consumers under the loop, which is of the same scope
-    and not around the block; its inputs are the same at both places.
-    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order. With `keep_tiling` those that
-    have more than one trip there live on.
+    `preserve_unit_loops` keeps new loops of extent 1. `keep_tiling` keeps the block's own loops for the region that it computes: the same
+    tiles and order, and each loop with its name, kind and annotations. A predicate guards tiles that do not divide the region evenly.
+    Requires: a complete or reduction block that writes intermediate buffers only; all consumers are below the loop; the loop is in the same
+    scope and does not contain the block; the block's inputs have the same values at both places.
+    Returns: nothing. The block stays valid and its loops are removed; new loops `ax0, ax1, …` run over its iterators in order. With
+    `keep_tiling` the loops with more than one iteration stay valid.
     Errors: other-scope, loop-around-block, not-complete, output-block, no-consumer, not-all-consumers, only-block, region-not-covered,
     region-not-solvable, write-after-read, order-dependent, not-final, partial-sum, bad-index, in-init, tiling-not-kept.
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ComputeAt; `keep_tiling` is Tilewright's.
@@ -77,7 +78,7 @@ def reverse_compute_at(
     *,
     keep_tiling: bool = False,
 ) -> Result[None]:
-    """Move a block under a loop of its producers, so that each iteration uses what it has made.
+    """Move a block under a loop of its producers: each iteration consumes the part that it has computed.
 
     Rewrite:
         for i, j in T.grid(n, m):            for i in range(n):
@@ -86,10 +87,10 @@ def reverse_compute_at(
             C[i, j] = g(B[i, j])                 for ax0 in range(m):
                                                      C[i, ax0] = g(B[i, ax0])           # reverse_compute_at(C, i)
     `index`: last in the loop (-1, default), right after the last producer (-2), or the position among the loop's statements.
-    `preserve_unit_loops`, `keep_tiling`: as compute_at.
-    Requires: a complete or reduction block; all producers under the loop, which is of the same scope and not around the block; in each
-    iteration the block reads only what was finished in it: the loop, and those around it, run no reduction of a producer.
-    Returns: nothing. The block lives on, its loops die; new ones `ax0, ax1, …` run the iterators in order.
+    `preserve_unit_loops`, `keep_tiling`: as for `compute_at`.
+    Requires: a complete or reduction block; all producers are below the loop; the loop is in the same scope and does not contain the block;
+    each iteration reads only elements that are final in it: neither the loop nor a loop around it runs a reduction of a producer.
+    Returns: nothing. The block stays valid and its loops are removed; new loops `ax0, ax1, …` run over its iterators in order.
     Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated, loop-may-not-run.
     Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
     """

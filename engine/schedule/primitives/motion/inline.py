@@ -37,16 +37,16 @@ from ...rules.checks import require_iterators_only
 
 
 def compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
-    """Compute a block's value in its consumers instead of storing it.
+    """Inline a block into its consumers: they compute its value, and its buffer is removed.
 
     Rewrite:
         for i in range(n):
             B[i] = A[i] * 2         =>       for i in range(n):
         for i in range(n):                       C[i] = A[i] * 2 + 1                     # compute_inline(B)
             C[i] = B[i] + 1
-    Requires: a complete block that stores one element of one intermediate buffer, at indices that map one to one onto its iterators;
-    its inputs are the same where the consumers run.
-    Returns: nothing. The block, its loops and the buffer die.
+    Requires: a complete block that stores one element of one intermediate buffer, at indices that map one to one to its iterators; its
+    inputs have the same values where the consumers run.
+    Returns: nothing. The block, its loops and the buffer are removed.
     Errors: not-complete, output-block, has-init, not-one-store, indices-not-invertible, only-block, opaque-access, region-not-covered,
     write-after-read, not-final, partial-sum.
     Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ComputeInline.
@@ -75,18 +75,18 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
 
 
 def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
-    """Let the producer store what its only consumer makes of its value.
+    """Inline a block into its only producer: the producer computes and stores the block's output.
 
     Rewrite:
         for i in range(n):
             B[i] = A[i] * 2         =>       for i in range(n):
         for i in range(n):                       C[i] = A[i] * 2 + 1                     # reverse_compute_inline(C)
             C[i] = B[i] + 1
-    Where the producer makes more than the consumer takes, it gets a predicate.
-    Requires: a complete block without a predicate that stores one element and reads one intermediate buffer, at indices that map one
-    to one onto its iterators; the one producer of it is a complete block that stores one element, for each that the consumer reads, and
-    has no other consumer. Where the producer has an init, the consumer is a copy.
-    Returns: nothing. The block, its loops and the intermediate buffer die; the producer lives on.
+    If the producer computes more elements than the block reads, it gets a predicate.
+    Requires: a complete block without a predicate that stores one element and reads one intermediate buffer, at indices that map one to one
+    to its iterators; its only producer is a complete block that stores one element, covers all elements that the block reads, and has no
+    other consumer. If the producer has an init, the block is a copy.
+    Returns: nothing. The block, its loops and the intermediate buffer are removed; the producer stays valid.
     Errors: not-complete, has-init, has-predicate, not-one-store, not-one-input, not-one-producer, not-the-only-consumer,
     indices-not-invertible, indices-differ, only-block, opaque-access, region-not-covered, write-after-read.
     Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, ReverseComputeInline.

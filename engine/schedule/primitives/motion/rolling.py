@@ -43,7 +43,7 @@ from ...rules.checks import require_iterators_only, shares_elements
 
 
 def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str | Buffer) -> Result[None]:
-    """Compute each element of overlapping tiles once, and keep one tile of the buffer only.
+    """Turn the buffer of overlapping tiles into a rolling buffer: each element is computed once, and one tile is kept.
 
     Rewrite:
         for t in range(2):                                  for t in range(2):
@@ -53,11 +53,12 @@ def rolling_buffer(ctx: Context, block: BlockRV, write_buffer_index: int | str |
                     B[i] = A[i] * 2                                     B[i % 6] = A[i] * 2
             for b, k in T.grid(4, 3):                           for b, k in T.grid(4, 3):
                 with T.sblock("C"): … B[i + k] …                    with T.sblock("C"): … B[(i + k) % 6] …
-    The axis that the outermost loop moves is the one that rolls; of the others what was made before is not made again.
-    Requires: a block of an intermediate buffer that nobody else writes, in a tile that moves with loops around it and its consumers
-    (`t`, `t * 4`, `t * 5 // 2`, each loop one axis) by less than its length; the loops are serial and start at 0; consumers read in each
-    iteration only what the block wrote in it; the block's inputs stay as they are meanwhile.
-    Returns: nothing. Iterators in these loops become opaque: their order matters from now on.
+    The buffer rolls along the axis that the outermost loop moves. Along the other axes, elements that were computed before are not computed
+    again.
+    Requires: a block that is the only writer of an intermediate buffer; its tile moves with loops around it and its consumers (`t`, `t *
+    4`, `t * 5 // 2`, one axis for each loop) by less than its length; the loops are serial and start at 0; consumers read in each iteration
+    only elements of that iteration's tile; the block's inputs do not change meanwhile.
+    Returns: nothing. Iterators in these loops become opaque, because their order now matters.
     Errors: bad-buffer-index, unknown-buffer, output-block, not-complete, no-tile, no-overlap, order-dependent, region-not-covered,
     not-final, partial-sum, opaque-access, opaque-iterator.
     Source: TVM src/s_tir/schedule/primitive/rolling_buffer.cc, RollingBuffer.

@@ -35,7 +35,7 @@ from ...rules.checks import out_of_order, require_iterators_only
 
 
 def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[BlockRV]:
-    """Give the init of a reduction a block of its own, before `loop`.
+    """Move the init of a reduction into its own block before `loop`.
 
     Rewrite:
         for i, k in T.grid(n, m):             for i in range(n):
@@ -43,8 +43,8 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[Bl
                 with T.init(): B[i] = 0     =>        B[i] = 0
                 B[i] = B[i] + A[i, k]             for k in range(m):
                                                       with T.block("B"): B[i] = B[i] + A[i, k]     # decompose_reduction(B, k)
-    Requires: a reduction block; `loop` around it; no loop outside of `loop` drives a reduction iterator.
-    Returns: the init block `<block>_init`. The block keeps its name (TVM calls it `<block>_update`).
+    Requires: a reduction block below `loop`; no loop outside of `loop` drives a reduction iterator.
+    Returns: the init block `<block>_init`. The block keeps its name (`<block>_update` in TVM).
     Errors: not-a-reduction, loop-not-around, reduction-outside, predicate-on-reduction, order-dependent, opaque-iterator.
     Source: TVM src/s_tir/schedule/primitive/reduction.cc, DecomposeReduction.
     """

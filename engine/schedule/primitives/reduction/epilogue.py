@@ -40,7 +40,7 @@ from .decompose import require_reduction
 
 
 def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_block: BlockRV) -> Result[None]:
-    """Start a reduction from what its epilogue would combine the result with, and let it write the epilogue's output.
+    """Fuse an epilogue into its reduction: the init loads the epilogue's other operand, and the update writes its output.
 
     Rewrite:
         for i, k in T.grid(n, m):
@@ -49,11 +49,12 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
                 T[i] = T[i] + A[i, k]                    =>            with T.init(): D[i] = C[i]
         for i in range(n):                                             D[i] = D[i] + A[i, k]      # fuse_reduction_epilogue(T, D)
             with T.sblock("D"): D[i] = T[i] + C[i]
-    Sums and products of floats are rounded in another order.
-    Requires: a reduction into one intermediate buffer with one consumer, the epilogue; that is a complete block `D = op(T, c)` with the
-    reduction's own op (a ReLU behind a sum is not: it would clip partial sums). Both run over the same elements one to one. What c reads
-    is complete before the reduction; nobody else touches D up to the epilogue.
-    Returns: nothing. The epilogue and its loops die; the reduction lives on. The intermediate buffer stays allocated, unused, as in TVM.
+    Sums and products of floats are rounded in a different order.
+    Requires: a reduction into one intermediate buffer whose only consumer is the epilogue; the epilogue is a complete block `D = op(T, c)`
+    with the operator of the reduction (a ReLU after a sum is not: it would clip partial sums); both blocks compute the same elements one to
+    one; the buffers that c reads are complete before the reduction; no other block accesses D up to the epilogue.
+    Returns: nothing. The epilogue and its loops are removed; the reduction stays valid. The intermediate buffer stays allocated, unused, as
+    in TVM.
     Errors: not-a-reduction, not-complete, output-block, unknown-reducer, not-the-only-consumer, not-an-epilogue, indices-differ,
     partial-domain, order-dependent, partial-sum, region-not-covered, write-after-read, opaque-access, opaque-iterator, only-block.
     Source: TVM src/s_tir/schedule/primitive/compute_inline.cc, FuseReductionEpilogue.

@@ -49,7 +49,7 @@ from .decompose import placed_before, require_plain_nest, require_reduction
 
 
 def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result[BlockRV]:
-    """Reduce the terms of each iteration of `loop` apart, into a buffer with an axis for it, then reduce those partial results.
+    """Factor a reduction: compute partial results in a buffer with one axis for `loop`, and reduce those.
 
     Rewrite:
         for i, k in T.grid(n, m):                 for i, k in T.grid(n, m):
@@ -58,12 +58,13 @@ def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result[BlockRV]:
                 B[i] = B[i] + A[i, k]                 with T.sblock("B"):                            # rfactor(k, 0)
                                                           with T.init(): B[i] = 0
                                                           B[i] = B[i] + B_rf[k, i]
-    Loops inside that are reduced too stay in `B_rf`, which then has an init of its own. The new axis stands at `factor_axis` (-1: last).
-    Sums and products of floats are rounded in another order; everything else is equal to the bit.
-    Requires: one reduction block below `loop`, which is serial and drives reduction iterators only; an update `x = op(x, term)` with a
-    sum, product, min, max, and, or, bitwise operator, or argmax/argmin of two buffers. Where the first of equal terms wins (argmax
-    without a rule for ties), `loop` is the outermost of the reduction.
-    Returns: the block `<block>_rf`. The block and the loops around it live on, in the second nest, without the other reduction loops.
+    Reduction loops inside `loop` stay in `B_rf`, which then has its own init. `factor_axis` is the position of the new axis (-1 is the
+    last).
+    Sums and products of floats are rounded in a different order; all other results are equal bit by bit.
+    Requires: one reduction block below `loop`, which is serial and drives reduction iterators only; an update `x = op(x, term)` with a sum,
+    product, min, max, and, or, bitwise operator, or argmax/argmin of two buffers. If the first of equal terms wins (argmax without a tie
+    rule), `loop` is the outermost loop of the reduction.
+    Returns: the block `<block>_rf`. The block and the loops around it stay valid, in the second nest, without the other reduction loops.
     Errors: not-one-block, not-a-reduction, not-serial, spatial-loop, mixed-loop, not-alone, bad-axis, unknown-reducer, order-dependent,
     region-not-covered, predicate-on-reduction, opaque-access.
     Source: TVM src/s_tir/schedule/primitive/reduction.cc, RFactor.
