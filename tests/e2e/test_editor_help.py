@@ -30,7 +30,7 @@ def test_given_a_call_that_is_typed_then_its_parameters_are_shown_and_names_are_
     expect(offers.get_by_role("option")).to_contain_text(["split"])
     page.keyboard.press("Tab")
     expect(sign).to_contain_text("split(loop, factors, preserve_unit_iters=True")
-    expect(sign).to_contain_text("Cut a loop into a nest")
+    expect(sign).to_contain_text("Split a loop into a nest")
     expect(sign.locator(".is-meant")).to_have_text("loop")
     assert editor.input_value().endswith("\nsch.split()")
 
