@@ -177,9 +177,9 @@ class Schedule(Calls):
         self._context = other._context
         self._followers = [follower for follower in self._followers if follower() is not None]
         for follower in tuple(self._followers):
-            told = follower()
-            if told is not None:
-                told()
+            notify = follower()
+            if notify is not None:
+                notify()
 
     def follow(self, follower: Callable[[], None]) -> None:
         """Call `follower`, a method, after each `go_to`, during the lifetime of its object; copies do not inherit followers."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...ir import called_with
 from ..context import Context, R, Result
-from ..rules.finalize import settled
+from ..rules.finalize import finalize
 from .blocks.blockize import blockize
 from .blocks.tensorize import tensorize
 from .copies.buffer_access import annotate_buffer_access
@@ -62,7 +62,7 @@ class Primitive(Generic[P, R]):
         """Apply it to arguments by keyword, including those that the signature takes as a list, and finalize the function."""
         args, keywords = called_with(arguments)
         result = self.apply(ctx, *args, **keywords)
-        func = settled(ctx, self.name, result.func)
+        func = finalize(ctx, self.name, result.func)
         return result if func is result.func else replace_fields(result, func=func)
 
     @property

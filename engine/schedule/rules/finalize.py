@@ -26,7 +26,7 @@ Numbers = tuple[int, ...]
 Names = Sequence[frozenset[str]]
 
 
-def settled(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
+def finalize(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     """Return `func`, the call's result for the context's function, with its pipelines updated.
 
     Refuses "vector-access", "opaque-iterator", "stale-pipeline", and the refusals of `parallel`.

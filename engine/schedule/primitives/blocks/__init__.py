@@ -1,1 +1,1 @@
-"""Primitives that make one block of many statements: blockize, tensorize."""
+"""Primitives that wrap statements in one block: blockize, tensorize."""

@@ -1,4 +1,4 @@
-"""Loops and blocks wrapped into one block, by subspace division: blockize."""
+"""Loops and blocks in one outer block, by subspace division: blockize."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def blockize(ctx: Context, target: LoopRV | Sequence[BlockRV], preserve_unit_ite
 
 
 def outer_block(ctx: Context, loop: For, *, keep_units: bool) -> BlockRealize:
-    """The realize of the block that `loop` becomes; refuses what blockize refuses."""
+    """The realize of the block that wraps `loop`. Refuses as `blockize` does."""
     realize = require_nest(loop)
     nest = ctx.index.loops_above(realize)
     outside, inside = nest[: nest.index(loop)], nest[nest.index(loop) :]
@@ -85,7 +85,7 @@ def outer_block(ctx: Context, loop: For, *, keep_units: bool) -> BlockRealize:
         require_own_init(ctx, realize, inside, iterators)
 
     name = ctx.fresh_block_name(f"{realize.block.name}_o")
-    body = _renewed(realize.block, iterators)
+    body = _with_iterators(realize.block, iterators)
     reducing = body.init is not None and any(iv.iter_type == "reduce" for iv in iterators.outer)
     inner = replace_fields(
         body, iter_vars=iterators.inner, init=None, reads=_with_writes(body) if reducing else body.reads
@@ -105,8 +105,8 @@ def outer_block(ctx: Context, loop: For, *, keep_units: bool) -> BlockRealize:
     )
 
 
-def _renewed(block: Block, iterators: Iterators) -> Block:
-    """The block in the new iterators, its expressions simplified."""
+def _with_iterators(block: Block, iterators: Iterators) -> Block:
+    """The block with the new iterators, and its expressions simplified."""
     ranges = {iv.var: iv.dom for iv in iterators.inner}
 
     def leave(node: Node) -> Node:
@@ -119,7 +119,7 @@ def _renewed(block: Block, iterators: Iterators) -> Block:
 
 
 def _with_writes(block: Block) -> tuple[BufferRegion, ...]:
-    """The reads of an update: what the init wrote, first."""
+    """The reads of an update: first the regions that the init wrote."""
     missing = [w for w in block.writes if all(not structural_equal(w, r) for r in block.reads)]
     return (*missing, *block.reads)
 
@@ -136,7 +136,7 @@ def _relaxed(regions: Iterable[BufferRegion], iterators: Iterators) -> tuple[Buf
 def _init_nest(
     ctx: Context, init: Stmt, realize: BlockRealize, loops: Sequence[For], bounds: Mapping[Var, Expr]
 ) -> Stmt:
-    """The init over the inner spatial iterators that it uses, as a block of its own under copies of the loops that drive them."""
+    """The init as a block over the inner spatial iterators that it uses, under copies of the loops that drive them."""
     block = realize.block
     pairs = zip(block.iter_vars, realize.iter_values, strict=True)
     spatial = [(iv, v) for iv, v in pairs if iv.iter_type == "spatial" and uses_var(init, iv.var)]
@@ -180,14 +180,14 @@ def _init_predicate(
 
 # Several blocks can be blockized together if they are adjacent and alone in their nests.
 class Place(msgspec.Struct, frozen=True, eq=False):
-    """The statements `items`, neighbours in `seq`, one a block."""
+    """The statements `items`, consecutive in `seq`, one for each block."""
 
     seq: SeqStmt
     items: tuple[Stmt, ...]
 
 
 def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[BlockRealize, ...], Place]:
-    """The blocks in the order they run in, and where they stand."""
+    """The blocks in execution order, and their place."""
     if not blocks:
         raise refuse("no-blocks", "no block to blockize is given", expected="a loop, or the names of blocks")
     names = [n for n in ctx.index.block_names if n in {*(ctx.realize(b).block.name for b in blocks)}]
@@ -212,7 +212,7 @@ def _not_neighbours(realizes: Sequence[BlockRealize], expected: str):
 
 
 def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place, *, keep_units: bool) -> BlockRealize:
-    """The block around the nests of all: the first one's outer iterators are those of all."""
+    """The outer block of all nests. Its outer iterators are those of the first nest."""
     first: Iterators | None = None
     outer: Expr = build.const(True, "bool")
     bodies: list[Stmt] = []
@@ -232,7 +232,7 @@ def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place,
             iterators = require_same_outer(realizes[0], realize, first, iterators)
             require_same_condition(realizes[0], realize, outer, predicate.outer)
         bounds = require_bounds_inside(realize, inside, predicate.inner, outside, iterators)
-        body = _renewed(realize.block, iterators)
+        body = _with_iterators(realize.block, iterators)
         reads.extend(_relaxed(body.reads, iterators))
         writes.extend(_relaxed(body.writes, iterators))
         inner = BlockRealize(
@@ -280,7 +280,7 @@ def require_same_condition(one: BlockRealize, other: BlockRealize, first: Expr, 
 
 
 def _united(regions: Sequence[BufferRegion], iterators: Iterators) -> tuple[BufferRegion, ...]:
-    """One region a buffer."""
+    """The regions, united to one for each buffer."""
     ranges = {iv.var: iv.dom for iv in iterators.outer}
     buffers = dict.fromkeys(r.buffer for r in regions)
     return tuple(hull([r for r in regions if r.buffer is b], {}, ranges) for b in buffers)

@@ -1,4 +1,4 @@
-"""A block's computation replaced by an instruction of the machine: tensorize."""
+"""A block's computation as an instruction of the machine: tensorize."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def require_apart(block: Block, intrin: TensorIntrin, found: Match) -> None:
 
 
 def _fitted(intrin: TensorIntrin, block: Block) -> TensorIntrin:
-    """The intrinsic over indices of the block's type."""
+    """The intrinsic with indices of the block's type."""
     dtypes = {axis.min.dtype for r in (*block.reads, *block.writes) for axis in r.region}
     dtype = max(dtypes, key=lambda d: int(d.removeprefix("int")), default="int32")
     fitted = [with_index_dtype(func, dtype) for func in (intrin.desc, intrin.impl)]
@@ -156,24 +156,24 @@ def _box(param: Buffer, found: Match) -> BufferRegion:
 
 
 def _implemented(ctx: Context, block: Block, intrin: TensorIntrin, found: Match) -> Block:
-    """The block with the implementation for its body, on views of its buffers."""
+    """The block with the implementation as its body, on views of its buffers."""
     root = root_of(intrin.impl)
     pairs = list(zip(intrin.impl.buffers, intrin.desc.buffers, strict=True))
     taken = {b.name for b in ctx.index.buffers}
-    renewed = _renewed([*(mine for mine, _ in pairs), *root.alloc_buffers], taken)
-    body = _own(root.body, renewed, set(ctx.index.block_names) | {block.name})
+    fresh = _fresh_buffers([*(mine for mine, _ in pairs), *root.alloc_buffers], taken)
+    body = _fresh_body(root.body, fresh, set(ctx.index.block_names) | {block.name})
     mine = dict(block.annotations)
     return replace_fields(
         block,
         body=body,
-        alloc_buffers=tuple(renewed[b] for b in root.alloc_buffers),
-        match_buffers=tuple(MatchBufferRegion(renewed[impl], _box(desc, found)) for impl, desc in pairs),
+        alloc_buffers=tuple(fresh[b] for b in root.alloc_buffers),
+        match_buffers=tuple(MatchBufferRegion(fresh[impl], _box(desc, found)) for impl, desc in pairs),
         annotations=(*block.annotations, *((k, v) for k, v in root.annotations if k not in mine)),
     )
 
 
-def _renewed(buffers: Sequence[Buffer], taken: set[str]) -> dict[Buffer, Buffer]:
-    """The buffers under names that are free, with size variables of their own."""
+def _fresh_buffers(buffers: Sequence[Buffer], taken: set[str]) -> dict[Buffer, Buffer]:
+    """The buffers with unused names and fresh size variables."""
     sizes: dict[Var, Expr] = {}
     for buffer in buffers:
         parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
@@ -186,8 +186,8 @@ def _renewed(buffers: Sequence[Buffer], taken: set[str]) -> dict[Buffer, Buffer]
     return made
 
 
-def _own(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -> Stmt:
-    """A copy of a function's body: loops, blocks and buffers of its own."""
+def _fresh_body(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -> Stmt:
+    """A copy of a function's body with fresh loops, blocks and buffers."""
     sizes: dict[Var, Expr] = {}
     for old, new in buffers.items():
         parts = zip(
@@ -211,10 +211,10 @@ def _own(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -> Stmt:
 
 
 def described(block: Block, intrin: TensorIntrin) -> Block:
-    """A tensorized block that computes what the intrinsic's description says, on the program's buffers."""
+    """The tensorized block with the intrinsic's description as its body, on the program's buffers."""
     fitted = _fitted(intrin, block)
     root = root_of(fitted.desc)
     views = {param: match.buffer for param, match in zip(fitted.desc.buffers, block.match_buffers, strict=True)}
-    own = _renewed(root.alloc_buffers, {b.name for b in views.values()})
-    body = _own(root.body, {**views, **own}, {block.name})
+    own = _fresh_buffers(root.alloc_buffers, {b.name for b in views.values()})
+    body = _fresh_body(root.body, {**views, **own}, {block.name})
     return without_matches(replace_fields(block, body=body, alloc_buffers=tuple(own.values())))

@@ -1,4 +1,4 @@
-"""What a block says that it touches: annotate_buffer_access."""
+"""The declared regions of a block: annotate_buffer_access."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _axis(begin: Expr, end: Expr, dtype: str) -> Range:
 
 
 def _holds(block: Block, new: BufferRegion, old: BufferRegion) -> bool:
-    """Whether the new region holds the old one in every run."""
+    """Whether the new region contains the old one in every iteration."""
     iters = {iv.var: iv.dom for iv in block.iter_vars}
     return all(
         prove(build.le(n.min, o.min), iters)
@@ -158,7 +158,7 @@ def require_plain_writes(block: Block, old: BufferRegion, new: BufferRegion, buf
 def _accesses(
     node: Node, ranges: Mapping[Var, Range]
 ) -> Iterator[tuple[BufferLoad | BufferStore, Mapping[Var, Range]]]:
-    """The accesses of a block, each with the ranges of the variables around it; variables of lets have none."""
+    """The accesses of a block, each with the ranges of the variables around it. Variables of lets have no range."""
     if isinstance(node, BufferLoad | BufferStore):
         yield node, ranges
     if isinstance(node, For):
@@ -174,7 +174,7 @@ def _inner(node: Node) -> Sequence[Node]:
 
 
 def _is_between(index: Expr, axis: Range, ranges: Mapping[Var, Range]) -> bool:
-    """Whether the index is surely within the axis: by arithmetic, or for each value of the variables."""
+    """Whether the index is provably within the axis: by arithmetic, or for each value of the variables."""
     low, high = build.sub(index, axis.min), build.sub(build.add(axis.min, axis.extent), index)
     if prove(build.ge(low, 0), ranges) and prove(build.ge(high, 1), ranges):
         return True
@@ -183,7 +183,7 @@ def _is_between(index: Expr, axis: Range, ranges: Mapping[Var, Range]) -> bool:
 
 
 def _tried(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> list[np.ndarray] | None:
-    """The values for each value of their variables; None when they read memory, or there are too many."""
+    """The values for each value of their variables; None if they read memory, or there are too many."""
     used = list(dict.fromkeys(v for value in values for v in free_vars(value)))
     trips = [
         build.int_value(ranges[v].extent) if v in ranges and build.is_const(ranges[v].min, 0) else None for v in used
@@ -208,7 +208,7 @@ def _tried(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> list[np.ndarr
 
 
 def _noted(block: Block, key: str, position: int):
-    """The block's annotations with the position among those of the key."""
+    """The block's annotations with the position added to the key's list."""
     known = next((value for name, value in block.annotations if name == key), ())
     listed = known if isinstance(known, tuple) else (known,)
     if not any(build.int_value(item) == position for item in listed if isinstance(item, Expr)):

@@ -1,4 +1,4 @@
-"""Copies between memories: cache_read stages what a block reads, cache_write what it writes, cache_inplace what it changes."""
+"""Copies between memories: cache_read for inputs, cache_write for outputs, cache_inplace for buffers that are updated in place."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def cache_inplace(
     cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
     taken = copy_stage(ctx, cached, realize, to_cache=True)
     given = copy_stage(ctx, replace_fields(cached, region=written), realize, to_cache=False, other=taken.name)
-    body = replace_nodes(scope.body, _beside(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
+    body = replace_nodes(scope.body, _in_place_of(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
     after = Context(func)
     if not holds_values(after.index, after.realize(taken.name), buffer, given=is_given(ctx.index, buffer)):
@@ -186,8 +186,8 @@ def require_one_runs(ctx: Context, realize: BlockRealize, buffer: Buffer) -> Non
             )  # fmt: skip
 
 
-def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node, Node]:
-    """The block replaced by statements that stand where it stood."""
+def _in_place_of(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node, Node]:
+    """The replacement of the block by statements, in its sequence if there is one."""
     around = ctx.index.parent(realize)
     if not isinstance(around, SeqStmt):
         return {realize: build.seq(stmts)}
@@ -197,7 +197,7 @@ def _beside(ctx: Context, realize: BlockRealize, stmts: list[Stmt]) -> dict[Node
 
 # Only a buffer that the block modifies is copied there and back.
 def require_in_place(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[BufferRegion, BufferRegion]:
-    """What the block reads of the buffer, and what it writes of it, where it runs."""
+    """The regions of the buffer that the block reads and writes."""
     block = realize.block
     found = [next((r for r in side if r.buffer is buffer), None) for side in (block.reads, block.writes)]
     if found[0] is None or found[1] is None or fills_before_reading(ctx, block, buffer):
@@ -236,7 +236,7 @@ def require_returned(ctx: Context, realize: BlockRealize, read: BufferRegion, wr
 def _consumers(
     ctx: Context, scope: Block, buffer: Buffer, names: Sequence[BlockRV] | None, *, default_to_all: bool
 ) -> list[BlockRealize]:
-    """The blocks of the scope that shall use the cache."""
+    """The blocks of the scope that read the cache."""
     readers = [r for r in ctx.index.child_blocks(scope) if does_read(r.block, buffer)]
     only_reading = [r for r in readers if all(w.buffer is not buffer for w in r.block.writes)]
     if not names:

@@ -1,4 +1,4 @@
-"""What a block computes from its iterators alone, computed once into a table: cache_index."""
+"""Expressions of a block's iterators, precomputed in tables: cache_index."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 def _worth_caching(block: Block, threshold: int) -> list[Expr]:
     """Expressions that occur at least `threshold` times in a store of the block, the largest first.
 
-    Those of variables that the block's body sets or runs mean nothing outside of it.
+    Expressions with variables that the block's body defines are left out.
     """
     found: list[Expr] = []
     own = _defined_in(block)
@@ -123,7 +123,7 @@ def _defined_in(block: Block) -> set[Var]:
 
 
 def _stores(stmt: Stmt) -> Iterator[BufferStore]:
-    """The stores of a block, in its init first, not those of blocks inside."""
+    """The stores of a block, those of its init first, without those of inner blocks."""
     if isinstance(stmt, BufferStore):
         yield stmt
     parts = [p for p in (stmt.init, stmt.body) if p is not None] if isinstance(stmt, Block) else child_stmts(stmt)
@@ -133,7 +133,7 @@ def _stores(stmt: Stmt) -> Iterator[BufferStore]:
 
 
 def _counted(store: BufferStore, threshold: int) -> list[tuple[Expr, int]]:
-    """The largest pure expressions of a store, and how often each occurs; of those below the threshold the parts too."""
+    """The largest pure expressions of a store, with their numbers of occurrences; below the threshold, their parts too."""
     found: list[tuple[Expr, int]] = []
     for expr in (e for part in (store.value, *store.indices) for e in _largest_pure(part)):
         _count(found, expr, 1)
@@ -148,7 +148,7 @@ def _counted(store: BufferStore, threshold: int) -> list[tuple[Expr, int]]:
 
 
 def _count(found: list[tuple[Expr, int]], expr: Expr, times: int, *, by_size: bool = False) -> None:
-    """Count `expr`, `times` more; a new one comes last, or before the first that is smaller."""
+    """Count `expr` another `times` times. A new expression goes to the end, or with `by_size` before the first smaller one."""
     for position, (known, count) in enumerate(found):
         if _same(known, expr):
             found[position] = known, count + times
@@ -158,7 +158,7 @@ def _count(found: list[tuple[Expr, int]], expr: Expr, times: int, *, by_size: bo
 
 
 def _largest_pure(node: Node) -> Iterator[Expr]:
-    """The largest parts of an expression or store that are pure and compute something."""
+    """The largest parts of an expression or store that are pure and not trivial."""
     if isinstance(node, Expr) and _size(node) > 1 and _is_pure(node):
         yield node
         return
@@ -168,7 +168,7 @@ def _largest_pure(node: Node) -> Iterator[Expr]:
 
 
 def _is_pure(expr: Expr) -> bool:
-    """Whether it reads no memory, does nothing and cannot fail where it was not asked for."""
+    """Whether it reads no memory, has no effects, and cannot fail when it is evaluated speculatively."""
     for node in walk(expr):
         if isinstance(node, BufferLoad | BufferData | Let | StringImm):
             return False
@@ -259,7 +259,7 @@ def require_from_zero(realize: BlockRealize, iter_var: Var, value: Expr, loops: 
 
 
 def _looking_up(realize: BlockRealize, tables: Sequence[Table]) -> BlockRealize:
-    """The block with each expression looked up in its table. What it stores keeps its indices."""
+    """The block with each expression replaced by a lookup in its table. The indices of its stores are kept."""
     found: set[Buffer] = set()
 
     def visit(node: Node) -> Node:

@@ -1,4 +1,4 @@
-"""Copies of the part of a buffer that one iteration of a loop uses, as one block at that loop: read_at, write_at."""
+"""Copies of the part of a buffer that one iteration of a loop accesses, in one block at that loop: read_at, write_at."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def write_at(
 
 
 class Tile:
-    """What an iteration of a loop does with a buffer: the statements of its body, and which of them read it and write it."""
+    """The accesses of one iteration of a loop to a buffer: the statements of the body, and the positions of readers and writers."""
 
     def __init__(self, ctx: Context, loop: For, buffer: Buffer, storage_scope: str) -> None:
         self.ctx = ctx
@@ -140,12 +140,12 @@ class Tile:
         self.around = {f.loop_var: Range(f.min, f.extent) for f in around if f.loop_var not in self.shared}
 
     def blocks(self, start: int, end: int) -> list[BlockRealize]:
-        """The blocks in a part of the body, not those inside of others."""
+        """The blocks in a part of the body, without inner blocks."""
         below = self.ctx.index.child_blocks(self.loop)
         return [r for r in below if any(self.ctx.index.is_inside(r, part) for part in self.parts[start:end])]
 
     def box(self, users: Sequence[BlockRealize], *, writes: bool) -> BufferRegion:
-        """What one iteration reads or writes, for all threads that share the copy. Refuses "outside-buffer"."""
+        """The box that one iteration reads or writes, for all threads that share the copy. Refuses "outside-buffer"."""
         whole = build.full_region(self.buffer)
         ranges = {**self.ctx.loop_ranges(self.loop), **self.around}
         boxes = [self._box_of(user, region) for user in users for region in _regions(user, self.buffer, writes)]
@@ -168,7 +168,7 @@ class Tile:
 
 
 def _cut(box: BufferRegion, known: Analyzer) -> BufferRegion:
-    """The part of the box that lies in the buffer: nothing else is used, as where a split leaves a rest."""
+    """The part of the box within the buffer. Only that part is accessed, for example after an uneven split."""
     axes: list[Range] = []
     for axis, size in zip(box.region, box.buffer.shape, strict=True):
         low = known.simplify(build.maximum(axis.min, 0))
@@ -179,7 +179,7 @@ def _cut(box: BufferRegion, known: Analyzer) -> BufferRegion:
 
 
 def _is_thread_of(storage_scope: str, loop: For) -> bool:
-    """Whether the threads of a loop share one copy, each of them needing what all of them use."""
+    """Whether the loop's threads share one copy in this scope."""
     return not is_global(storage_scope) and is_shared_over(storage_scope, loop)
 
 
@@ -221,7 +221,7 @@ def require_written_before(
 def _copied(
     tile: Tile, users: Sequence[BlockRealize], storage_scope: str, position: int, *, writes: bool
 ) -> tuple[PrimFunc, str]:
-    """The function with the copy at the position in the loop's body, the users moved to it, and the block's name."""
+    """The function with the copy at the position in the loop's body and the users redirected to it, and the block's name."""
     ctx, buffer = tile.ctx, tile.buffer
     users = [r for r in users if _regions(r, buffer, False) or _regions(r, buffer, True)]
     box = tile.box([r for r in users if _regions(r, buffer, writes)], writes=writes)
@@ -238,7 +238,7 @@ def _copied(
 def _auto_copy(
     name: str, source: Buffer, target: Buffer, box: BufferRegion, around: Mapping[Var, Range]
 ) -> BlockRealize:
-    """The block that copies the box, with an iterator for each loop around that the box depends on."""
+    """The block that copies the box, with an iterator for each outer loop on which the box depends."""
     used = dict.fromkeys(n for axis in box.region for n in walk(axis) if isinstance(n, Var) and n in around)
     iters = {var: Var(f"v{n}", var.dtype) for n, var in enumerate(used)}
     axes = tuple(substitute(axis, iters) for axis in box.region)

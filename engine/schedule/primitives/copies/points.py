@@ -1,4 +1,4 @@
-"""Copies element by element: the one element that each run of a block uses, its place in the copy, and the nest that copies it."""
+"""Copies by element: the one element that each iteration of a block accesses, its index in the copy, and the nest that copies it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .staging import Site
 
 
 class Point(msgspec.Struct, frozen=True, eq=False):
-    """The element of `buffer` that each run of a block uses, and the place in `copy` that stands for it, in the block's iterators."""
+    """The element of `buffer` that each iteration of a block accesses, and its index in `copy`, in the block's iterators."""
 
     buffer: Buffer
     element: tuple[Expr, ...]
@@ -43,7 +43,7 @@ class Point(msgspec.Struct, frozen=True, eq=False):
 
 
 class Nest(msgspec.Struct, frozen=True, eq=False):
-    """What a copy of points runs over: its loops, its iterators in place of the block's, what they are bound to and when it runs."""
+    """The iteration space of a copy by element: loops, iterators in place of the block's, their bindings and the predicate."""
 
     name: str
     loops: Sequence[tuple[Var, Range]]
@@ -54,7 +54,7 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
 
 
 def over_domains(ctx: Context, iters: Sequence[IterVar], name: str) -> Nest:
-    """A loop and an iterator of its own for each of the `iters`, over all of its domain."""
+    """One loop and one iterator for each of the `iters`, over its whole domain."""
     own = [IterVar(Var(f"v{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
     loops = [(Var(f"ax{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
     values = {iv.var: new.var for iv, new in zip(iters, own, strict=True)}
@@ -63,7 +63,7 @@ def over_domains(ctx: Context, iters: Sequence[IterVar], name: str) -> Nest:
 
 
 def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) -> Nest:
-    """The block's loops below the site that drive the iterators of the point, under their names."""
+    """The block's loops below the site that drive the iterators of the point, with their names."""
     pairs = [
         (iv, value)
         for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
@@ -95,7 +95,7 @@ def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) ->
 
 
 def copied(nest: Nest, point: Point, *, to_copy: bool) -> Stmt:
-    """The nest that copies each element to its place, or back."""
+    """The nest that copies each element to its index in the copy, or back."""
     element, place = (tuple(substitute(i, nest.own) for i in side) for side in (point.element, point.place))
     (source, read), (target, written) = (point.buffer, element), (point.copy, place)
     if not to_copy:

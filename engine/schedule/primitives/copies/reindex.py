@@ -1,6 +1,6 @@
-"""Copies in the order of a block's own iterators: reindex, reindex_cache_read, reindex_cache_write.
+"""Copies in the order of a block's iterators: reindex, reindex_cache_read, reindex_cache_write.
 
-Each run of such a block uses one element of the buffer. The copy holds that element in a place that is told from the iterators.
+Each iteration of such a block accesses one element of the buffer. The iterators give the index of that element in the copy.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from .staging import Site, does_read, length_of, site_after, with_stage
 from .staging_checks import (
     is_overwritten_later,
     require_fresh,
+    require_initialized,
     require_not_stored_loosely,
     require_not_written,
     require_one_writer,
     require_only_writer,
-    require_there,
 )
 
 
@@ -157,7 +157,7 @@ def reindex_cache_write(
 
 # A copy of one element per run can only replace the accesses of a block that uses one element.
 def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
-    """The indices of all accesses of the block to the buffer."""
+    """The indices that all accesses of the block to the buffer share."""
     block = realize.block
     loops = {f.loop_var for f in ctx.index.loops_above(realize)}
     parts = [p for p in (block.init, block.body) if p is not None]
@@ -178,10 +178,10 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
             "several-elements", f"an iteration of block {block.name!r} accesses {'several elements' if found else 'no element'} of "
             f"{buffer.name!r}", block, found=f"{len(found)} accesses", expected="one element, with the same indices in every access",
         )  # fmt: skip
-    told = next((n for i in first for n in walk(i) if isinstance(n, BufferLoad)), None)
-    if told is not None:
+    load = next((n for i in first for n in walk(i) if isinstance(n, BufferLoad)), None)
+    if load is not None:
         raise refuse(
-            "opaque-access", f"the indices of {buffer.name!r} in block {block.name!r} are loaded from {told.buffer.name!r}", block,
+            "opaque-access", f"the indices of {buffer.name!r} in block {block.name!r} are loaded from {load.buffer.name!r}", block,
             expected="indices over the iterators of the block", fix=(f"sch.cache_read({block.name!r}, {buffer.name!r}, scope)",),
         )  # fmt: skip
     inside = {
@@ -199,7 +199,7 @@ def require_one_element(ctx: Context, realize: BlockRealize, buffer: Buffer) -> 
 
 
 def _shorter(block: Block, element: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The indices by what is known of the iterators; those that are constant then stay as they are, as in TVM."""
+    """The indices, simplified with the ranges of the iterators. Indices that become constant are kept, as in TVM."""
     iters = {iv.var: iv.dom for iv in block.iter_vars}
     simpler = (simplify(i, iters) for i in element)
     return tuple(old if isinstance(new, IntImm) else new for old, new in zip(element, simpler, strict=True))
@@ -217,7 +217,7 @@ def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
 
 # A private copy is placed next to the block's loops, so no other block may run in them.
 def require_alone(ctx: Context, realize: BlockRealize) -> Site:
-    """Where the outermost loop of the block stands."""
+    """The site of the outermost loop of the block."""
     below: Stmt = realize
     scope = ctx.index.scope_of(realize)
     for outer in ctx.index.path(realize):
@@ -243,7 +243,7 @@ def _copy_of(ctx: Context, buffer: Buffer, shape: tuple[Expr, ...], name: str, s
 def _mapped_point(
     ctx: Context, realize: BlockRealize, region: BufferRegion, storage_scope: str, index_map: IndexMap
 ) -> Point:
-    """The element of the region and its place by the map, each iterator's element in a place of its own."""
+    """The element of the region and its index by the map. Different elements have different indices."""
     require_scope_name(storage_scope)
     block, old = realize.block, region.buffer
     element = require_one_element(ctx, realize, old)
@@ -267,7 +267,7 @@ def _mapped_point(
 
 
 def _shape(index_map: IndexMap, extents: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The shape of the copy, as TVM rounds it up. Raises ValueError when an axis has no bound."""
+    """The shape of the copy, rounded up as in TVM. Raises ValueError if an axis has no bound."""
     used = [n for n, p in enumerate(index_map.params) if any(uses_var(i, p) for i in index_map.indices)]
     own = IndexMap(tuple(index_map.params[n] for n in used), index_map.indices)
     extents = [extents[n] for n in used]
@@ -302,7 +302,7 @@ def require_own_places(block: Block, place: Sequence[Expr], shape: Sequence[Expr
 
 
 def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buffer) -> Site:
-    """Where what the block reads is there: after the writer and before the block, or first in the scope."""
+    """A site at which the block's input is complete: after the writer and before the block, or first in the scope."""
     writer = require_one_writer(ctx, scope, buffer)
     if writer is None or is_overwritten_later(ctx, scope, writer, [realize], buffer):
         return Site(scope, 0)
@@ -316,20 +316,20 @@ def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buff
 
 
 def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
-    """The copy first, and the block reading it. Refuses what is not there to be copied."""
+    """The copy, followed by the block that reads it. Refuses to copy uninitialized elements."""
     block = change_buffers(realize.block, {point.buffer: point.change})
     reader = replace_fields(realize, block=replace_fields(block, writes=realize.block.writes))
     func = with_stage(
         ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=True), point.copy, {realize: reader}
     )
-    require_there(ctx, realize, Context(func), nest.name, point.buffer)
+    require_initialized(ctx, realize, Context(func), nest.name, point.buffer)
     return Result(func, nest.name)
 
 
 def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
-    """The block writing the copy, and what it wrote copied to the buffer after it."""
+    """The block that writes the copy, followed by the copy back to the buffer."""
     require_not_loose(ctx, realize)
-    require_told_apart(realize.block, point)
+    require_distinct(realize.block, point)
     new: dict[Node, Node] = {realize: change_buffers(realize, {point.buffer: point.change})}
     func = with_stage(ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=False), point.copy, new)
     after = Context(func)
@@ -344,12 +344,12 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
 
 
 def point_of(after: Context, nest: Nest) -> Sequence[Expr]:
-    """The place that the copy reads, in its iterators."""
+    """The indices that the copy reads, in its iterators."""
     return [axis.min for axis in after.block(nest.name).reads[0].region]
 
 
 # Of several writes to one element the last one remains; a copy in another order would keep another value.
-def require_told_apart(block: Block, point: Point) -> None:
+def require_distinct(block: Block, point: Point) -> None:
     iters = {iv.var: iv.dom for iv in block.iter_vars if any(uses_var(p, iv.var) for p in point.place)}
     if not is_injective(point.element, iters):
         raise refuse(

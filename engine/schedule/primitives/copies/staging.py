@@ -1,4 +1,4 @@
-"""Copies of buffers: where a copy stands, how large it is, and who uses it instead of the buffer."""
+"""Copies of buffers: their position, their size, and the blocks that use them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ...rules.checks import require_scope_name
 
 
 class Cached(msgspec.Struct, frozen=True, eq=False):
-    """A region of a buffer and the cache for it. `is_whole`: the cache has the buffer's axes; else the region's, from its start on."""
+    """A region of a buffer and the cache for it. With `is_whole` the cache has the buffer's axes, else those of the region, from 0."""
 
     region: BufferRegion
     copy: Buffer
@@ -72,8 +72,8 @@ def cache_of(
     *,
     is_whole: bool,
 ) -> Cached:
-    """The cache for a region: as large as the region, or as the buffer when `is_whole` or when the region's size differs between the
-    iterations of loops around it."""
+    """The cache for a region: as large as the region, or as the buffer if `is_whole` or if the region's size differs between
+    iterations of outer loops."""
     require_scope_name(storage_scope)
     # A region that is read only under a condition that never holds may be outside of the buffer.
     if any(prove(build.lt(r.extent, 1)) for r in region.region):
@@ -98,12 +98,12 @@ def cache_of(
 
 
 def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
-    """The block with its reads taken from the cache; what it writes stays."""
+    """The block with its reads from the cache, and its writes unchanged."""
     return with_block(moved_to(realize, cached), writes=realize.block.writes)
 
 
 def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
-    """All accesses inside of the block in the cache, and the views of the buffer in its memory too."""
+    """The block with all inner accesses in the cache, and with the buffer's views in the cache's memory."""
     views: list[Buffer] = []  # including views of views in nested blocks
     for block in (b for b in walk_stmts(realize) if isinstance(b, Block)):
         views += [m.buffer for m in block.match_buffers if any(m.source.buffer is b for b in (cached.buffer, *views))]
@@ -122,22 +122,22 @@ def does_write(block: Block, buffer: Buffer) -> bool:
 
 
 class Site(msgspec.Struct, frozen=True, eq=False):
-    """Where a statement is put: into the body of a loop or block, before the statement at `position`."""
+    """A position for a statement: in the body of a loop or block, before the statement at `position`."""
 
     parent: For | Block
     position: int
 
     @property
     def after(self) -> Site:
-        """Behind the statement that stands there."""
+        """The site after the statement at `position`."""
         return Site(self.parent, self.position + 1)
 
 
 def site_after(
     ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize], *, at_once: bool = False
 ) -> Site:
-    """Before the first user after the writer (or right after the writer), in the innermost loop (or the scope) that holds it and one of
-    its users."""
+    """Before the first user after the writer (or right after the writer), in the innermost loop (or the scope) that contains the
+    writer and one of its users."""
     below: Stmt = writer
     for outer in ctx.index.path(writer):
         parent = ctx.index.parent(outer)
@@ -159,14 +159,14 @@ def length_of(body: Stmt) -> int:
 
 
 def scope_read_region(scope: Block, buffer: Buffer) -> BufferRegion:
-    """What the scope says it reads of `buffer`, as far as it is there; all of it when it does not say."""
+    """The region of `buffer` that the scope declares as read, within the buffer; the whole buffer if it declares none."""
     return next((_within(r) for r in scope.reads if r.buffer is buffer), build.full_region(buffer))
 
 
 def guarded_read_region(
     ctx: Context, scope: Block, consumers: Sequence[BlockRealize], buffer: Buffer
 ) -> BufferRegion | None:
-    """What the only consumer reads where blocks inside of it read under conditions; None when there are none, or several consumers."""
+    """The region that the only consumer reads through guarded inner blocks; None without such blocks, or with several consumers."""
     if len(consumers) != 1 or not _nested_conditions(consumers[0].block, buffer, writes=False):
         return None
     return relaxed_region(ctx, consumers[0], buffer, Site(scope, 0), writes=False)
@@ -175,7 +175,7 @@ def guarded_read_region(
 def relaxed_region(
     ctx: Context, realize: BlockRealize, buffer: Buffer, site: Site, *, writes: bool = True
 ) -> BufferRegion:
-    """What all runs of the block under the site write (or read) of `buffer`."""
+    """The region of `buffer` that all iterations of the block below the site write (or read)."""
     region = next(r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer)
     above = {*ctx.index.loops_above(site.parent), site.parent}
     inner = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in above}
@@ -191,7 +191,7 @@ def relaxed_region(
 
 
 def _nested_conditions(block: Block, buffer: Buffer, *, writes: bool) -> list[Expr]:
-    """The predicates of blocks inside that access the buffer, in the block's terms; none when one of them has no predicate."""
+    """The predicates of inner blocks that access the buffer, in the block's iterators; none if one of them has no predicate."""
     found: list[Expr] = []
     for realize in loops_and_blocks(block.body):
         if isinstance(realize, BlockRealize):
@@ -203,7 +203,7 @@ def _nested_conditions(block: Block, buffer: Buffer, *, writes: bool) -> list[Ex
 
 
 def _within(box: BufferRegion) -> BufferRegion:
-    """The box cut to the buffer where its end is a constant past the shape (predicated blocks overshoot)."""
+    """The box cut at the end of the buffer, if its end is a constant outside of the shape (predicated blocks overshoot)."""
     axes: list[Range] = []
     for axis, extent in zip(box.region, box.buffer.shape, strict=True):
         low, size, limit = build.int_value(axis.min), build.int_value(axis.extent), build.int_value(extent)
@@ -215,16 +215,16 @@ def _within(box: BufferRegion) -> BufferRegion:
 
 
 class Stage(msgspec.Struct, frozen=True, eq=False):
-    """A copy block in its loops."""
+    """A copy block with its loops."""
 
     name: str
     nest: Stmt
 
 
 def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bool, other: str = "") -> Stage:
-    """The region copied to its cache, or back, one element an iteration, as far as it lies in the buffer.
+    """The nest that copies the region to its cache or back, one element in each iteration, within the buffer.
 
-    `site` is what the copy stands in; `other` is a block name that is taken too.
+    `site` is the position of the copy; `other` is a block name that is in use too.
     """
     name = fresh_name(cached.copy.name, {*ctx.index.block_names, other})
     axes = cached.region.region
@@ -257,7 +257,7 @@ def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bo
 
 
 def _inside(cached: Cached, places: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
-    """The condition that keeps a copy in the buffer, where tiles that do not divide it overshoot."""
+    """The condition that restricts a copy to the buffer if tiles do not divide it."""
     found: Expr = build.TRUE
     for axis, size, place in zip(cached.region.region, cached.buffer.shape, places, strict=True):
         if not prove(build.ge(axis.min, 0), ranges):

@@ -1,4 +1,4 @@
-"""Rules for copies of buffers: what a copy holds was written before, and what it gives back overwrites nothing else."""
+"""Rules for copies of buffers: a copied element is initialized, and a copy back overwrites only elements that the block wrote."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
     if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
         return
-    if not begins_anew(ctx, realize):
+    if not starts_from_init(ctx, realize):
         raise refuse(
             "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before writing it", realize,
             expected="a block that only writes it, or a reduction that begins with its init",
@@ -64,15 +64,15 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     require_updates_own_element(ctx, realize, "cache")
 
 
-def begins_anew(ctx: Context, realize: BlockRealize) -> bool:
-    """Whether the block is a reduction that begins each of its sums with its init."""
+def starts_from_init(ctx: Context, realize: BlockRealize) -> bool:
+    """Whether the block is a reduction that starts each of its sums with its init."""
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     block = realize.block
     return block.init is not None and ctx.index.is_reduction(block.name) and starts_with_init(realize, loops)
 
 
 def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
-    """Whether all that blocks inside of the block read of the buffer was written by one of them before."""
+    """Whether inner blocks write every element of the buffer before inner blocks read it."""
     inner = ctx.index.child_blocks(block)
     if not inner or block.init is not None or buffer in ctx.index.touched_loosely(block):
         return False
@@ -80,7 +80,7 @@ def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
         return False
     writers = [r for r in inner if any(w.buffer is buffer for w in r.block.writes)]
     readers = [r for r in inner if does_read(r.block, buffer)]
-    if len(writers) != 1 or (ctx.index.fact(is_update, writers[0].block) and not begins_anew(ctx, writers[0])):
+    if len(writers) != 1 or (ctx.index.fact(is_update, writers[0].block) and not starts_from_init(ctx, writers[0])):
         return False
     return all(
         inner.index(writers[0]) < inner.index(r) and is_covered(ctx.index, writers[0], r, buffer) for r in readers
@@ -159,7 +159,7 @@ def require_only_writer(ctx: Context, scope: Block, block: BlockRV, buffer: Buff
 def is_overwritten_later(
     ctx: Context, scope: Block, writer: BlockRealize, consumers: Sequence[BlockRealize], buffer: Buffer
 ) -> bool:
-    """Whether all consumers take what was there before the scope ran: they come before the writer, in no loop of many trips with it."""
+    """Whether all consumers read values from before the scope: they precede the writer, with no loop of several iterations around both."""
     loops = {f for f in ctx.index.loops_above(writer) if not build.is_const(f.extent, 1)}
     order = ctx.index.block_names
     return buffer not in scope.alloc_buffers and all(
@@ -186,12 +186,12 @@ def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> No
 
 
 # A copy reads its whole region: each element must exist and have a value, even if the block would not have read it.
-def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: str, buffer: Buffer) -> None:
-    """`realize` is the reader before the change; `after` the program with the block `stage` that copies for it."""
+def require_initialized(ctx: Context, realize: BlockRealize, after: Context, stage: str, buffer: Buffer) -> None:
+    """`realize` is the reader before the change; `after` is the program with the copy block `stage`."""
     copying = after.realize(stage)
     if stays_inside(copying.block) and holds_values(after.index, copying, buffer):
         return
-    if not surely_loads(realize.block.body, buffer):
+    if not provably_loads(realize.block.body, buffer):
         raise refuse(
             "region-not-covered", f"block {realize.block.name!r} may not read all of {buffer.name!r} that would be copied", realize,
             expected="a fully written buffer, and indices within its bounds",
@@ -200,7 +200,7 @@ def require_there(ctx: Context, realize: BlockRealize, after: Context, stage: st
 
 
 def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
-    """Whether a parameter comes with values: the first block that touches it, or a view of it, reads it, before it stores to it."""
+    """Whether the caller initializes a parameter: the first block that accesses it, or a view of it, reads it before writing it."""
     blocks = [node for node in walk(index.func.body) if isinstance(node, Block)]
     names = {buffer}
     for block in blocks:  # outer blocks come first, because a view may view another view
@@ -221,8 +221,8 @@ def _stores_first(body: Stmt, names: Collection[Buffer]) -> bool:
 
 
 def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, given: bool = True) -> bool:
-    """Whether all that the block says it reads of the buffer was surely written: by the caller (of a parameter, where these are `given`),
-    or before it in its scope."""
+    """Whether every element of the buffer that the block declares as read is provably written: by the caller (for a parameter, if these are
+    `given`), or earlier in its scope."""
     if given and index.is_param(buffer):
         return True
     scope = index.scope_of(realize)
@@ -246,7 +246,7 @@ def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, 
 
 
 def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
-    """Whether the box `outer` surely holds the box `inner`."""
+    """Whether the box `outer` provably contains the box `inner`."""
     known = Analyzer(ranges)
     return all(
         known.proves(build.le(o.min, i.min))
@@ -255,20 +255,20 @@ def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Ran
     )
 
 
-def surely_loads(stmt: Node, buffer: Buffer) -> bool:
-    """Whether each run of a body without blocks reads the buffer: under no condition, in loops that have iterations."""
+def provably_loads(stmt: Node, buffer: Buffer) -> bool:
+    """Whether each run of a body without blocks reads the buffer: unconditionally, in loops with at least one iteration."""
     match stmt:
         case BufferLoad() if stmt.buffer is buffer:
             return True
         case IfThenElse(condition=condition):
-            return surely_loads(condition, buffer)
+            return provably_loads(condition, buffer)
         case Call(op="if_then_else", args=(condition, *_)) | Select(condition=condition):
-            return surely_loads(condition, buffer)
+            return provably_loads(condition, buffer)
         case And(a=a) | Or(a=a):
-            return surely_loads(a, buffer)
+            return provably_loads(a, buffer)
         case For() if (build.int_value(stmt.extent) or 0) <= 0:
-            return surely_loads(stmt.extent, buffer)
+            return provably_loads(stmt.extent, buffer)
         case Block() | Buffer():
             return False
         case _:
-            return any(surely_loads(child, buffer) for child in children(stmt))
+            return any(provably_loads(child, buffer) for child in children(stmt))

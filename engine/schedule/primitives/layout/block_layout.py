@@ -1,4 +1,4 @@
-"""The iterators of a block in other axes or in another order: transform_block_layout, reorder_block_iter_var."""
+"""Transformation and order of a block's iterators: transform_block_layout, reorder_block_iter_var."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _kind_or_refuse(block: Block, index_map: IndexMap, position: int, extent: Ex
 
 
 def _simplified(block: Block, known: Analyzer) -> Block:
-    """Accesses and regions with their indices simplified, as TVM leaves them."""
+    """The block with the indices of accesses and regions simplified, as in TVM."""
 
     def visit(node: Node) -> Node:
         done = map_children(node, visit)

@@ -1,4 +1,4 @@
-"""How a buffer lies in memory: transform_layout, set_layout, set_axis_separator."""
+"""The layout of a buffer in memory: transform_layout, set_layout, set_axis_separator."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def require_axes(buffer: Buffer, index_map: IndexMap) -> None:
 
 # Two elements with one place would overwrite each other.
 def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> PaddedMap:
-    """The places of the map. A `trusted` one that is not understood has no inverse and, for all that is known, no padding."""
+    """The image of the map. A `trusted` map that cannot be analysed has no inverse, and is assumed to need no padding."""
     try:
         places = padded_inverse(index_map, buffer.shape)
         if places is None and trusted:
@@ -235,7 +235,7 @@ def places_or_refuse(buffer: Buffer, index_map: IndexMap, *, trusted: bool) -> P
 
 
 def _trusted(buffer: Buffer, index_map: IndexMap) -> PaddedMap:
-    """The box of a map that is not understood: looked at element by element, for a few sizes where they are symbolic."""
+    """The box of a map that cannot be analysed, computed element by element, for a few sizes if they are symbolic."""
     symbols = {v for part in (*index_map.indices, *buffer.shape) for v in free_vars(part)} - set(index_map.params)
     found: Image | None = None
     for size in _TRIED if symbols else (1,):
@@ -285,7 +285,7 @@ def _count(shape: Sequence[Expr]) -> str:
 
 # The pad value has the buffer's dtype and depends only on the place.
 def pad_value_or_refuse(buffer: Buffer, shape: Sequence[Expr], pad_value: PadValue) -> IndexMap | None:
-    """The value as a map of the new axes; a plain number is of the buffer's dtype where its kind fits."""
+    """The value as a map of the new axes. A plain number gets the buffer's dtype if its kind fits."""
     if pad_value is None:
         return None
     if not isinstance(pad_value, IndexMap):
@@ -347,7 +347,7 @@ def require_symbols_known(ctx: Context, old: Buffer, new: Buffer) -> None:
 
 # Strides from the outermost axis in memory inwards: each covers all axes inside of it.
 def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """The order of the axes in memory and, by position in it, the strides that leave gaps."""
+    """The order of the axes in memory, and the strides with gaps by position in that order."""
     sizes = [build.int_value(e) for e in buffer.shape]
     if len(strides) != len(sizes) or None in sizes or any(s < 1 for s in strides):
         raise refuse(
@@ -373,7 +373,7 @@ def order_and_gaps(buffer: Buffer, strides: Sequence[int]) -> tuple[tuple[int, .
 
 
 def in_dtype(index_map: IndexMap, extents: Sequence[Expr]) -> IndexMap:
-    """The map over variables of the dtype of the extents, what it gives of that dtype too. Other maps than of these axes stay."""
+    """The map with variables and results of the extents' dtype. A map with another number of axes is returned unchanged."""
     dtypes = [e.dtype for e in extents]
     if len(dtypes) != len(index_map.params) or not dtypes:
         return index_map

@@ -1,4 +1,4 @@
-"""What memory a buffer is: set_scope, storage_align, unsafe_set_dtype."""
+"""Memory scope, alignment and data type of a buffer: set_scope, storage_align, unsafe_set_dtype."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def require_indices_only(ctx: Context, buffers: object) -> None:
 
 
 def with_alignment(ctx: Context, block: BlockRV, position: int, axis: int, factor: int, offset: int) -> PrimFunc:
-    """The function with a request for the strides of the buffer at `position` of the block's writes. Refuses "bad-annotation"."""
+    """The function with an alignment of the buffer at `position` of the block's writes. Refuses "bad-annotation"."""
     old = ctx.block(block)
     known = alignments_or_refuse(old)
     wanted = (position, axis, factor, offset)
@@ -188,7 +188,7 @@ def _numbers(item: object) -> tuple[int | None, ...]:
 
 
 def _with_views(ctx: Context, buffer: Buffer) -> list[Buffer]:
-    """The buffer and its views, views of views too."""
+    """The buffer and its views, including views of views."""
     found = [buffer]
     for name in ctx.index.block_names:
         found += [m.buffer for m in ctx.index.block(name).match_buffers if any(m.source.buffer is b for b in found)]

@@ -1,4 +1,4 @@
-"""Products of tensors brought to round sizes: pad_einsum computes with zeros around the inputs, and copies back what was asked for."""
+"""Tensor products with padded sizes: pad_einsum pads the inputs with zeros, and copies the interior of the output back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ...context import BlockRV, Context, Result, with_allocations
 from ...errors import refuse
 from ...rules.block_motion import require_complete_or_reduction
 from ...rules.checks import out_of_order, require_in_blocks, require_iterators_only
-from ..copies.staging_checks import require_there
+from ..copies.staging_checks import require_initialized
 
 
 def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result[None]:
@@ -87,24 +87,24 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result[N
     after = Context(func)
     for pad in pads:
         if not pad.is_output and ctx.index.writers(pad.buffer):
-            require_there(ctx, realize, after, pad.name, pad.buffer)
+            require_initialized(ctx, realize, after, pad.name, pad.buffer)
     return Result(func, None)
 
 
 class _Access(msgspec.Struct, frozen=True, eq=False):
-    """Where the block touches a buffer: at single iterators and zeros."""
+    """The block's accesses to a buffer, each at single iterators and zeros."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
     is_output: bool
 
     def grows(self, grown: Grown) -> bool:
-        """Whether the buffer gets larger."""
+        """Whether the buffer becomes larger."""
         return any(i in grown for i in self.indices)
 
 
 class _Pad(msgspec.Struct, frozen=True, eq=False):
-    """A buffer, the larger one that the block uses instead, and the block that copies from the one to the other."""
+    """A buffer, the larger one that the block accesses instead, and the block that copies between them."""
 
     buffer: Buffer
     padded: Buffer
@@ -268,7 +268,7 @@ def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
 
 
 def _is_zero_beyond(expr: Expr, var: Var) -> bool:
-    """Whether the expression is zero where all loads at `var` are."""
+    """Whether the expression is zero if all loads at `var` are."""
     match expr:
         case BufferLoad(indices=indices):
             return any(i is var for i in indices)
@@ -317,7 +317,7 @@ def _padded_size(index: Expr, size: Expr, grown: Grown) -> Expr:
 
 
 def _within(dom: Range, whole: Range) -> Range:
-    """What an iterator takes of an axis: a condition may keep it from the rest."""
+    """The part of the range `dom` within `whole`."""
     begin = simplify(build.maximum(dom.min, whole.min))
     end = build.minimum(build.add(dom.min, dom.extent), build.add(whole.min, whole.extent))
     return Range(begin, simplify(build.sub(end, begin)))
@@ -340,7 +340,7 @@ def _copy_out(pad: _Pad) -> Stmt:
 
 
 def _copy_nest(domain: Sequence[Range]):
-    """Iterators over a domain, and a function that makes the nest of a block over them of (name, what it reads, its store)."""
+    """Iterators over a domain, and a function that builds a block's nest over them from its name, its reads and its store."""
     variables = tuple(Var(f"v{n}", r.extent.dtype) for n, r in enumerate(domain))
     points = tuple(map(build.point, variables))
 
@@ -362,7 +362,7 @@ def _copy_nest(domain: Sequence[Range]):
 
 
 def _padded_nest(nest: For, realize: BlockRealize, pads: Sequence[_Pad], grown: Grown) -> Stmt:
-    """The block and its loops over what is padded."""
+    """The block and its loops over the padded domain."""
     block = realize.block
     new = {p.buffer: p.padded for p in pads}
     longer = {v: grown[iv.var] for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.var in grown}

@@ -1,4 +1,4 @@
-"""Paddings taken apart: decompose_padding fills with the constant first and then copies the inside."""
+"""Padding in two steps, the constant and the interior: decompose_padding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, LoopRV, Result
 from ...errors import refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import out_of_order, require_iterators_only, shares_elements
 from ..reduction.decompose import placed_before, require_around, require_nobody_between, require_plain_nest
 
@@ -65,13 +65,13 @@ def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[Bloc
     """
     realize = ctx.realize(block)
     target = ctx.loop(loop)
-    moves.require_complete(ctx, realize)
+    block_motion.require_complete(ctx, realize)
     loops = ctx.index.loops_above(realize)
     require_around(block, loops, target)
     padding = require_padding(realize)
     inside = loops[loops.index(target) :]
     require_own_elements(ctx, realize, loops, target)
-    moves.require_not_loose(ctx, realize)
+    block_motion.require_not_loose(ctx, realize)
     require_nobody_between(ctx, realize, target)
     ranges = {f.loop_var: Range(f.min, f.extent) for f in loops}
     terms = padding.terms(realize)
@@ -86,7 +86,7 @@ def decompose_padding(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[Bloc
 
 
 class _Padding(msgspec.Struct, frozen=True, eq=False):
-    """`store` is of `if_then_else(condition, value, constant)`."""
+    """A block whose `store` has the value `if_then_else(condition, value, constant)`."""
 
     store: BufferStore
     condition: tuple[Expr, ...]
@@ -94,7 +94,7 @@ class _Padding(msgspec.Struct, frozen=True, eq=False):
     constant: Expr
 
     def terms(self, realize: BlockRealize) -> list[Expr]:
-        """When the value is stored, in the loops: the condition, and the predicate of the block."""
+        """The terms under which the value is stored, in the loops: the condition, and the predicate of the block."""
         bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
         return [*(substitute(t, bindings) for t in self.condition), *build.conjuncts(realize.predicate)]
 
@@ -151,7 +151,7 @@ def require_border(realize: BlockRealize, terms: Sequence[Expr], ranges: Mapping
 def _border_nest(
     realize: BlockRealize, padding: _Padding, inside: Sequence[For], name: str, ranges: Mapping[Var, Range]
 ) -> Stmt:
-    """The block that stores the constant everywhere, under plain copies of the loops."""
+    """The block that stores the constant everywhere, under serial copies of the loops."""
     block = realize.block
     fresh = {iv.var: Var(iv.var.name, iv.var.dtype) for iv in block.iter_vars}
     fill = Block(
@@ -171,7 +171,7 @@ def _border_nest(
 
 
 def _own_loops(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> tuple[For, ...]:
-    """The innermost of the loops that stand around this block only."""
+    """The innermost loops that contain this block only."""
     own: list[For] = []
     below: Stmt = realize
     for loop in reversed(inside):
@@ -183,7 +183,7 @@ def _own_loops(ctx: Context, realize: BlockRealize, inside: Sequence[For]) -> tu
 
 
 def _inner_nest(realize: BlockRealize, padding: _Padding, own: Sequence[For], ranges: Mapping[Var, Range]) -> Stmt:
-    """The block that stores the inside, its loops and iterators as long as that and counted from its start."""
+    """The block that stores the interior. Its loops and iterators have the extents of the interior and count from its start."""
     block = realize.block
     changed = dict(ranges)
     shifts: dict[Var, Expr] = {}
@@ -222,7 +222,7 @@ def _inner_nest(realize: BlockRealize, padding: _Padding, own: Sequence[For], ra
 
 
 def _loop_of(value: Expr, realize: BlockRealize, own: Sequence[For]) -> For | None:
-    """The loop that runs this iterator and nothing else."""
+    """The loop that drives this iterator and no other one."""
     loop = next((f for f in own if f.loop_var is value), None)
     if loop is None:
         return None
@@ -233,7 +233,7 @@ def _loop_of(value: Expr, realize: BlockRealize, own: Sequence[For]) -> For | No
 
 
 def _inside(iter_var: IterVar, condition: Sequence[Expr], iterators: set[Var], loop: For | None) -> Range:
-    """The values of an iterator for which the condition may hold, of those it takes."""
+    """The values of an iterator, within its range, for which the condition may hold."""
     spans = [iter_var.dom] if loop is None else [Range(loop.min, loop.extent), iter_var.dom]
     lows = [s.min for s in spans]
     ends = [build.add(s.min, s.extent) for s in spans]
@@ -248,7 +248,7 @@ def _inside(iter_var: IterVar, condition: Sequence[Expr], iterators: set[Var], l
 
 
 def _decided(candidates: Sequence[Expr], pick: Callable[[Expr, Expr], Expr]) -> Expr:
-    """The largest or smallest candidate; of those that cannot be compared the first."""
+    """The largest or smallest candidate; the first of those that cannot be compared."""
     best = candidates[0]
     for other in candidates[1:]:
         found = simplify(pick(best, other))
@@ -257,7 +257,7 @@ def _decided(candidates: Sequence[Expr], pick: Callable[[Expr, Expr], Expr]) -> 
 
 
 def _limits(term: Expr, var: Var, iterators: set[Var]) -> list[tuple[Expr | None, Expr | None]]:
-    """(lowest value, end) that a comparison leaves to an iterator that it compares with something else than iterators."""
+    """(lowest value, end) of an iterator under a comparison with an expression without iterators."""
     if not isinstance(term, LT | LE | GT | GE) or not uses_var(term, var):
         return []
     small, large = (term.a, term.b) if isinstance(term, LT | LE) else (term.b, term.a)

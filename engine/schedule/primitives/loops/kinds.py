@@ -1,4 +1,4 @@
-"""How a loop runs, and notes on loops and blocks: parallel, vectorize, unroll, bind, annotate, unannotate."""
+"""Loop kinds and annotations: parallel, vectorize, unroll, bind, annotate, unannotate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nests of loops laid out anew: tile, add_unit_loop, loop_partition, merge."""
+"""Changes of whole loop nests: tile, add_unit_loop, loop_partition, merge."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def loop_partition(
 
 # A piece has constant bounds.
 def _piece_ends(loop: For, factors: Sequence[int | None]) -> list[int]:
-    """Where the pieces start and end, one number more than pieces."""
+    """The boundaries of the pieces, one more than pieces."""
     first, extent = build.int_value(loop.min), build.int_value(loop.extent)
     if first is None or extent is None:
         raise refuse(
@@ -178,7 +178,7 @@ def require_init_apart(loop: For) -> None:
 
 
 def _with_domain(old: For, var: Var, piece: For) -> Stmt:
-    """The body over `var`; iterators that are the loop itself only take its values."""
+    """The body over `var`. Iterators that are bound to the loop itself get its range."""
 
     def leave(node: Node) -> Node:
         if not isinstance(node, BlockRealize):
@@ -193,7 +193,7 @@ def _with_domain(old: For, var: Var, piece: For) -> Stmt:
 
 
 def _copied(piece: For, var: Var, suffix: str, taken: set[str], taken_buffers: set[str]) -> For:
-    """The piece with variables, buffers and blocks of its own; `var` stays."""
+    """A copy of the piece with fresh variables, buffers and blocks; `var` is kept."""
     body, _ = fresh_vars(piece.body)
     views = [m.buffer for s in walk_stmts(body) if isinstance(s, Block) for m in s.match_buffers]
     own: dict[Buffer, Buffer] = {
@@ -214,7 +214,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _opaque(name: str, body: Stmt) -> BlockRealize:
-    """A block without iterators around `body`, which says truly what it touches (TVM's says nothing)."""
+    """A block without iterators around `body`, with the regions that it accesses (TVM declares none)."""
     reads, writes = accessed_regions(body)
     block = Block(name, (), reads, writes, body)
     return BlockRealize((), build.const(True, "bool"), block)
@@ -224,7 +224,7 @@ def _opaque(name: str, body: Stmt) -> BlockRealize:
 
 
 class _Nest(msgspec.Struct, frozen=True, eq=False):
-    """The loops from the common sequence down to the merged one, outermost first, and the statement's place in the sequence."""
+    """The loops from the common sequence down to the merged one, outermost first, and the statement's position in the sequence."""
 
     loops: tuple[For, ...]
     position: int
@@ -272,7 +272,7 @@ def merge(ctx: Context, *loops: LoopRV) -> Result[LoopRV]:
 
 
 def _renamed(nest: _Nest, variables: Sequence[Var]) -> list[For]:
-    """The loops with bounds that name the merged variables."""
+    """The loops with bounds in terms of the merged variables."""
     new = {f.loop_var: v for f, v in zip(nest.loops, variables, strict=True)}
     return [replace_fields(f, extent=substitute(f.extent, new)) for f in nest.loops]
 

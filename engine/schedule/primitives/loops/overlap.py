@@ -1,4 +1,4 @@
-"""Loading while computing: double_buffer gives a buffer two slots, pipeline lets the parts of a loop work on different iterations."""
+"""Overlap of loads and computation: double_buffer gives a buffer two slots, pipeline runs the parts of a loop on different iterations."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> Non
 
 # Slots are in the memory of their buffer.
 def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
-    """The number of a bank that is given by number or name."""
+    """The number of a bank, given by number or name."""
     named = _BANK.match(bank) if isinstance(bank, str) else None
     if isinstance(bank, int) and not isinstance(bank, bool) and bank >= 0:
         return bank
@@ -154,7 +154,7 @@ def require_sound_pipeline(ctx: Context, loop: For, noted: Context, stages: Sequ
 
 
 def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
-    """For each statement of the body the parts that it counts as when lowered, by name."""
+    """For each statement of the body, the names of the parts that it has when lowered."""
     try:
         return pipeline_parts(ctx.plan.func, loop.loop_var)
     except LowerError as error:
@@ -164,7 +164,7 @@ def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
 def _expanded(
     loop: For, groups: Sequence[Sequence[str]], stages: Sequence[int], order: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Stages and places for each part, also where they were given for each statement only."""
+    """Stages and positions for each part, also if they are given for each statement only."""
     count = sum(map(len, groups))
     places = list(range(len(stages))) if order is None else list(order)
     if len(stages) == count == len(places):
@@ -182,7 +182,7 @@ def _expanded(
 
 
 def _advice(ctx: Context, loop: For, stages: Sequence[int], error: LowerError) -> tuple[str, ...]:
-    """The call in program order whose stages only rise, where that is legal."""
+    """The call in program order with increasing stages, if it is legal."""
     if error.code != "broken-dependence":
         return ()
     rising = [max(stages[: n + 1]) for n in range(len(stages))]
@@ -196,7 +196,7 @@ def _advice(ctx: Context, loop: For, stages: Sequence[int], error: LowerError) -
 
 
 def _as_refusal(ctx: Context, error: LowerError, loop: For, fix: tuple[str, ...]) -> TilewrightError:
-    """The refusal of lowering, pointing at the schedule's own blocks."""
+    """The refusal of lowering, with the schedule's blocks as its nodes."""
     refusal = error.refusal
     nodes = [_original(ctx, node) for node in refusal.nodes]
     return refuse(refusal.code, refusal.message, *(n for n in nodes if n is not None), found=refusal.found,
@@ -204,7 +204,7 @@ def _as_refusal(ctx: Context, error: LowerError, loop: For, fix: tuple[str, ...]
 
 
 def _original(ctx: Context, node: Node) -> Node | None:
-    """The block or loop of the program that a node of its lowered form comes from."""
+    """The block or loop of the program from which a lowered node derives."""
     if isinstance(node, For):
         return ctx.index.loop(node.loop_var) if ctx.index.has_loop(node.loop_var) else None
     names = [s.name for s in walk_stmts(node) if isinstance(s, Block)]

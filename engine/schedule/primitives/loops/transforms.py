@@ -1,4 +1,4 @@
-"""Loops cut, joined and reordered: split, fuse, reorder."""
+"""Loops split, fused and reordered: split, fuse, reorder."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def require_independent_extents(nest: Sequence[For]) -> None:
 
 # Reordered loops form one chain: each contains the next, with only loops between them.
 def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
-    """The chain from the outermost of `loops` to the innermost, those between included."""
+    """The chain of loops from the outermost to the innermost of `loops`."""
     deepest = max(loops, key=lambda f: sum(1 for _ in ctx.index.path(f)))
     chain = [deepest]
     missing = set(loops) - {deepest}
@@ -215,7 +215,7 @@ def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
 
 
 def blocks_beside(ctx: Context, stmt: Stmt) -> list[BlockRealize]:
-    """The blocks in the other statements of the sequence that `stmt` stands in."""
+    """The blocks in the other statements of the sequence that contains `stmt`."""
     around = ctx.index.parent(stmt)
     others = [s for s in around.seq if s is not stmt] if isinstance(around, SeqStmt) else []
     return [r for s in others for r in ((s,) if isinstance(s, BlockRealize) else ctx.index.child_blocks(s))]
@@ -235,7 +235,7 @@ def require_extents_above(order: Sequence[For]) -> None:
 
 
 def _complete_factors(loop: For, factors: Sequence[int | Expr | None], ranges: Mapping[Var, Range]) -> list[Expr]:
-    """The factors as expressions of the loop's dtype, the None among them inferred."""
+    """The factors as expressions of the loop's dtype, with the inferred one."""
     known = [_factor(loop, f, ranges) for f in factors if f is not None]
     if not factors or len(factors) - len(known) > 1:
         raise refuse(
@@ -278,7 +278,7 @@ def _is_name(name: object) -> bool:
 
 
 def new_names(loop: For, default: Sequence[str], names: Sequence[str] | None) -> Sequence[str]:
-    """The names of the loops that take the place of `loop`; one that is "_" or left out is the default one."""
+    """The names of the loops that replace `loop`. The name "_" stands for the default."""
     if names is None:
         return default
     chosen = [d if name == "_" else name for name, d in zip(names, default, strict=False)]
@@ -305,7 +305,7 @@ def _unfused(fused: Var, nest: Sequence[For], ranges: Mapping[Var, Range]) -> di
 
 
 def with_predicate(body: Stmt, condition: Expr) -> Stmt:
-    """`body` with `condition` required by each block directly below (not by blocks inside of those)."""
+    """`body` with `condition` added to the predicate of each block directly below, without inner blocks."""
 
     def visit(node: Node) -> Node:
         if isinstance(node, BlockRealize):
@@ -321,7 +321,7 @@ def with_predicate(body: Stmt, condition: Expr) -> Stmt:
 
 
 def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range], preserve_unit_iters: bool) -> Stmt:
-    """`body` with the bindings and predicates of the blocks directly below simplified. Loops of one trip stay in them when asked for."""
+    """`body` with simplified bindings and predicates of the blocks directly below; on request, with loops of one iteration kept."""
 
     def visit(node: Node, ranges: Mapping[Var, Range]) -> Node:
         if isinstance(node, BlockRealize):
@@ -339,7 +339,7 @@ def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range], preserve_unit_ite
 
 
 def _with_units(ranges: Mapping[Var, Range]) -> dict[Var, Range]:
-    """The ranges, those of one trip widened to two: what is simplified under them goes on naming these loops."""
+    """The ranges, with extents of one widened to two, so that simplification keeps these loops."""
     two = {v: Range(r.min, build.const(2, r.extent.dtype)) for v, r in ranges.items() if build.is_const(r.extent, 1)}
     return {**ranges, **two}
 

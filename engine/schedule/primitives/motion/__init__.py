@@ -1,1 +1,1 @@
-"""Primitives that move or dissolve blocks: compute_at, inline, rolling buffers; and the targets of a move."""
+"""Primitives that move or inline blocks: compute_at, inline, rolling buffers; and the targets of a move."""

@@ -1,4 +1,4 @@
-"""Blocks moved under loops of others: compute_at towards the consumers, reverse_compute_at towards the producers."""
+"""Block motion: compute_at moves a block under a loop of its consumers, reverse_compute_at under a loop of its producers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, LoopRV, Result
 from ...errors import ScheduleError, refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import is_in_init
-from ...rules.finalize import settled
+from ...rules.finalize import finalize
 from ...rules.new_loops import Options, new_nest, required_boxes
 
 Direction = Literal["compute_at", "reverse_compute_at"]
@@ -109,7 +109,7 @@ def _moved_or_refused(
     require_direction(ctx, realize, direction)
     require_movable(ctx, realize)
     try:
-        return settled(ctx, direction, moved(ctx, direction, realize, target, options, index))
+        return finalize(ctx, direction, moved(ctx, direction, realize, target, options, index))
     except ScheduleError as error:
         if error.refusal.fix or error.code == "bad-index":
             raise
@@ -117,10 +117,10 @@ def _moved_or_refused(
 
 
 def _with_outer_loop(ctx: Context, direction: Direction, realize: BlockRealize, loop: For, refusal: Refusal) -> Refusal:
-    """The refusal with the nearest loop around the refused one that takes the block, if there is one."""
+    """The refusal with the nearest outer loop that accepts the block, if there is one, as its fix."""
     for outer in reversed(ctx.index.loops_above(loop)):
         refused = refusal_of(lambda outer=outer: require_place(ctx, realize, outer)) or refusal_of(
-            lambda outer=outer: settled(ctx, direction, moved(ctx, direction, realize, outer))
+            lambda outer=outer: finalize(ctx, direction, moved(ctx, direction, realize, outer))
         )
         if refused is None:
             return replace_fields(refusal, fix=(call_line(direction, realize.block.name, outer.loop_var),))
@@ -160,27 +160,27 @@ def require_place(ctx: Context, realize: BlockRealize, loop: For) -> None:
 # A move towards the consumers requires consumers, all of them known.
 def require_direction(ctx: Context, realize: BlockRealize, direction: Direction) -> None:
     if direction == "compute_at" and realize is not ctx.index.root:
-        moves.require_intermediate(ctx, realize)
+        block_motion.require_intermediate(ctx, realize)
         if not ctx.index.consumers(realize.block.name):
             raise refuse("no-consumer", f"the output of block {realize.block.name!r} has no reader", realize)
 
 
 def require_movable(ctx: Context, realize: BlockRealize) -> None:
-    """The rules that depend neither on the loop nor on the direction."""
+    """The rules that depend on neither the loop nor the direction."""
     if realize is ctx.index.root:
         raise refuse("root-block", "the root block cannot be moved", realize)
-    moves.require_complete_or_reduction(ctx, realize)
-    moves.removal(ctx, realize)
-    moves.require_read_before_write(ctx, realize)
-    moves.require_own_order(ctx, realize, "move")
+    block_motion.require_complete_or_reduction(ctx, realize)
+    block_motion.removal(ctx, realize)
+    block_motion.require_read_before_write(ctx, realize)
+    block_motion.require_own_order(ctx, realize, "move")
     if realize.block.init is not None or ctx.index.is_output(realize.block.name):
-        moves.require_full_domain(ctx, realize)
+        block_motion.require_full_domain(ctx, realize)
     else:
-        moves.require_safe_domain(ctx, realize)
+        block_motion.require_safe_domain(ctx, realize)
     for producer in _producers(ctx, realize):
-        moves.require_covered(ctx, producer, realize)
+        block_motion.require_covered(ctx, producer, realize)
     for consumer in _consumers(ctx, realize):
-        moves.require_covered(ctx, realize, consumer)
+        block_motion.require_covered(ctx, realize, consumer)
 
 
 def _producers(ctx: Context, realize: BlockRealize) -> list[BlockRealize]:
@@ -223,12 +223,12 @@ def moved(
 
 
 def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) -> PrimFunc:
-    """The function with another loop, and without the block where it stands; only what is around the two is looked at."""
+    """The function with the new loop, and without the block at its old position. Visits only the statements around the two."""
     around = {*ctx.index.path(realize), *ctx.index.path(loop)}
     scope = ctx.index.scope_of(realize)
     removal = {
         old: replace_nodes(left, {loop: new_loop}, within={*around, left})
-        for old, left in moves.removal(ctx, realize).items()
+        for old, left in block_motion.removal(ctx, realize).items()
     }
     return ctx.replaced({scope: replace_nodes(scope, {**removal, loop: new_loop}, within=around)})
 
@@ -280,7 +280,7 @@ def _places(
     required: bool,
     kind: str,
 ) -> list[int]:
-    """The statements of the loop that the `others` stand in; all must when `required`."""
+    """The statements of the loop that contain the `others`; with `required`, each must be in one."""
     found: list[int] = []
     outside: list[BlockRealize] = []
     for other in others:
@@ -301,11 +301,11 @@ def _places(
 # At its new position, the block must read the same values and reduce all of them.
 def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
     for producer in _producers(ctx, realize):
-        lost = moves.lost_loops(ctx, producer, realize, around)
-        moves.require_final(ctx, producer, realize, lost if forward else (*lost, *around))
+        lost = block_motion.lost_loops(ctx, producer, realize, around)
+        block_motion.require_final(ctx, producer, realize, lost if forward else (*lost, *around))
     before = ctx.index.loops_above(realize)
     for loop in around:
-        if loop in before and moves.drives_reduction(realize, loop):
+        if loop in before and block_motion.drives_reduction(realize, loop):
             raise refuse(
                 "reduction-outside",
                 f"loop {loop.loop_var.name!r}, which encloses both positions, runs the reduction of block {realize.block.name!r}",
@@ -317,7 +317,7 @@ def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[F
 def _require_same_outputs(ctx: Context, realize: BlockRealize, around: Sequence[For]) -> None:
     names = ctx.index.block_names
     for consumer in _consumers(ctx, realize):
-        moves.require_final(ctx, realize, consumer, moves.lost_loops(ctx, realize, consumer, around))
+        block_motion.require_final(ctx, realize, consumer, block_motion.lost_loops(ctx, realize, consumer, around))
         inside = ctx.index.child_blocks(around[-1])
         if consumer not in inside and any(names.index(r.block.name) > names.index(consumer.block.name) for r in inside):
             raise refuse(
@@ -334,7 +334,7 @@ def _require_made(after: Context, realize: BlockRealize, producers: Sequence[Blo
     index = after.index
     new = index.realize(realize.block.name)
     for producer in producers:
-        for buffer in moves.written_for(producer, realize):
+        for buffer in block_motion.written_for(producer, realize):
             if not is_covered(index, index.realize(producer.block.name), new, buffer):
                 raise refuse(
                     "not-ready",
@@ -365,6 +365,6 @@ def _require_reduced_once(after: Context, realize: BlockRealize, around: Sequenc
 
 
 def _grows(value: Expr) -> bool:
-    """Whether the value is a sum of digits of loops, none taken away: then its first value comes first."""
+    """Whether the value is a sum of loop digits without negative terms, so that its first value is the smallest."""
     form = linear(value)
     return form is not None and all(f > 0 and isinstance(a, Var | FloorDiv | FloorMod) for a, f in form.terms)

@@ -1,4 +1,4 @@
-"""Blocks dissolved into others: compute_inline into the consumers, reverse_compute_inline into the producer."""
+"""Inlining: compute_inline into the consumers, reverse_compute_inline into the producer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, Result
 from ...errors import refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import require_iterators_only
 
 
@@ -54,23 +54,23 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     realize = ctx.realize(block)
     _require_no_init(ctx, realize)
     store = _require_one_store(realize)
-    moves.require_intermediate(ctx, realize)
-    moves.require_complete(ctx, realize)
+    block_motion.require_intermediate(ctx, realize)
+    block_motion.require_complete(ctx, realize)
     _require_direct_access(ctx, store.buffer)
-    moves.removal(ctx, realize)
+    block_motion.removal(ctx, realize)
     consumers = [ctx.index.realize(name) for name in ctx.index.consumers(block)]
     # A consumer's predicate is evaluated where the consumer runs, and uses the value too.
-    moves.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
+    block_motion.require_read_before_write(ctx, realize, apart=[c.predicate for c in consumers])
     require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "inline")
     for consumer in consumers:
-        moves.require_covered(ctx, realize, consumer)
+        block_motion.require_covered(ctx, realize, consumer)
         for producer in map(ctx.index.realize, ctx.index.producers(block)):
             around = ctx.index.loops_above(consumer)
-            moves.require_final(ctx, producer, realize, moves.lost_loops(ctx, producer, realize, around))
+            block_motion.require_final(ctx, producer, realize, block_motion.lost_loops(ctx, producer, realize, around))
 
     axes, value = _value_by_axes(realize.block, store)
     scope = ctx.index.scope_of(realize)
-    body = _with_loads(moves.removed(ctx, realize, scope.body), store, axes, value)
+    body = _with_loads(block_motion.removed(ctx, realize, scope.body), store, axes, value)
     return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}), None)
 
 
@@ -94,21 +94,21 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     realize = ctx.realize(block)
     _require_no_init(ctx, realize)
     store = _require_one_store(realize)
-    moves.require_complete(ctx, realize)
+    block_motion.require_complete(ctx, realize)
     buffer = _require_one_input(ctx, realize)
     producer = _require_one_producer(ctx, realize, buffer)
     _require_no_predicate(realize)
     _require_direct_access(ctx, buffer)
-    moves.require_not_loose(ctx, producer)
-    moves.removal(ctx, realize)
-    moves.require_read_before_write(ctx, realize)
-    moves.require_own_order(ctx, realize, "inline")
+    block_motion.require_not_loose(ctx, producer)
+    block_motion.removal(ctx, realize)
+    block_motion.require_read_before_write(ctx, realize)
+    block_motion.require_own_order(ctx, realize, "inline")
     element = _require_one_element(realize, store, buffer)
     _require_made(ctx, producer, realize, buffer, element)
     if ctx.index.is_output(block):
-        moves.require_full_domain(ctx, realize)
+        block_motion.require_full_domain(ctx, realize)
     else:
-        moves.require_safe_domain(ctx, realize)
+        block_motion.require_safe_domain(ctx, realize)
 
     made = _require_one_store(producer)
     _require_own_element(producer, made)
@@ -118,7 +118,7 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     read_at = [substitute(index, values) for index in element]
     merged = _merged_producer(ctx, realize, producer, store, made, values, read_at)
     scope = ctx.index.scope_of(realize)
-    body = moves.removed(ctx, realize, scope.body)
+    body = block_motion.removed(ctx, realize, scope.body)
     body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
     return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}), None)
 
@@ -179,7 +179,7 @@ def _require_one_producer(ctx: Context, realize: BlockRealize, buffer: Buffer) -
     producer = writers[0]
     if siblings.index(producer) > siblings.index(realize):
         raise refuse("not-one-producer", f"block {producer.block.name!r} comes after block {name!r}", realize, producer)
-    moves.require_intermediate(ctx, producer)
+    block_motion.require_intermediate(ctx, producer)
     others = [r for r in siblings if r is not realize and any(x.buffer is buffer for x in r.block.reads)]
     if others:
         raise refuse(
@@ -198,11 +198,11 @@ def _require_no_predicate(realize: BlockRealize) -> None:
 
 def _value_by_axes(block: Block, store: BufferStore) -> tuple[tuple[Var, ...], Expr]:
     """The stored value as a function of the buffer's axes."""
-    axes, iterators = _turned_round(block, store.indices)
+    axes, iterators = _inverted(block, store.indices)
     return axes, substitute(store.value, iterators)
 
 
-def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
+def _inverted(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
     """Axes, and each iterator of the block as a function of them. Refuses "indices-not-invertible"."""
     params = tuple(iv.var for iv in block.iter_vars)
     index_map = IndexMap(params, tuple(indices))
@@ -217,7 +217,7 @@ def _turned_round(block: Block, indices: Sequence[Expr]) -> tuple[tuple[Var, ...
 
 
 def _whole_digits(block: Block, indices: Sequence[Expr]) -> list[Range]:
-    """The iterators' domains, made longer until the divisors in the indices divide them: what is turned round there is so in a part too."""
+    """The iterators' domains, extended until the divisors in the indices divide them. An inverse on them is an inverse on a part too."""
     result: list[Range] = []
     for iv in block.iter_vars:
         digits = (n for i in indices for n in walk(i) if isinstance(n, FloorDiv | FloorMod) and uses_var(n.a, iv.var))
@@ -235,7 +235,7 @@ def _not_invertible(block: Block):
 
 
 def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr) -> Stmt:
-    """`body` with each load of the buffer that `made` stores to replaced by the value at its indices; regions are found anew."""
+    """`body` with each load of `made`'s buffer replaced by the value at its indices, and with new regions."""
     buffer, made_at = made.buffer, made.indices
 
     def leave(node: Node) -> Node:
@@ -254,7 +254,7 @@ def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr)
 
 
 def _with_simple_indices(value: Expr) -> Expr:
-    """The value with its loads' indices simplified: what a map and its inverse leave, `i // 4 * 4 + i % 4`, is `i` again."""
+    """The value with simplified indices of loads: a map and its inverse leave `i // 4 * 4 + i % 4`, which is `i`."""
 
     def leave(node: Node) -> Node:
         return (
@@ -313,8 +313,8 @@ def _require_copy(realize: BlockRealize, store: BufferStore) -> None:
 
 
 def _iterators_by_element(block: Block, indices: Sequence[Expr], made: BufferStore) -> dict[Var, Expr]:
-    """The consumer's iterators as functions of the element that the producer makes."""
-    axes, iterators = _turned_round(block, indices)
+    """The consumer's iterators as functions of the element that the producer computes."""
+    axes, iterators = _inverted(block, indices)
     element = dict(zip(axes, made.indices, strict=True))
     return {v: substitute(value, element) for v, value in iterators.items()}
 
@@ -328,8 +328,8 @@ def _merged_producer(
     values: Mapping[Var, Expr],
     read_at: Sequence[Expr],
 ) -> BlockRealize:
-    """The producer that stores the consumer's value, where the consumer has one: where its iterators' `values` are in their domains,
-    and what they read, `read_at`, is the element at hand."""
+    """The producer that stores the consumer's value for the consumer's iterations: those with the iterators' `values` in their domains,
+    and with the current element at the indices `read_at`."""
     target = substitute(store, values)
 
     def moved(node: Node) -> Node:

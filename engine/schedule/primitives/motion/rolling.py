@@ -1,4 +1,4 @@
-"""Tiles that overlap, each element made once: rolling_buffer keeps what the next tile needs, in a buffer of one tile."""
+"""Overlapping tiles without recomputation: rolling_buffer keeps the elements that the next tile reuses, in a buffer of one tile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, Result
 from ...errors import refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import require_iterators_only, shares_elements
 
 
@@ -81,7 +81,7 @@ _Change = Callable[[Expr], Expr]
 
 
 class _Roll(msgspec.Struct, frozen=True, eq=False):
-    """A buffer that rolls: who writes it, along which axis."""
+    """A rolling buffer: its writer, and its axis."""
 
     block: str
     buffer: Buffer
@@ -89,10 +89,10 @@ class _Roll(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Tile(msgspec.Struct, frozen=True, eq=False):
-    """What a block writes in one iteration of the loops around it and its consumers.
+    """The region that a block writes in one iteration of the loops around it and its consumers.
 
-    `steps`: the loops that move the tile by less than its length, with the axis they move, how much overlaps, and where in the tile the
-    block stores.
+    `steps` are the loops that move the tile by less than its length, each with the axis, the overlap, and the position in the tile that
+    the block stores.
     """
 
     top: For
@@ -109,7 +109,7 @@ class _Step(msgspec.Struct, frozen=True, eq=False):
 
 
 def _all_rolled(func: PrimFunc, blocks: Sequence[str], buffers: Mapping[str, str] | None = None) -> PrimFunc:
-    """The function with the buffers of these blocks rolling, consumers first: a block's inputs are still flat when it is judged."""
+    """The function with rolling buffers for these blocks, consumers first, so that a block's inputs are not rolled when it is checked."""
     names = list(Context(func).index.block_names)
     done: list[tuple[For, _Roll]] = []
     for name in sorted(blocks, key=names.index, reverse=True):
@@ -121,7 +121,7 @@ def _all_rolled(func: PrimFunc, blocks: Sequence[str], buffers: Mapping[str, str
 
 
 def _roll(ctx: Context, name: str, buffer_name: str | None) -> tuple[PrimFunc, For, _Roll]:
-    """The function with one buffer rolling, and the loop around all that use it."""
+    """The function with one rolling buffer, and the loop around all of its users."""
     realize = ctx.realize(name)
     region = next(w for w in realize.block.writes if buffer_name in (None, w.buffer.name))
     require_own_buffer(ctx, realize, region.buffer)
@@ -153,9 +153,9 @@ def _like(loop: For, value: int) -> Expr:
 
 # A buffer that others write, view or address cannot get a new layout.
 def require_own_buffer(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
-    moves.require_intermediate(ctx, realize)
-    moves.require_complete_or_reduction(ctx, realize)
-    moves.require_not_loose(ctx, realize)
+    block_motion.require_intermediate(ctx, realize)
+    block_motion.require_complete_or_reduction(ctx, realize)
+    block_motion.require_not_loose(ctx, realize)
     require_iterators_only(ctx, realize, ctx.index.loops_above(realize), "roll")
     if len(realize.block.writes) != 1:
         raise refuse("not-complete", f"block {realize.block.name!r} writes several buffers", realize, expected="one")
@@ -197,7 +197,7 @@ def require_tile(ctx: Context, realize: BlockRealize, region: BufferRegion, cons
 
 
 def _step_of(start: Expr, around: Sequence[For], box: BufferRegion) -> tuple[For | None, int]:
-    """The loop that moves the start of a tile, and how far at most: `t`, `t * 4`, `t * 5 // 2`. No loop when nothing moves it."""
+    """The loop that moves the start of a tile, and its largest step: `t`, `t * 4`, `t * 5 // 2`. No loop if the start is fixed."""
     start = simplify(start)
     whole, divisor = (start.a, build.int_value(start.b)) if isinstance(start, FloorDiv) else (start, 1)
     form = linear(whole)
@@ -277,7 +277,7 @@ def require_settled(
         )  # fmt: skip
     inside = tile.outer[tile.outer.index(rolling.loop) :]
     for consumer in consumers:
-        moves.require_final(ctx, realize, consumer, inside)
+        block_motion.require_final(ctx, realize, consumer, inside)
     read = {r.buffer for r in realize.block.reads} - {w.buffer for w in realize.block.writes}
     for maker in ctx.index.child_blocks(rolling.loop):
         made = next((w.buffer for w in maker.block.writes if w.buffer in read), None)
@@ -288,14 +288,14 @@ def require_settled(
                     f"block {maker.block.name!r} computes {made.name!r} in the same loops, but not all elements that one iteration reads",
                     maker, realize,
                 )  # fmt: skip
-            moves.require_final(ctx, maker, realize, inside)
+            block_motion.require_final(ctx, maker, realize, inside)
 
 
 # -- construction
 
 
 def _with_indices(func: PrimFunc, old: Buffer, new: Buffer, axis: int, change: _Change) -> PrimFunc:
-    """The function with `new` for `old`, its index along the axis changed."""
+    """The function with `new` for `old`, and a changed index along the axis."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, BufferLoad | BufferStore) and node.buffer is old:
@@ -309,7 +309,7 @@ def _with_indices(func: PrimFunc, old: Buffer, new: Buffer, axis: int, change: _
 
 
 def _with_regions(block: Block, old: Buffer, new: Buffer) -> Block:
-    """The block with its regions of the buffer found anew, and the buffer allocated where the old one was."""
+    """The block with new regions of the buffer, and an allocation in place of the old one."""
     owned = tuple(new if b is old else b for b in block.alloc_buffers)
     if not any(r.buffer is old for r in (*block.reads, *block.writes)):
         return block if old not in block.alloc_buffers else replace_fields(block, alloc_buffers=owned)
@@ -325,7 +325,7 @@ def _with_regions(block: Block, old: Buffer, new: Buffer) -> Block:
 
 
 def _marked(func: PrimFunc, top: Var, roll: _Roll) -> PrimFunc:
-    """Iterators whose order matters now as opaque: as in TVM those at the place of the axis; of the block itself, what the axis runs."""
+    """The function with opaque iterators where order now matters: as in TVM those at the axis' position; in the block, the axis' own."""
     index = Context(func).index
     new: dict[Node, Node] = {}
     for realize in index.child_blocks(index.loop(top)):
@@ -346,7 +346,7 @@ def _marked(func: PrimFunc, top: Var, roll: _Roll) -> PrimFunc:
 
 
 def _rolled(ctx: Context) -> list[_Roll]:
-    """The buffers that are written at `i % size` along an axis of that size, i an opaque iterator."""
+    """The buffers that are written at `i % size` along an axis of that size, with an opaque iterator i."""
     found: list[_Roll] = []
     for name in ctx.index.block_names:
         block = ctx.index.block(name)
@@ -364,7 +364,7 @@ def _rolled(ctx: Context) -> list[_Roll]:
 
 
 def _unrolled(func: PrimFunc, rolled: Sequence[_Roll]) -> PrimFunc:
-    """The function with these buffers flat: each element in a place of its own, made in each tile."""
+    """The function without rolling: each element of these buffers has its own position, and is computed in each tile."""
     for roll in rolled:
         index = Context(func).index
         realize = index.realize(roll.block)

@@ -1,4 +1,4 @@
-"""Where a block may go: the verdict on every loop of a function, by the same code that makes the move."""
+"""Legal targets of a block: the verdict on each loop of a function, by the code that moves the block."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ....cancellation import checkpoint
 from ....ir import BlockRealize, For, PrimFunc, Refusal, Var
 from ...context import BlockRV, Context
 from ...errors import ScheduleError
-from ...rules.finalize import settled
+from ...rules.finalize import finalize
 from .compute_at import Direction, call_line, moved, refusal_of, require_direction, require_movable, require_place
 
 
 class Target(msgspec.Struct, frozen=True, eq=False):
-    """A loop as a place for a block: `primitive` is the call that moves it there, or the one that `refusal` is of; `after` is the
-    function with the block there."""
+    """A loop as a target of a block: `primitive` is the call that moves the block there, or the refused call of `refusal`; `after` is
+    the function with the moved block."""
 
     loop: Var
     legal: bool
@@ -27,7 +27,7 @@ class Target(msgspec.Struct, frozen=True, eq=False):
 
 
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
-    """The verdict on every loop of the function, in text order. Legal exactly when the call succeeds: the same code decides."""
+    """The verdict on each loop of the function, in text order. A target is legal if and only if the call succeeds."""
     realize = ctx.realize(block)
     always = refusal_of(lambda: require_movable(ctx, realize))
     refused: dict[Direction, ScheduleError | None] = {
@@ -50,7 +50,7 @@ def _target(
         error = refusal_of(lambda: require_place(ctx, realize, loop)) or refused[direction]
         if error is None:
             try:
-                after = settled(ctx, direction, moved(ctx, direction, realize, loop))
+                after = finalize(ctx, direction, moved(ctx, direction, realize, loop))
             except ScheduleError as refusal:
                 error = refusal
             else:
@@ -66,7 +66,7 @@ def _stands_after(ctx: Context, loop: For, realize: BlockRealize) -> bool:
 
 
 def _with_fix(ctx: Context, target: Target, block: BlockRV, legal: Mapping[Var, Direction]) -> Target:
-    """The refusal with the nearest loop around the refused one that is legal, where it says no other fix."""
+    """The refusal with the nearest outer loop that is legal as its fix, if it has no other fix."""
     assert target.refusal is not None
     if target.refusal.fix:
         return target

@@ -1,4 +1,4 @@
-"""Reductions taken apart: decompose_reduction."""
+"""The init of a reduction as a separate block: decompose_reduction."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def require_nobody_between(ctx: Context, realize: BlockRealize, loop: For) -> No
 
 
 def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
-    """The init as a block over the spatial iterators, under copies (kinds and notes too) of those of `loops` that drive them."""
+    """The init as a block over the spatial iterators, under copies of those of `loops` that drive them, with kinds and annotations."""
     block = realize.block
     assert block.init is not None
     spatial = [(iv, v) for iv, v in zip(block.iter_vars, realize.iter_values, strict=True) if iv.iter_type == "spatial"]
@@ -181,7 +181,7 @@ def _init_nest(realize: BlockRealize, loops: Sequence[For], name: str) -> Stmt:
 
 
 def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequence[For]) -> Expr:
-    """When the init runs: where the first of its terms does, with which sums start (`starts_with_init`)."""
+    """The predicate of the init: that of the first term, with which each sum starts (`starts_with_init`)."""
     dropped = {f.loop_var: f.min for f in loops if f not in driven}
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
@@ -193,7 +193,7 @@ def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequenc
 
 
 def _with_own_output(block: Block):
-    """The reads of the update: its own output first, as it now reads what the init wrote; not what only the init read."""
+    """The reads of the update: first its own output, which the init wrote; without regions that only the init read."""
     missing = [w for w in block.writes if all(r.buffer is not w.buffer for r in block.reads)]
     taken = {r.buffer for r in accessed_regions(replace_fields(block, init=None))[0]}
     by_init = (
@@ -203,7 +203,7 @@ def _with_own_output(block: Block):
 
 
 def placed_before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:
-    """`first` in front of `loop`, in the sequence that holds it if there is one."""
+    """`first` placed before `loop`, in the sequence that contains it if there is one."""
     parent = ctx.index.parent(loop)
     if isinstance(parent, SeqStmt):
         items = [s for item in parent.seq for s in ((first, new_loop) if item is loop else (item,))]

@@ -1,4 +1,4 @@
-"""What is added to a finished sum, added at its start: fuse_reduction_epilogue."""
+"""Epilogues of reductions, added at the start of the reduction: fuse_reduction_epilogue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, Result
 from ...errors import refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import out_of_order
 from .decompose import require_reduction
 
@@ -61,9 +61,9 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
     """
     producer, realize = ctx.realize(reduction_block), ctx.realize(epilogue_block)
     require_reduction(ctx, producer)
-    moves.require_intermediate(ctx, producer)
+    block_motion.require_intermediate(ctx, producer)
     update = require_single_update(producer)
-    moves.require_complete(ctx, realize)
+    block_motion.require_complete(ctx, realize)
     buffer = update.targets[0].buffer
     require_only_consumer(ctx, producer, realize, buffer)
     store, load, addend = require_same_operator(realize, update)
@@ -78,7 +78,7 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
     target = BufferLoad(store.buffer, tuple(substitute(i, iterators) for i in store.indices))
     fused = _fused(producer, realize, buffer, target, first, iterators)
     scope = ctx.index.scope_of(realize)
-    body = replace_nodes(scope.body, {**moves.removal(ctx, realize)})
+    body = replace_nodes(scope.body, {**block_motion.removal(ctx, realize)})
     body = replace_nodes(body, {producer: fused})
     return Result(ctx.replaced({scope: replace_fields(scope, body=body)}), None)
 
@@ -121,12 +121,12 @@ def require_only_consumer(ctx: Context, producer: BlockRealize, realize: BlockRe
     ]
     if views or buffer in ctx.index.addressed:
         raise refuse("opaque-access", f"{buffer.name!r} is also accessed by address or through views", *views)
-    moves.require_not_loose(ctx, producer)
+    block_motion.require_not_loose(ctx, producer)
 
 
 # Only the reduction's own operator commutes with it: max(sum, 0) is not the sum of maxima.
 def require_same_operator(realize: BlockRealize, update: Update) -> tuple[BufferStore, BufferLoad, Expr]:
-    """The epilogue's store, its load of the result, and what it combines that with."""
+    """The epilogue's store, its load of the result, and the other operand."""
     block, buffer = realize.block, update.targets[0].buffer
     store = block.body
     plain = not (block.init or block.alloc_buffers or block.match_buffers) and len(block.writes) == 1
@@ -152,7 +152,7 @@ def _uses(store: BufferStore, buffer: Buffer) -> int:
 def require_same_elements(
     ctx: Context, producer: BlockRealize, realize: BlockRealize, update: Update, load: BufferLoad
 ) -> dict[Var, Expr]:
-    """The epilogue's iterators in those of the reduction."""
+    """The epilogue's iterators in terms of the reduction's."""
     mine = {iv.var: iv.dom for iv in producer.block.iter_vars if iv.iter_type == "spatial"}
     theirs = {iv.var: iv.dom for iv in realize.block.iter_vars}
     found: dict[Var, Expr] = {v: d.min for v, d in theirs.items() if build.is_const(d.extent, 1)}
@@ -169,9 +169,9 @@ def require_same_elements(
         break
     else:
         if found.keys() == theirs.keys():
-            moves.require_full_domain(ctx, producer)
-            moves.require_full_domain(ctx, realize)
-            moves.require_covered(ctx, producer, realize)
+            block_motion.require_full_domain(ctx, producer)
+            block_motion.require_full_domain(ctx, realize)
+            block_motion.require_covered(ctx, producer, realize)
             return found
     raise refuse(
         "indices-differ", f"blocks {producer.block.name!r} and {realize.block.name!r} do not iterate over the same elements",
@@ -190,9 +190,9 @@ def require_sum_at_once(ctx: Context, producer: BlockRealize, realize: BlockReal
     )
     if not apart or not surely_runs(ctx.index, producer, ()):
         raise out_of_order(producer, "fuse")
-    moves.require_own_order(ctx, realize, "fuse")
-    moves.require_own_order(ctx, producer, "fuse")
-    moves.require_whole_sum(producer, realize, _common(ctx, producer, realize))
+    block_motion.require_own_order(ctx, realize, "fuse")
+    block_motion.require_own_order(ctx, producer, "fuse")
+    block_motion.require_whole_sum(producer, realize, _common(ctx, producer, realize))
 
 
 def _common(ctx: Context, first: BlockRealize, second: BlockRealize) -> list[For]:
@@ -202,7 +202,7 @@ def _common(ctx: Context, first: BlockRealize, second: BlockRealize) -> list[For
 
 # After the fusion, the output is written earlier and the other operand is read earlier.
 def require_free_place(ctx: Context, producer: BlockRealize, realize: BlockRealize, inputs: set[Buffer]) -> None:
-    moves.require_read_before_write(ctx, realize)
+    block_motion.require_read_before_write(ctx, realize)
     siblings = ctx.index.siblings(realize.block.name)
     output = {w.buffer for w in realize.block.writes}
     if producer not in siblings or siblings.index(producer) > siblings.index(realize):

@@ -1,4 +1,4 @@
-"""A reduction in two: rfactor makes partial results of groups of its terms first, and reduces those."""
+"""Reductions with partial results, which are reduced in a second step: rfactor."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, LoopRV, Result, with_allocations
 from ...errors import refuse
-from ...rules import block_motion as moves
+from ...rules import block_motion
 from ...rules.checks import out_of_order, require_in_blocks, require_iterators_only
 from .decompose import placed_before, require_plain_nest, require_reduction
 
@@ -81,7 +81,7 @@ def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result[BlockRV]:
     require_order_kept(realize, update, split, factored)
     predicate = require_all_partials(realize, split)
     for consumer in map(ctx.index.realize, ctx.index.consumers(realize.block.name)):
-        moves.require_covered(ctx, realize, consumer)
+        block_motion.require_covered(ctx, realize, consumer)
 
     parts = _Parts(realize, update, identities, factored, axis, _partial_buffers(ctx, update, factored, axis))
     name = ctx.fresh_block_name(f"{realize.block.name}_rf")
@@ -94,8 +94,8 @@ def rfactor(ctx: Context, loop: LoopRV, factor_axis: int) -> Result[BlockRV]:
 
 
 class _Split(msgspec.Struct, frozen=True, eq=False):
-    """The loops around the block. `reduced`: those that drive reduction iterators; `top`: the outermost of them, which holds nothing but
-    the block; `kept`: those from `top` on that stay around the block."""
+    """The loops around the block. `reduced` drive reduction iterators; `top` is the outermost of them and contains only the block; `kept`
+    are the loops from `top` on that stay around the block."""
 
     reduced: tuple[For, ...]
     top: For
@@ -103,7 +103,7 @@ class _Split(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Parts(msgspec.Struct, frozen=True, eq=False):
-    """What both blocks are made of."""
+    """The inputs of both blocks."""
 
     realize: BlockRealize
     update: Update
@@ -113,7 +113,7 @@ class _Parts(msgspec.Struct, frozen=True, eq=False):
     buffers: tuple[Buffer, ...]
 
     def place(self, var: Var, indices: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Where the partial result of iteration `var` for the element at `indices` is kept."""
+        """The indices of the partial result of iteration `var` for the element at `indices`."""
         return (*indices[: self.axis], build.sub(var, self.loop.min), *indices[self.axis :])
 
     def iterator(self, loop: For, kind: IterType) -> IterVar:
@@ -212,7 +212,7 @@ def require_reducer(realize: BlockRealize) -> tuple[Update, tuple[Expr, ...]]:
 
 
 def require_axis(update: Update, factor_axis: int) -> int:
-    """The place of the new axis, counted from the front."""
+    """The position of the new axis, counted from the front."""
     last = len(update.targets[0].indices)
     if not -(last + 1) <= factor_axis <= last:
         raise refuse(
@@ -252,7 +252,7 @@ def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loo
 
 # Every partial result that is read must be initialized.
 def require_all_partials(realize: BlockRealize, split: _Split) -> Expr:
-    """The part of the predicate that says which partial results there are; the rest must hold where each of them starts."""
+    """The part of the predicate that selects partial results; the other terms must hold at the start of each one."""
     gone = {f.loop_var: f.min for f in split.reduced if f not in split.kept}
     first_kept = {f.loop_var: f.min for f in split.reduced if f in split.kept}
     kept: list[Expr] = []
@@ -293,7 +293,7 @@ def _partial_buffers(ctx: Context, update: Update, loop: For, axis: int) -> tupl
 
 
 def _partial_nest(parts: _Parts, loops: Sequence[For], name: str) -> Stmt:
-    """The block of partial results under copies of all loops. What it reduces itself are the loops in the iterators that `loop` drove."""
+    """The block of partial results under copies of all loops. It reduces over the loops in the iterators that `loop` drove."""
     old = parts.realize.block
     factored = parts.iterator(parts.loop, "spatial")
     iterators = [factored]
@@ -337,7 +337,7 @@ def _widened(parts: _Parts, write: BufferRegion, buffer: Buffer, var: Var) -> Bu
 
 
 def _final_block(parts: _Parts, predicate: Expr) -> BlockRealize:
-    """The block that reduces the partial results; it keeps the name."""
+    """The block that reduces the partial results, with the old name."""
     old = parts.realize.block
     factored = parts.iterator(parts.loop, "reduce")
     pairs = [
@@ -368,7 +368,7 @@ def _contents(
     terms: tuple[Expr, ...],
     iterators: Sequence[IterVar],
 ) -> tuple[Stmt, Stmt | None]:
-    """The body and the init; without anything to reduce the terms are the result."""
+    """The body and the init; without reduction iterators, the terms are the results."""
     if all(iv.iter_type == "spatial" for iv in iterators):
         return build.seq([BufferStore(b, t, indices) for b, t in zip(buffers, terms, strict=True)]), None
     values = parts.update.combine(tuple(BufferLoad(b, indices) for b in buffers), terms)
