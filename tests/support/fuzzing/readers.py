@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
-from support.hostile import FIELDS, KINDS, METHODS, NASTY, ROWS, NoClock
+from support.hostile import FIELDS, METHODS, NASTY, ROWS, NoClock
 from support.sources import ELEMENTWISE_CHAIN, MATMUL
 
 from tilewright.app.cli import main
@@ -21,7 +21,7 @@ from tilewright.app.document import evaluate, read_document, schedule_items
 from tilewright.app.document.editing.branches import branches
 from tilewright.app.document.pasted import converted
 from tilewright.app.links import text_of
-from tilewright.app.protocol.messages import decode_request
+from tilewright.app.protocol.messages import MESSAGES, decode_request
 from tilewright.app.session.execute_request import perform
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -225,7 +225,7 @@ READERS = {
         Reader(
             "messages",
             lambda: [json_text([m]) for m in seeds.MESSAGES],
-            partial(_json, (*ROWS, *KINDS, *FIELDS, *METHODS)),
+            partial(_json, (*ROWS, *MESSAGES, *FIELDS, *METHODS)),
             _messages,
         ),
         Reader(
