@@ -48,18 +48,18 @@ def text_of(link: str) -> str:
     unpacker = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
     try:
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
-        # A few bytes can stand for very many.
+        # A few bytes can decompress to very many.
         text = unpacker.decompress(data, 4 * LIMITS.text_characters + 1)
     except (zlib.error, ValueError) as error:
-        raise DocumentError(Refusal("bad-link", "the link is damaged: there is no notebook in it")) from error
+        raise DocumentError(Refusal("bad-link", "the link is damaged: it contains no notebook")) from error
     if unpacker.unconsumed_tail:
         raise _too_long()
     if not unpacker.eof:
-        raise DocumentError(Refusal("bad-link", "the link is cut off", f"{len(packed):,} characters"))
+        raise DocumentError(Refusal("bad-link", "the link is truncated", f"{len(packed):,} characters"))
     try:
         whole = text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DocumentError(Refusal("bad-link", "the link is damaged: there is no text in it")) from error
+        raise DocumentError(Refusal("bad-link", "the link is damaged: it contains no text")) from error
     if len(whole) > LIMITS.text_characters:
         raise _too_long()
     return whole

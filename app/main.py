@@ -19,9 +19,9 @@ if PLUGIN in sys.modules:
     make_page(sessions=api_context.sessions, open_files=api_context.open_files).servable(title="Tilewright")
 else:
     print(
-        "tilewright: a server without the access check answers everybody, so it ends.\n"
-        f"Start it by: panel serve app/main.py --plugins {PLUGIN}\n"
-        "or by: tilewright serve",
+        "tilewright: a server without the access check would answer every request, so it stops.\n"
+        f"Start it with: panel serve app/main.py --plugins {PLUGIN}\n"
+        "or with: tilewright serve",
         file=sys.stderr,
         flush=True,
     )

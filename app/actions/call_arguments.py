@@ -29,9 +29,7 @@ def call_arguments(
 def handle_of(ids: RowIds, row: str) -> Var | str:
     """The loop or block of a row. Raises TilewrightError "unknown-row" (for example, if the page is older than the program)."""
     if not isinstance(row, str) or row not in ids:
-        raise TilewrightError(
-            Refusal("unknown-row", f"there is no loop or block {row!r} any more", expected=", ".join(ids))
-        )
+        raise TilewrightError(Refusal("unknown-row", f"there is no loop or block {row!r}", expected=", ".join(ids)))
     return ids[row]
 
 
@@ -40,7 +38,7 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
         return handle_of(ids, value)
     if name == "loops":
         if not isinstance(value, list):
-            raise TilewrightError(Refusal("bad-arguments", "the loops are no list of rows", expected='["ko", "ki"]'))
+            raise TilewrightError(Refusal("bad-arguments", "the loops are not a list of rows", expected='["ko", "ki"]'))
         return [handle_of(ids, row) for row in cast("list[str]", value)]
     if name == "buffer" and isinstance(value, list):
         return tuple(value)
@@ -55,7 +53,7 @@ def _value(ids: RowIds, name: str, value: Any) -> Any:
 
 def _require_text(code: str, text: object, expected: str) -> None:
     if not isinstance(text, str):
-        raise TilewrightError(Refusal(code, "a map is a text", found=type(text).__name__, expected=expected))
+        raise TilewrightError(Refusal(code, "a map must be a text", found=type(text).__name__, expected=expected))
 
 
 def read_index_map(text: str) -> IndexMap:
@@ -65,7 +63,7 @@ def read_index_map(text: str) -> IndexMap:
         if len(step.args) == 1 and not step.kwargs and isinstance(step.args[0], IndexMap):
             return step.args[0]
     raise TilewrightError(
-        Refusal("bad-index-map", "this is not an index map", found=text, expected="lambda i, j: [j, i]")
+        Refusal("bad-index-map", "the text is not an index map", found=text, expected="lambda i, j: [j, i]")
     )
 
 
@@ -79,7 +77,9 @@ def read_region_map(text: str) -> RegionMap:
         if isinstance(found, RegionMap):
             return found
     raise TilewrightError(
-        Refusal("bad-region", "this is not a map to a region", found=text, expected="lambda i, j: [i, (j - 1, j + 2)]")
+        Refusal(
+            "bad-region", "the text is not a map to a region", found=text, expected="lambda i, j: [i, (j - 1, j + 2)]"
+        )
     )
 
 

@@ -210,8 +210,8 @@ def latest(state: State) -> Notebook:
         raise DocumentError(
             Refusal(
                 "looking-back",
-                f"this is the program after step {state.step_count}; new steps go to the end",
-                expected="the last step chosen, or a branch from here",
+                f"the page shows the program after step {state.step_count}; new steps are appended at the end",
+                expected="the last step selected, or a branch from here",
             )
         )
     if notebook.unread or not notebook.states:
@@ -220,8 +220,8 @@ def latest(state: State) -> Notebook:
         raise DocumentError(
             Refusal(
                 "broken-text",
-                "the text cannot be read, so nothing can be added",
-                expected="its error mended",
+                "the text cannot be parsed, so no step can be added",
+                expected="a text without errors",
                 place=place,
             )
         )

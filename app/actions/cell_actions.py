@@ -225,7 +225,7 @@ def _stop(state: State, _: StopHere) -> State:
 def _put_back(state: State, intent: PutBack) -> State:
     notebook, good = open_notebook(state), state.good
     if good is None:
-        raise DocumentError(Refusal("no-such-step", "no notebook was right so far"))
+        raise DocumentError(Refusal("no-such-step", "there is no valid version of the notebook"))
     return edited(state, evaluate(put_back(notebook.document, good, intent.step), notebook))
 
 

@@ -83,17 +83,17 @@ def _explore(state: State, intent: Explore) -> State:
         raise DocumentError(Refusal("no-notebook", "no notebook is open"))
     if not 1 <= intent.trials <= LIMITS.trials:
         expected = f"1 to {LIMITS.trials}"
-        raise DocumentError(Refusal("bad-trials", "so many candidates are not tried", str(intent.trials), expected))
+        raise DocumentError(Refusal("bad-trials", "invalid number of candidates", str(intent.trials), expected))
     if not 0 <= intent.seed < 1 << 31 or not intent.objectives:
-        raise DocumentError(Refusal("bad-search", "a search has a seed from 0 on, and a figure that is to be small"))
+        raise DocumentError(Refusal("bad-search", "a search needs a non-negative seed and at least one objective"))
     if not 0 <= intent.seconds <= MOST_SECONDS:
         raise DocumentError(
-            Refusal("bad-search", "a search takes no such time", f"{intent.seconds:g} s", f"0 to {MOST_SECONDS:,} s")
+            Refusal("bad-search", "invalid time limit", f"{intent.seconds:g} s", f"0 to {MOST_SECONDS:,} s")
         )
     space = notebook_space(notebook)
     if not space.holes:
         raise DocumentError(
-            Refusal("no-holes", "the schedule leaves nothing to choose", expected="a line with tilewright.choose")
+            Refusal("no-holes", "the schedule has no parameters to choose", expected="a line with tilewright.choose")
         )
     settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed, seconds=intent.seconds)
     machine = machine_of(notebook)
@@ -124,15 +124,15 @@ def _look(state: State, intent: LookAtTrial) -> State:
 def _open_point(state: State, intent: OpenPoint) -> State:
     notebook = open_notebook(state)
     if state.exploration is None:
-        raise DocumentError(Refusal("no-exploration", "nothing was explored"))
+        raise DocumentError(Refusal("no-exploration", "there is no search"))
     sought = state.exploration.sought
     base = with_searched(notebook.document, sought.notebook.document)
     if base is None:
         raise DocumentError(
             Refusal(
                 "other-schedule",
-                "the notebook has another schedule than the one that was explored",
-                expected="the schedule with its holes, as it was or on a branch; undo leads back to it",
+                "the notebook's schedule differs from the searched one",
+                expected="the searched schedule, in its cell or on a branch; undo restores it",
             )
         )
     name = intent.name or free_name(base, choices_text(sought, intent.point))
@@ -140,7 +140,7 @@ def _open_point(state: State, intent: OpenPoint) -> State:
     if not intent.compare:
         return made
     before = current_branch(notebook.document)
-    side = Side(f"before:{before}", f"branch {before}, as it was", notebook)
+    side = Side(f"before:{before}", f"the earlier branch {before}", notebook)
     return replace(made, comparison=Comparison(side, Side("now")))
 
 

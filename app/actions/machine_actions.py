@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...engine.hwsim import load_machine, preset_names
 from ...engine.ir import Refusal
 from ..document import DEFAULT_MACHINE, DocumentError, evaluate
-from ..document.editing.machine_parameters import with_machine, with_turn, without_turns
+from ..document.editing.machine_parameters import with_machine, with_parameter, without_parameters
 from ..document.machine import read_machine
 from ..state.intents import Intent, Message
 from ..state.model import State
@@ -58,10 +58,10 @@ def _turn_knob(state: State, intent: TurnKnob) -> State:
     machine.replace(intent.path, value)  # raises an error for values that no machine file may have
     if machine.figure(intent.path) == value:
         return replace(state, notice=None)
-    base = read_machine(without_turns(notebook.document, machine, intent.path)) or machine
+    base = read_machine(without_parameters(notebook.document, machine, intent.path)) or machine
     if base.figure(intent.path) == value:
         return _reset_knob(state, ResetKnob(intent.path))
-    return edited(state, evaluate(with_turn(notebook.document, machine, intent.path, value), notebook))
+    return edited(state, evaluate(with_parameter(notebook.document, machine, intent.path, value), notebook))
 
 
 def _reset_knob(state: State, intent: ResetKnob) -> State:
@@ -69,7 +69,7 @@ def _reset_knob(state: State, intent: ResetKnob) -> State:
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     if intent.path is not None:
         machine.figure(intent.path)  # raises an error for an unknown path
-    return edited(state, evaluate(without_turns(notebook.document, machine, intent.path), notebook))
+    return edited(state, evaluate(without_parameters(notebook.document, machine, intent.path), notebook))
 
 
 MACHINE_EDITS: dict[type[Intent], Callable[[State, Any], State]] = {

@@ -31,31 +31,31 @@ MEANINGS: dict[str, Meaning] = {
     "bytes_per_cycle": Meaning("bandwidth", "B/cycle"),
     "ports": Meaning("read and write ports"),
     "banks": Meaning("banks", "banks"),
-    "mapping": Meaning("addresses to banks"),
-    "interleave_bytes": Meaning("row of a bank", "B"),
+    "mapping": Meaning("bank mapping"),
+    "interleave_bytes": Meaning("bank row", "B"),
     "bank_groups": Meaning("bank groups", "groups"),
-    "bank_ports": Meaning("ports of a bank", "rows/cycle", by_one=True),
-    "broadcast": Meaning("same row served at once"),
-    "phase_bytes": Meaning("access in phases of", "B"),
+    "bank_ports": Meaning("ports per bank", "rows/cycle", by_one=True),
+    "broadcast": Meaning("broadcast"),
+    "phase_bytes": Meaning("phase size", "B"),
     "latency_cycles": Meaning("latency", "cycles"),
     "burst_bytes": Meaning("burst", "B"),
     "energy_pj_per_byte": Meaning("energy", "pJ/B"),
     "setup_cycles": Meaning("set-up", "cycles"),
     "queue_tasks": Meaning("queue", "tasks"),
-    "dimensions": Meaning("dimensions of a descriptor (0: any)", by_one=True),
+    "dimensions": Meaning("descriptor dimensions (0: any)", by_one=True),
     "tile_rows": Meaning("tile rows", "rows"),
     "tile_columns": Meaning("tile columns", "columns"),
     "tile_depth": Meaning("tile depth", "elements"),
-    "cycles_per_tile": Meaning("time of a tile", "cycles"),
+    "cycles_per_tile": Meaning("cycles per tile", "cycles"),
     "element_bytes": Meaning("element", "B"),
     "energy_pj_per_operation": Meaning("energy", "pJ/op"),
     "rows": Meaning("rows", "cells"),
     "columns": Meaning("columns", "cells"),
     "dataflow": Meaning("dataflow"),
     "vector_bytes": Meaning("vector", "B"),
-    "cycles_per_operation": Meaning("time of an operation", "cycles"),
+    "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
-    "lanes": Meaning("lanes of a vector"),
+    "lanes": Meaning("vector lanes"),
     "ways": Meaning("ways", "ways"),
     "line_bytes": Meaning("line", "B"),
 }
@@ -98,5 +98,10 @@ def figure_value(field: str, text: str) -> int | float | bool | str:
             return float(number) if is_real else int(number) if number == int(number) else number
     example = {"bytes": "a size, such as 256 KiB", "hertz": "a frequency, such as 1.2 GHz", "plain": "a number"}[scale]
     raise DocumentError(
-        Refusal("bad-figure", f"{meaning_of(field).label} cannot be {text!r}", found=text, expected=example)
+        Refusal(
+            "bad-figure",
+            f"{text!r} is not a valid value of parameter {meaning_of(field).label}",
+            found=text,
+            expected=example,
+        )
     )

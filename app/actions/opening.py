@@ -68,7 +68,7 @@ def opened(state: State, intent: OpenDocument) -> State:
     known = intent.read is not None and intent.read.document.text == document.text
     notebook = intent.read if known and intent.read is not None else evaluate(document)
     if notebook.schedule is None:
-        raise notebook.error or DocumentError(Refusal("no-workload", "there is no program in the text"))
+        raise notebook.error or DocumentError(Refusal("no-workload", "the text contains no program"))
     return State(
         notebook=notebook,
         shown=notebook,
@@ -94,7 +94,7 @@ def notes_of(made: Converted) -> tuple[Note, ...]:
     if stopped is None or stopped.refusal.place is None:
         return made.notes
     refusal = stopped.refusal
-    text = f"the schedule is read up to here: {refusal.message}; from this line on it stands in comments"
+    text = f"the schedule was converted up to this line: {refusal.message}; the rest is in comments"
     return (*made.notes, Note(text, stopped.refusal.place))
 
 

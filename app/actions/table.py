@@ -150,7 +150,7 @@ def _gallery(state: State, _: Intent) -> State:
 def _apply_fix(state: State, intent: ApplyFix) -> State:
     notebook = latest(state)
     if intent.replaces or not intent.calls:
-        raise DocumentError(Refusal("stale-fix", "the schedule is another one than the fix was found for"))
+        raise DocumentError(Refusal("stale-fix", "the schedule has changed since the fix was found"))
     return edited(state, apply_fix(notebook, intent.calls))
 
 

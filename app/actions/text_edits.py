@@ -154,7 +154,7 @@ def _restore(state: State, intent: RestoreVersion) -> State:
     for version in () if state.looked_back is None else state.looked_back.versions:
         if version.number == intent.version:
             return _set_text(state, SetText(version.text))
-    raise DocumentError(Refusal("no-such-version", "this version is not there", found=str(intent.version)))
+    raise DocumentError(Refusal("no-such-version", "there is no such version", found=str(intent.version)))
 
 
 def _keep(state: State, intent: KeepTyped) -> State:

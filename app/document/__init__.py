@@ -12,8 +12,8 @@ from .editing.cells import cell_at, delete_cell, insert_cell, move_cell, with_pr
 from .editing.conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
 from .editing.fixes import apply_fix, apply_lint, is_applicable
 from .editing.lines import apply_call, line_for, variable_of
-from .editing.machine_parameters import with_turn, without_turns
-from .editing.remove_step import Without, replay_without
+from .editing.machine_parameters import with_parameter, without_parameters
+from .editing.remove_step import RemovedSteps, remove_steps
 from .editing.rename import editable_name, renamed
 from .evaluate import evaluate
 from .files.history import History
@@ -51,8 +51,8 @@ __all__ = [
     "Item",
     "Notebook",
     "NotebookStep",
+    "RemovedSteps",
     "State",
-    "Without",
     "add_branch",
     "append_call",
     "apply_call",
@@ -84,13 +84,13 @@ __all__ = [
     "read_text",
     "remove_call",
     "remove_item",
+    "remove_steps",
     "rename_branch",
     "renamed",
     "repaired",
     "replace_call",
     "replace_cell",
     "replace_item",
-    "replay_without",
     "resolved",
     "save_document",
     "schedule_calls",
@@ -104,10 +104,10 @@ __all__ = [
     "variable_of",
     "with_branch",
     "with_origins",
+    "with_parameter",
     "with_prose",
     "with_sizes_line",
-    "with_turn",
     "without_last_call",
-    "without_turns",
+    "without_parameters",
     "write_text",
 ]

@@ -50,7 +50,7 @@ def schedule_variable(call: CallStep, document: Document) -> str:
             raise DocumentError(
                 Refusal(
                     "no-schedule-line",
-                    "the schedule cell must start by making the schedule",
+                    "the schedule cell must start by creating the schedule",
                     found=call.text,
                     expected=names,
                 )

@@ -17,9 +17,7 @@ def with_default(notebook: Notebook, step: int, position: int) -> Document:
     Raises DocumentError "no-such-hole"."""
     call = notebook.steps[step].call if 0 <= step < len(notebook.steps) else None
     if call is None or not is_hole(call) or not 0 <= position < len(hole_of(call).texts):
-        raise DocumentError(
-            Refusal("no-such-hole", "there is no such value of a hole on this line", found=f"line {step}")
-        )
+        raise DocumentError(Refusal("no-such-hole", "this line has no hole with such a value", found=f"line {step}"))
     if position == 0:
         return notebook.document
     hole = hole_of(call)

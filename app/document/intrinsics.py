@@ -77,7 +77,7 @@ def _register(found: Intrinsics, call: CallStep, functions: dict[str, PrimFunc])
             raise DocumentError(
                 Refusal(
                     "bad-intrinsic",
-                    "an intrinsic cell holds functions and lines that register them",
+                    "an intrinsic cell contains functions and lines that register them",
                     found=call.text,
                     expected='tilewright.TensorIntrin.register("name", desc, impl), of two functions of the cell',
                     place=call.place,

@@ -125,7 +125,7 @@ def move_item_into(document: Document, index: int, cell: int) -> Document:
     goal = document.cells[cell] if 0 <= cell < len(document.cells) else None
     if goal is None or not takes_steps(document, goal):
         raise DocumentError(
-            Refusal("not-a-schedule", "a step can only go to a cell behind the beginning of its schedule")
+            Refusal("not-a-schedule", "a step can only be moved to a cell after the start of its schedule")
         )
     document = _alone(document, index)
     item, goal = item_of(document, index), document.cells[cell]

@@ -40,7 +40,7 @@ def _machine_after(call: CallStep, machine: Machine | None, name: str, document:
             raise DocumentError(
                 Refusal(
                     "not-a-machine-line",
-                    "the machine cell cannot hold this line",
+                    "the machine cell cannot contain this line",
                     found=call.text,
                     expected='machine = tilewright.machine("dual-bank-npu") or machine = machine.replace("memories.vtcm.banks", 4)',
                 )
@@ -58,9 +58,9 @@ def _beside(source: str, document: Document) -> str:
         raise DocumentError(
             Refusal(
                 "machine-elsewhere",
-                "a notebook names machine files of its own folder",
+                "a machine file must be in the folder of the notebook",
                 found=source[:200],
-                expected=f"a file beside the notebook, or one of {', '.join(preset_names())}",
+                expected=f"a file in the notebook's folder, or one of {', '.join(preset_names())}",
             )
         )
     return str(real)

@@ -11,7 +11,7 @@ import msgspec
 from ...engine.adopt import LineState as State
 from ...engine.hwsim import Machine
 from ...engine.ir import IRModule, Place, PrimFunc, Refusal, TilewrightError, Var
-from ...engine.schedule import Schedule
+from ...engine.schedule import PRIMITIVES, Schedule
 from ...engine.script import CallStep, Note
 from .cells import Document
 
@@ -83,10 +83,18 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
         """Variable -> handle (loop `Var` or block name) or tuple of handles."""
         return self.states[-1].names if self.states else {}
 
+    @property
+    def step_numbers(self) -> dict[int, int]:
+        """Index -> number of each step, counted from 1. Queries, which leave the program as it is, have no number."""
+        changing = [step.index for step in self.steps if step.call.method in PRIMITIVES]
+        return {index: number for number, index in enumerate(changing, 1)}
+
 
 def not_read(document: Document) -> Notebook:
     """The notebook of a document whose evaluation the user cancelled."""
-    refusal = Refusal(GIVEN_UP, "the text was not read: this was stopped", expected="to go on with it, or another text")
+    refusal = Refusal(
+        GIVEN_UP, "the text was not evaluated, because this was stopped", expected="Resume, or another text"
+    )
     return Notebook(document, error=TilewrightError(refusal), unread=True)
 
 

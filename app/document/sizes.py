@@ -98,7 +98,7 @@ def _sizes(node: ast.Assign) -> dict[str, int]:
                 found[name] = size
             case _:
                 raise DocumentError(
-                    Refusal("bad-sizes", "sizes are names and whole numbers", found=ast.unparse(node), expected=EXAMPLE)
+                    Refusal("bad-sizes", "sizes must map names to integers", found=ast.unparse(node), expected=EXAMPLE)
                 )
     return found
 

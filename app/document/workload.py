@@ -37,11 +37,11 @@ def read_workload(document: Document) -> Parsed:
         raise DocumentError(
             Refusal(
                 "te-workload",
-                "the workload cell has TE text, whose schedule is no call of a block schedule",
+                "the workload cell has TE text, whose schedule does not consist of block schedule calls",
                 expected="a program in TVMScript",
                 fix=(
-                    "the TE text, its schedule included, in a file of its own: tilewright convert FILE -o NOTEBOOK",
-                    "or the same text pasted into the app, at Open or into this cell",
+                    "to convert the TE text with its schedule, save it as a file and run tilewright import FILE -o NOTEBOOK",
+                    "or paste the text into the app, at Open or into this cell",
                 ),
                 place=marker_place(cell, document),
             )

@@ -44,7 +44,11 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
             raise found
         if found is None:
             raise TilewrightError(
-                Refusal("not-simulated", "the program is still being simulated", expected="a moment of patience")
+                Refusal(
+                    "not-simulated",
+                    "the program is still being simulated",
+                    expected="to try again when the simulation is complete",
+                )
             )
         return found
 

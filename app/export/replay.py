@@ -20,7 +20,7 @@ from ..state.derived import Store
 from ..state.model import State
 from ..views.drawings import tree_svg
 from ..views.shell.headline import figures, verdict_value
-from ..views.timeline.value import scene_of, timeline_value
+from ..views.timeline.value import timeline_data, timeline_value
 from ..views.timeline.waits import step_to_blame
 from ..views.timeline.window import window
 from ..views.tree.tree_now import costs_now, rows_now
@@ -57,9 +57,9 @@ def recording(state: State, store: Store, report: Report, most: int) -> dict[str
     """The timeline's value, all tasks if there are at most `most`, and the precomputed answers of the server."""
     assert state.moment is not None
     value = timeline_value(state, store)
-    scene = scene_of(report, store)
-    detail = window(scene, 0, scene.length, folded=True, most=most)
-    base = window(scene, 0, scene.length, folded=True, most=min(most, DRAWN))
+    timeline = timeline_data(report, store)
+    detail = window(timeline, 0, timeline.length, folded=True, most=most)
+    base = window(timeline, 0, timeline.length, folded=True, most=min(most, DRAWN))
     steps: dict[str, Any] = {}
     for wait in value["waits"]:
         if wait["cause"] != "idle":
@@ -68,7 +68,7 @@ def recording(state: State, store: Store, report: Report, most: int) -> dict[str
     return {
         "value": {**value, "report": 1, "window": base},
         "detail": detail if detail["exact"] and not base["exact"] else None,
-        "clock": window(scene, 0, report.cycles, folded=False),
+        "clock": window(timeline, 0, report.cycles, folded=False),
         "steps": steps,
         "script": store.script(state.moment.schedule).splitlines(),
     }

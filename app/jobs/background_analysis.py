@@ -90,7 +90,7 @@ class BackgroundAnalysis:
         generation = self._generation
         self._is_scheduled = True
         if state.moment is not None and self._store.verdict(state, state.moment.schedule) is None:
-            self._doing["verdict"] = JobStatus("verdict", "area-headline", "Checking that it computes the same")
+            self._doing["verdict"] = JobStatus("verdict", "area-headline", "Verifying the result")
         self._event_loop.after(DEBOUNCE_MS, lambda: self._begin(generation, state))
 
     def suspend(self) -> None:
@@ -128,7 +128,7 @@ class BackgroundAnalysis:
         schedule = state.moment.schedule
         if "report" in stopped:
             func, machine = self._store.costed(state, schedule), self._store.machine(state)
-            refusal = Refusal("given-up", "the simulation was stopped", expected="patience, or a smaller program")
+            refusal = Refusal("given-up", "the simulation was stopped", expected="Resume, or a smaller program")
             self._store.reported(func, machine, TilewrightError(refusal))
         if "verdict" in stopped and self._store.verdict(state, schedule) is None:
             verdict = Verdict(status="unknown", detail=CHECK_STOPPED)
@@ -193,7 +193,7 @@ class BackgroundAnalysis:
 
     def _report_steps(self, done: int, total: int) -> None:
         if total:
-            self._doing["steps"] = JobStatus("steps", "area-notebook", "What each step changes", done, total)
+            self._doing["steps"] = JobStatus("steps", "area-notebook", "Simulating each step", done, total)
             self._on_status()
 
     def _ended(self) -> None:

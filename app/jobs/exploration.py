@@ -115,7 +115,7 @@ class Search:
             except TilewrightError as error:
                 self._update(standing="failed", error=error)
             except Exception as error:
-                refusal = Refusal("search-failed", f"the search ended: {type(error).__name__}: {str(error)[:300]}")
+                refusal = Refusal("search-failed", f"the search failed: {type(error).__name__}: {str(error)[:300]}")
                 self._update(standing="failed", error=TilewrightError(refusal))
 
     def _search(self) -> None:

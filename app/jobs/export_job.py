@@ -25,7 +25,7 @@ def export_for_page(
     """
     if key not in EXPORTS:
         raise TilewrightError(
-            Refusal("no-such-export", "there is no such export", found=key[:80], expected=", ".join(EXPORTS))
+            Refusal("no-such-export", "unknown export format", found=key[:80], expected=", ".join(EXPORTS))
         )
     label = EXPORTS[key].label
     subject = apart(state, store)

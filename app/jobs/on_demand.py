@@ -21,7 +21,7 @@ from ..state.model import SearchRequest, State
 from ..state.search_results import found_now
 from ..views.explore.candidate_card import trial_now, trial_report
 from ..views.layouts import layout_work
-from ..views.machine.sensitivity import Tried, trying
+from ..views.machine.sensitivity import SensitivityProgress, trying
 from ..views.problems.lints import lint_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
 from .background_job import BackgroundJob, JobStatus
@@ -166,7 +166,7 @@ def next_analysis(state: State, store: Store) -> Analysis | None:
 def layout_analysis(state: State, store: Store) -> Analysis | None:
     """The analysis of the chosen buffer: its accesses, then alternative layouts."""
     work = layout_work(state, store)
-    return None if work is None else Analysis(work.what, work.of, work.pieces, "area-inspector", "Trying layouts")
+    return None if work is None else Analysis(work.what, work.of, work.pieces, "area-inspector", "Simulating layouts")
 
 
 def lint_analysis(state: State, store: Store) -> Analysis | None:
@@ -175,7 +175,7 @@ def lint_analysis(state: State, store: Store) -> Analysis | None:
     return (
         None
         if work is None
-        else Analysis(work.what, work.of, work.pieces, "pane-problems", "Looking for problems, trying fixes")
+        else Analysis(work.what, work.of, work.pieces, "pane-problems", "Running lints and testing fixes")
     )
 
 
@@ -212,7 +212,7 @@ def comparison_analysis(state: State, store: Store) -> Analysis | None:
         study_of(a, b, store),
         lambda: explaining(a, b, machines, (reports[0], reports[1])),
         "compare",
-        "Which step explains the difference",
+        "Explaining the difference",
     )
 
 
@@ -229,14 +229,14 @@ def sensitivity_analysis(state: State, store: Store) -> Analysis | None:
     known = store.known("sensitivity", (func, machine))
     if not isinstance(report, Report) or isinstance(machine, TilewrightError) or isinstance(plan, TilewrightError):
         return None
-    if isinstance(known, Tried) and known.is_complete:
+    if isinstance(known, SensitivityProgress) and known.is_complete:
         return None
     return Analysis(
         "sensitivity",
         (func, machine),
         lambda: trying(func, machine, report, plan),
         "pane-machine",
-        "Trying figures of the machine",
+        "Simulating machine parameters",
     )
 
 
@@ -256,7 +256,7 @@ def trial_analysis(state: State, store: Store) -> Analysis | None:
     def pieces() -> Iterator[Report | TilewrightError]:
         yield attempt("simulate", lambda: _replayed(sought, trial))
 
-    return Analysis(what, (sought,), pieces, "pane-explore", "Looking into the candidate")
+    return Analysis(what, (sought,), pieces, "pane-explore", "Simulating the candidate")
 
 
 def _replayed(sought: SearchRequest, trial: Trial) -> Report | TilewrightError:

@@ -60,7 +60,7 @@ class ScheduleNotebook(View):
     """An editor for a notebook file or a schedule. Edits of a file's notebook are saved to the file, as in the app; `schedule` is then a
     copy of the schedule after the notebook's last line."""
 
-    text = param.String(default="", doc="The notebook's text, as it is in the file or would be.")
+    text = param.String(default="", doc="The notebook's text, as it is written to its file.")
 
     def __init__(self, source: Any = None, **params: Any) -> None:
         self._is_file = isinstance(source, str | Path)

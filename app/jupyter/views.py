@@ -206,9 +206,9 @@ class View(Shown):
 class LoopTree(View):
     """The loop nest as a tree: drag a block onto a loop, or a loop within its nest; menus and keys as on the page."""
 
-    selected = param.String(default="", allow_refs=True, doc="The row that is chosen.")
+    selected = param.String(default="", allow_refs=True, doc="The selected row.")
     buffer = param.String(
-        default="", allow_refs=True, doc="The buffer whose layout was asked for (Shift+Enter on a block)."
+        default="", allow_refs=True, doc="The buffer whose layout was requested (Shift+Enter on a block)."
     )
 
     def _made(self) -> Compiled:
@@ -244,7 +244,7 @@ class LoopTree(View):
 class Timeline(View):
     """Engines and memories over time, of a schedule, with its later changes, or of a report."""
 
-    report = param.ClassSelector(class_=Report, default=None, doc="A report to show in place of a schedule's own.")
+    report = param.ClassSelector(class_=Report, default=None, doc="A report to show instead of the schedule's own.")
 
     def __init__(self, schedule: Any = None, **params: Any) -> None:
         if isinstance(schedule, Report):
@@ -286,10 +286,8 @@ class Timeline(View):
 class LayoutPicker(View):
     """The placement of a buffer's elements, their accesses, and a choice of other layouts."""
 
-    buffer = param.String(
-        default="", allow_refs=True, doc="The buffer that is asked for; the first one on chip where it is left out."
-    )
-    shown = param.String(default="", doc="The buffer that is looked at.")
+    buffer = param.String(default="", allow_refs=True, doc="The requested buffer; by default the first one on chip.")
+    shown = param.String(default="", doc="The displayed buffer.")
 
     def __init__(self, schedule: Any = None, buffer: Any = "", **params: Any) -> None:
         super().__init__(schedule, buffer=buffer, **params)

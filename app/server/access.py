@@ -83,10 +83,10 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         """Decide whether a request passes, or which answer it gets. Never raises, for any input."""
         path, _, query = target.partition("?")
         if not _is_path(path):
-            return Answer(400, "The address of this request cannot be read.")
+            return Answer(400, "The address of this request is invalid.")
         host = headers.get("Host", "")
         if not self.goes_by(host):
-            text = f"This server does not go by the name {host[:80]!r}. Start it with --allow-host to let it."
+            text = f"This server does not accept the host name {host[:80]!r}. Start it with --allow-host to allow it."
             return Answer(403, text)
         if _length(headers) > LIMITS.request_bytes:
             refusal = Refusal("too-large", "the request is too large", expected=f"at most {LIMITS.request_bytes} bytes")
@@ -98,14 +98,14 @@ class AccessPolicy(msgspec.Struct, frozen=True):
             return Answer(302, "", (("Location", f"{self.prefix}/?{query}" if query else f"{self.prefix}/"),))
         route = find_route(inner)
         if not self._is_from_here(method, route, headers, host):
-            return Answer(403, "This server answers its own pages only.")
+            return Answer(403, "This server accepts requests from its own pages only.")
         refused = self._without_credential(method, route, inner, query, headers)
         if refused is not None:
             return refused
         if route is None:
-            return Answer(403, "This server has no page at this address.")
+            return Answer(403, "This address does not exist.")
         if method not in route.methods:
-            text = f"This address knows {', '.join(route.methods)}."
+            text = f"This address accepts {', '.join(route.methods)}."
             return Answer(405, text, (("Allow", ", ".join(route.methods)),))
         return Pass(self._inner_target(route, inner, query))
 
@@ -122,7 +122,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
             return Answer(401, _API_NEEDS_TOKEN, (("WWW-Authenticate", "Bearer"),), JSON)
         address = address_of(path)
         if address is None or method not in READING:
-            return Answer(401, "This server asks for its token first.")
+            return Answer(401, "This server requires its token.")
         if _is_from_another_site(headers):
             return Answer(401, return_page(self.prefix + address.path), kind=HTML)
         return Answer(401, login_page(self.prefix, address.path), kind=HTML)
@@ -227,7 +227,7 @@ def make_policy(
         raise AccessError(
             Refusal(
                 "token-needed",
-                f"a server at {address} is open to other machines and needs a token",
+                f"a server at {address} accepts connections from other computers and needs a token",
                 expected=f"--token with at least {SHORTEST_TOKEN} characters, or TILEWRIGHT_TOKEN",
                 fix=(f"tilewright serve --host {address} --token {secrets.token_urlsafe(18)}",),
             )
@@ -236,9 +236,9 @@ def make_policy(
         raise AccessError(
             Refusal(
                 "token-too-short",
-                "the token could be guessed, or is not plain text",
+                "the token is too short, or has invalid characters",
                 found=f"{len(token)} characters",
-                expected=f"at least {SHORTEST_TOKEN} ASCII characters without a space",
+                expected=f"at least {SHORTEST_TOKEN} ASCII characters without spaces",
             )
         )
     if prefix and not re.fullmatch(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+", prefix):
@@ -247,7 +247,7 @@ def make_policy(
                 "bad-prefix",
                 "the prefix is not a path",
                 found=prefix[:80],
-                expected="/tiles, without a slash at its end",
+                expected="/tiles, without a slash at the end",
             )
         )
     key = hashlib.sha256((secret or secrets.token_bytes(32)) + b"\0" + token.encode()).digest()
@@ -317,8 +317,8 @@ def _error(refusal: Refusal) -> str:
 _API_NEEDS_TOKEN = _error(
     Refusal(
         "token-needed",
-        "the API asks for the server's token",
-        expected="Authorization: Bearer TOKEN, as `tilewright serve` wrote it down",
+        "the API requires the server's token",
+        expected="Authorization: Bearer TOKEN, which `tilewright serve` stored in its runtime file",
     )
 )
 

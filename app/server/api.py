@@ -103,7 +103,7 @@ class Handler(RequestHandler):
         """The body of a request with the content type JSON: a page of another site cannot send this type without a CORS preflight."""
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip()
         if kind != "application/json":
-            raise HTTPError(415, "the body of a request is application/json")
+            raise HTTPError(415, "the body of a request must be application/json")
         return self.request.body
 
     def seconds(self) -> float:
@@ -111,7 +111,7 @@ class Handler(RequestHandler):
         try:
             wanted = float(self.get_query_argument("wait", "0"))
         except ValueError:
-            raise HTTPError(400, "wait is a number of seconds") from None
+            raise HTTPError(400, "wait must be a number of seconds") from None
         return min(max(wanted, 0.0), LIMITS.wait_seconds) if wanted == wanted else 0.0
 
     def parts(self) -> list[str]:
@@ -120,7 +120,7 @@ class Handler(RequestHandler):
         unknown = [part for part in wanted if part not in PARTS]
         if unknown:
             raise HTTPError(
-                400, f"there is no part {unknown[0][:40]!r}; there are {', '.join(PARTS)}".replace("%", "%%")
+                400, f"unknown part {unknown[0][:40]!r}; known parts are {', '.join(PARTS)}".replace("%", "%%")
             )
         return list(dict.fromkeys(wanted))
 
@@ -259,7 +259,7 @@ class One(Handler):
         """End a session that the API opened; a session with a page is refused."""
         handle = self.sessions.find(key)
         if handle.has_page:
-            raise SeatError(Refusal("has-a-page", "somebody has this session open in a browser"))
+            raise SeatError(Refusal("has-a-page", "the session is open in a browser"))
         await until_durable(handle)
         self.sessions.leave(handle)
         self.answer({"ended": key})
@@ -278,7 +278,7 @@ class Targets(Handler):
             return
         if handle.has_page:
             raise DocumentError(
-                Refusal("has-a-page", "the hand of the person at this page is foretold for; open a session")
+                Refusal("has-a-page", "this page computes drop previews for its user; open an API session")
             )
 
         def look() -> Known:
@@ -321,7 +321,7 @@ class Nothing(Handler):
     """Every other address below /api."""
 
     def prepare(self) -> None:
-        raise HTTPError(404, "there is no such address; GET /api has them")
+        raise HTTPError(404, "this address does not exist; GET /api lists all addresses")
 
 
 ROUTES: tuple[tuple[str, type[Handler]], ...] = (

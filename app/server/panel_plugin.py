@@ -57,4 +57,4 @@ def install(policy: AccessPolicy) -> None:
 
 
 install(POLICY)
-print(f"Tilewright asks for a token: open the address of the server with /{POLICY.invitation}", flush=True)
+print(f"Tilewright requires a token: open the address of the server with /{POLICY.invitation}", flush=True)

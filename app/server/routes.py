@@ -36,7 +36,7 @@ ROUTES: tuple[Route, ...] = (
     Route(r"/static/extensions/panel/(?:[\w@^%.~-]+/)*[\w@^%.~-]+", "Panel's scripts and styles"),
     Route(r"/favicon\.ico", "the icon of the tab"),
     Route(r"/login", "the form for the token", ("GET", "HEAD", "POST"), kind="login", public=True),
-    Route(r"/healthz", "the health check of a proxy or supervisor; says nothing but that the server runs", public=True),
+    Route(r"/healthz", "the health check for a proxy or supervisor; it reports only that the server runs", public=True),
     Route(r"/api(?:/.*)?", "the action API", ("GET", "HEAD", "POST", "DELETE", "OPTIONS"), kind="api"),
 )
 

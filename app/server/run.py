@@ -103,7 +103,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     finally:
         for task in upkeep:
             task.cancel()
-        log.info("the server ends")
+        log.info("the server stops")
         if opening is not None:
             opening.unlink(missing_ok=True)
 

@@ -37,7 +37,7 @@ async def _perform(session: Session, message: Message) -> Refusal | None:
         else:
             refusal = await _not_shown(session, message)
     except Exception as error:
-        refusal = error.refusal if isinstance(error, TilewrightError) else internal_error(error, "doing this")
+        refusal = error.refusal if isinstance(error, TilewrightError) else internal_error(error, "this request")
     return _clash(session) if refusal is None and isinstance(message, Resolve) else refusal
 
 
@@ -105,7 +105,7 @@ def _require_own_file(session: Session) -> None:
     notebook = session.state.notebook
     if notebook is None or notebook.document.path is None or session.state.is_draft:
         expected = "save_as, or its text, from the part `notebook`"
-        raise DocumentError(Refusal("no-path", "the notebook was not opened from a file", expected=expected))
+        raise DocumentError(Refusal("no-path", "the notebook has no file", expected=expected))
 
 
 def _clash(session: Session) -> Refusal | None:
@@ -113,7 +113,7 @@ def _clash(session: Session) -> Refusal | None:
     file = session.state.file
     if file is None or clash_value(file) is None:
         return None
-    found = f"{file.name} has two versions: another writer changed the same lines"
+    found = f"{file.name} has a merge conflict: another writer changed the same lines"
     expected = "the message resolve, with a choice for each place of `clash` in the part `file`"
     return Refusal("two-versions", found, expected=expected)
 
@@ -122,13 +122,15 @@ def _require_answer(session: Session, message: Resolve) -> None:
     """Raises DocumentError "no-clash", "changed-meanwhile", "bad-choices"."""
     clash = None if session.state.file is None else clash_value(session.state.file)
     if clash is None:
-        raise DocumentError(Refusal("no-clash", "the file has one version only"))
+        raise DocumentError(Refusal("no-clash", "the file has no merge conflict"))
     if message.id not in ("", clash["id"]):
-        raise DocumentError(Refusal("changed-meanwhile", "it is another clash by now", message.id[:80], clash["id"]))
+        raise DocumentError(
+            Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], clash["id"])
+        )
     places = len(clash["places"])
     if len(message.choices) != places:
         found = str(len(message.choices))
-        raise DocumentError(Refusal("bad-choices", "there is one choice for each place", found, str(places)))
+        raise DocumentError(Refusal("bad-choices", "one choice is required for each place", found, str(places)))
 
 
 def opened_with(session: Session, name: str, text: str, title: str, on_done: OnDone) -> None:

@@ -87,7 +87,7 @@ class FileSync:
     # Changes by the page.
 
     def read(self, path: str) -> Document:
-        """The current file at `path`. Raises DocumentError if it is unreadable or leads out of the served folder."""
+        """The current file at `path`. Raises DocumentError if it is unreadable or is outside of the folder."""
         if self.open_files is None:
             return load_document(path)
         if self._is_draft(Path(path)) and not Path(path).is_file():
@@ -231,7 +231,7 @@ class FileSync:
             return state
         if not isinstance(message, TYPED):
             raise DocumentError(
-                Refusal("changed-meanwhile", "the notebook was changed elsewhere a moment ago, so nothing was done")
+                Refusal("changed-meanwhile", "the notebook was changed elsewhere; the request was not executed")
             )
         self._base = old
         return replace(state, notebook=old, draft_of=old)
@@ -295,7 +295,7 @@ class FileSync:
             raise DocumentError(
                 Refusal(
                     "no-folder",
-                    "the server has no folder of yours",
+                    "the server has no folder for files",
                     expected="`tilewright serve FOLDER`, or a download",
                 )
             )
@@ -305,21 +305,21 @@ class FileSync:
             raise DocumentError(
                 Refusal(
                     "bad-name",
-                    "this cannot be a file's name",
+                    "this is not a valid file name",
                     found=repr(name[:120]),
-                    expected="letters and digits, as tiles.py",
+                    expected="letters and digits, such as tiles.py",
                 )
             )
         path = folder / f"{stem}.py"
         if path.is_symlink() and ((real := real_path(path)) is None or real.parent != folder.resolve()):
-            raise DocumentError(Refusal("bad-name", f"{path.name} leads out of the folder", expected="another name"))
+            raise DocumentError(Refusal("bad-name", f"{path.name} is outside of the folder", expected="another name"))
         if path.exists() and not path.is_file():
-            raise DocumentError(Refusal("bad-name", f"{path.name} is no file", expected="another name"))
+            raise DocumentError(Refusal("bad-name", f"{path.name} is not a file", expected="another name"))
         if path.exists() and not replacing:
             raise DocumentError(
                 Refusal(
                     "file-exists",
-                    f"there is a file {path.name} already",
+                    f"the file {path.name} already exists",
                     found=path.name,
                     expected="another name, or to replace it",
                 )

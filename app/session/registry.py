@@ -145,7 +145,7 @@ class SessionHandle:
         try:
             return await asyncio.wait_for(future, LIMITS.wait_seconds)
         except TimeoutError:
-            raise SeatError(Refusal("no-answer", "the session has no time for this now")) from None
+            raise SeatError(Refusal("no-answer", "the session is busy")) from None
 
 
 class LoopClock:
@@ -188,8 +188,8 @@ class SessionRegistry:
     def _require_room(self) -> None:
         count, most = sum(not handle.has_page for handle in self.all.values()), LIMITS.api_sessions
         if count >= most:
-            said = f"the API has {count} sessions open"
-            raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; end one"))
+            said = f"the API has {count} open sessions"
+            raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; close one"))
 
     async def close_idle_often(self, pause_s: float = CHECK_IDLE_S) -> None:
         """Close idle sessions repeatedly, while this is awaited."""

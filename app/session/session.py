@@ -159,7 +159,7 @@ class Session:
         except TilewrightError as error:
             self.say(error.refusal, where)
         except Exception as error:
-            self.say(internal_error(error, "doing this"))
+            self.say(internal_error(error, "this request"))
 
     def say(self, refusal: Refusal, where: Literal["tree", "page"] = "page") -> None:
         """Show a refusal."""

@@ -204,7 +204,7 @@ def _outcome(work: InThread[Any]) -> Iterator[Outcome]:
 
 
 def _stopped() -> State:
-    raise StoppedError(Refusal(GIVEN_UP, "this was stopped, and nothing was changed"))
+    raise StoppedError(Refusal(GIVEN_UP, "the change was stopped and not applied"))
 
 
 def brought_together(before: State, after: State, now: State) -> State:

@@ -93,7 +93,7 @@ def side_of(key: str, state: State, opened: Opened) -> Side:
             return step_side(int(name))
         case "opened" if state.past:
             first = next((n for n in state.past if n.evaluated), state.notebook)
-            return Side("opened", "as it was opened", first)
+            return Side("opened", "as opened", first)
         case "branch":
             return Side(key, f"branch {name}", _on_branch(state, name))
         case "example":

@@ -29,7 +29,7 @@ MAX_TASKS = LIMITS.tasks
 limit."""
 
 
-CHECK_STOPPED = "The check was stopped"
+CHECK_STOPPED = "The verification was stopped"
 """The detail of a verdict for a check that the user stopped."""
 
 
@@ -131,9 +131,9 @@ class Store:
     def no_report(self, state: State) -> str:
         """The reason why the visible program has no report."""
         if state.moment is None:
-            return "There is no program"
+            return "The notebook has no program"
         report = self.report_now(state)
-        return report.refusal.message if isinstance(report, TilewrightError) else "The program is being simulated"
+        return report.refusal.message if isinstance(report, TilewrightError) else "Simulation in progress"
 
     def sized(self, state: State, func: PrimFunc) -> RewriteResult:
         """The program with the notebook's values for its symbolic sizes, and the mapping of its buffers."""

@@ -50,14 +50,14 @@ class DiskReports:
             return  # second condition: a retry is under way
         self._told[real] = now
         if why is not None:
-            kept = "its edits are in memory only" if no_history is not None else "its edits are in its history"
+            kept = "its edits are in memory only" if no_history is not None else "its edits are in the history"
             self._say(f"{real.name} is not saved: {why.message}; {kept}")
         elif before[0]:
             self._say(f"{real.name} is saved again")
         if no_history is not None and not before[1]:
-            self._say(f"{real.name}: {no_history.message}; undo ends with the server")
+            self._say(f"{real.name}: {no_history.message}; undo is lost when the server stops")
         elif no_history is None and before[1]:
-            self._say(f"{real.name} has a history of edits again")
+            self._say(f"{real.name}: the history of edits works again")
 
 
 def rescue(name: str, text: str) -> Rescued:
@@ -74,7 +74,7 @@ def report_rescued(rescued: Sequence[Rescued], say: Callable[[str], None] = prin
     """Report the texts that were not in their files when the server ended. Returns the exit code: 0 for none, else 1."""
     for one in rescued:
         if one.place is None:
-            say(f"the last edits of {one.name} are LOST: no disk took them")
+            say(f"the last edits of {one.name} are LOST: they could not be written to any disk")
         else:
             say(f"{one.name} could not be saved; its text is in {one.place}")
     return 1 if rescued else 0

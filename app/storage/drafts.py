@@ -40,7 +40,7 @@ def draft_file(folder: Path | None, name: str) -> Path:
 
 def no_such_draft(name: str) -> DocumentError:
     """The error for an address without a draft."""
-    return DocumentError(Refusal("no-such-draft", f"there is no draft {name[:40]!r} on this server"))
+    return DocumentError(Refusal("no-such-draft", f"this server has no draft {name[:40]!r}"))
 
 
 __all__ = ["draft_file", "drafts_folder", "new_draft", "no_such_draft"]

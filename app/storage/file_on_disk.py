@@ -95,7 +95,7 @@ class FileOnDisk:
         folder = str(self._path.parent)
         if os.path.realpath(folder) != folder:
             raise DocumentError(
-                Refusal("no-folder", f"the folder of {self._shown.name} is another one now", expected="Save as")
+                Refusal("no-folder", f"the folder of {self._shown.name} was replaced", expected="Save as")
             )
 
     def _is_gone(self) -> None:
@@ -103,7 +103,7 @@ class FileOnDisk:
         self._missing += 1
         if self._missing > 1:
             self._stamp = self.text = None
-            expected = "Save to write it there again, or Save as"
+            expected = "Save to create it again, or Save as"
             self.trouble = Refusal("gone", f"{self._path.name} was deleted or moved", expected=expected)
 
     def make_again(self) -> None:

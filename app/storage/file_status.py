@@ -12,10 +12,10 @@ from ...engine.ir import Refusal
 from ..document import Notebook
 from ..document.files.merging import Part
 
-BACK = "Edits that were not in the file when the server ended are back."
-TYPED = "What was being typed when the server ended is back; undo takes it away."
-RELOADED = "Another program changed the file, and it was read anew; undo leads to how it was."
-TOGETHER = "Another program changed the file too; both changes are in it now, undo leads to each."
+BACK = "Unsaved edits of the last server run were restored."
+TYPED = "Unfinished input of the last server run was restored. Undo removes it."
+RELOADED = "Another program changed the file, and it was reloaded. Undo restores the earlier text."
+TOGETHER = "Another program changed the file too, and both changes were merged. Undo restores each version."
 
 
 class Line(msgspec.Struct, frozen=True, eq=False):
@@ -89,7 +89,7 @@ class Followers:
                 try:
                     follower.told()
                 except Exception:  # an ended event loop or a bug in the page must not stop the save
-                    logging.getLogger(__name__).debug("a page could not be told", exc_info=True)
+                    logging.getLogger(__name__).debug("a page could not be notified", exc_info=True)
 
 
 __all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "FileStanding", "Follower", "Followers", "Line"]

@@ -50,17 +50,17 @@ class OpenFileRegistry:
         self._thread: threading.Thread | None = None
 
     def place_of(self, path: Path) -> Path:
-        """The real path of the file at `path`. Raises DocumentError: "outside" if a link leads out of the served folder, "not-a-file" if it
-        is broken."""
+        """The real path of the file at `path`. Raises DocumentError "outside" for a link to a place outside of the served folder,
+        "not-a-file" for a broken link."""
         real = real_path(path)
         if real is None or real.is_symlink():
-            raise DocumentError(Refusal("not-a-file", f"{path.name} is a link that leads nowhere"))
+            raise DocumentError(Refusal("not-a-file", f"{path.name} is a broken link"))
         if self.folder is None or path == self._named or real.is_relative_to(self.folder.resolve()):
             return real
         if self.drafts is not None and path.parent == self.drafts and real.parent == self.drafts.resolve():
             return real
         raise DocumentError(
-            Refusal("outside", f"{path.name} leads out of the served folder", expected="a file in the folder")
+            Refusal("outside", f"{path.name} is outside of the served folder", expected="a file in the folder")
         )
 
     def begun(self, path: Path, line: Line, *, anew: bool = False) -> OpenFile | None:
@@ -86,7 +86,7 @@ class OpenFileRegistry:
             found = self._files.get(real)
             if found is None:
                 found = begun or self.begun(path, line, anew=anew)
-                assert found is not None, "nobody opens it at the same time"
+                assert found is not None, "no other thread opens it at the same time"
                 self._files[real] = found
             elif anew:
                 found.replace(line)

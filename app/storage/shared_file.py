@@ -111,7 +111,7 @@ class SharedFile:
             return self._now()
 
     def _now(self) -> Line:
-        assert self._line is not None, "the cabinet began it"
+        assert self._line is not None, "the registry called begin"
         return self._line
 
     @property

@@ -3,6 +3,16 @@
 from .finding import Fix, LintFinding, Peak
 from .machines import NOT_ABOUT_THE_SCHEDULE
 from .rule import Lint
-from .table import LINTS, lint, linting, told_of
+from .table import LINTS, lint, linting, simulator_findings
 
-__all__ = ["LINTS", "NOT_ABOUT_THE_SCHEDULE", "Fix", "Lint", "LintFinding", "Peak", "lint", "linting", "told_of"]
+__all__ = [
+    "LINTS",
+    "NOT_ABOUT_THE_SCHEDULE",
+    "Fix",
+    "Lint",
+    "LintFinding",
+    "Peak",
+    "lint",
+    "linting",
+    "simulator_findings",
+]

@@ -78,7 +78,7 @@ def lint(
     return found
 
 
-def told_of(
+def simulator_findings(
     schedule: Schedule, machine: Machine, report: Report, sizes: Mapping[str, int] | None = None
 ) -> tuple[LintFinding, ...]:
     """The findings in the simulator's report of a schedule, at once and without fixes: a part of those of `lint`."""

@@ -168,12 +168,12 @@ def test_given_neither_history_nor_file_then_an_edit_is_507_with_the_state(
     assert mended.status == 200 and mended.json["durable"] is True
     assert "sch.parallel(i)" in (tmp_path / "mine.py").read_text()
     said, cancel = "", time.monotonic() + 10
-    while "has a history of edits again" not in said and time.monotonic() < cancel:
+    while "the history of edits works again" not in said and time.monotonic() < cancel:
         time.sleep(0.05)
         said += capfd.readouterr().err
     lines = [line for line in said.splitlines() if line.startswith("tilewright: mine.py")]
-    assert ["is not saved: " in lines[0], "undo ends with the server" in lines[1]] == [True, True]
-    assert lines[2:] == ["tilewright: mine.py is saved again", "tilewright: mine.py has a history of edits again"]
+    assert ["is not saved: " in lines[0], "undo is lost when the server stops" in lines[1]] == [True, True]
+    assert lines[2:] == ["tilewright: mine.py is saved again", "tilewright: mine.py: the history of edits works again"]
 
 
 def test_given_a_server_that_ends_with_an_edit_on_no_disk_then_it_is_rescued_and_the_exit_code_says_so(

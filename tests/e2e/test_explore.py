@@ -52,10 +52,10 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     page = opened(open_page(), url, "holes.py")
     expect(page.locator(".xp-hole")).to_have_count(3)
     expect(page.locator(".xp-space")).to_contain_text("12 candidates on dual-bank-npu. All of them are tried.")
-    page.get_by_label("Peak on chip at most").fill("much")
+    page.get_by_label("On-chip peak at most").fill("much")
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".xp-form .xp-error").last).to_have_text("much is no amount of bytes")
-    page.get_by_label("Peak on chip at most").fill("")
+    page.get_by_label("On-chip peak at most").fill("")
     searched(page)
     # Large: over tree and timeline, below the tabs.
     expect(page.locator("#area-tree")).not_to_be_visible()
@@ -129,7 +129,7 @@ def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_
     chosen = page.locator(".xp-card").get_attribute("data-trial")
     expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
     page.get_by_label("Upward").select_option("traffic")
-    expect(canvas).to_have_attribute("aria-label", re.compile("Copied against Peak on chip"))
+    expect(canvas).to_have_attribute("aria-label", re.compile("Copied against On-chip peak"))
     canvas.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#area-compare")).to_be_visible()
@@ -167,7 +167,7 @@ def test_given_a_second_then_the_search_ends_with_it_and_what_it_found_is_checke
     page.get_by_label("Seconds at most").fill("2")
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".xp-title")).to_have_text("Time is up", timeout=PATIENT)
-    expect(page.locator(".xp-words")).to_contain_text("2 s at most")
+    expect(page.locator(".xp-words")).to_contain_text("time limit 2 s")
     assert 0 < int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text())) < 432
 
 

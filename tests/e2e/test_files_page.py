@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callab
 def test_a_deleted_file_is_said_and_saving_writes_it_again(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     path.unlink()
-    expect(chip(page)).to_contain_text("the file is gone", **FAST)
+    expect(chip(page)).to_contain_text("the file was deleted or moved", **FAST)
     page.locator(".banner.is-unsaved").get_by_role("button", name="Try again").click()
     until(page, lambda: path.is_file() and path.read_text() == MATMUL_NOTEBOOK)
     saved(page)

@@ -84,9 +84,9 @@ def test_given_the_first_example_then_the_readmes_first_minute_works(
     page.wait_for_timeout(300)
     shoot(page, "minute-4-double-buffered")
 
-    # The change is against the step before; a click has it against the original.
+    # The change is against the previous step; a click has it against the original.
     change = page.locator('[data-figure="Cycles"] .change')
-    expect(change).to_have_attribute("data-against", "the step before")
+    expect(change).to_have_attribute("data-against", "the previous step")
     assert "the original" in (change.get_attribute("title") or "")
     change.click()
     expect(change).to_have_attribute("data-against", "the original")
@@ -124,7 +124,7 @@ def test_given_a_block_that_stands_in_the_loop_then_the_reason_says_what_to_do(p
     expect(page.locator(".step code")).to_have_count(len(lines) + 1)
     drag(page, "A_local.vtcm", "mo")
     alert = page.locator("#area-tree").get_by_role("alert")
-    expect(alert).to_contain_text("take compute_at(A_local.vtcm, ko) out of the schedule")
+    expect(alert).to_contain_text("remove compute_at(A_local.vtcm, ko) from the schedule")
 
 
 def test_given_a_menu_then_the_scopes_are_the_machines(page_of: Callable[..., Page]) -> None:

@@ -39,11 +39,11 @@ def test_given_a_text_that_takes_long_when_it_is_stopped_then_it_stays_and_is_re
     expect(row(page, "ki")).to_have_attribute("aria-selected", "true")
     assert server.ask("GET", "/api").status == 200, "others are answered"
     doing.get_by_role("button").click()
-    expect(page.get_by_text("The text was not read.")).to_be_visible()
+    expect(page.get_by_text("The text was not evaluated.")).to_be_visible()
     assert page.get_by_role("tree").get_by_role("treeitem").count() == before, "the picture stays"
     slow.may_end.set()
     doing.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("The text was not read.")).to_be_hidden()
+    expect(page.get_by_text("The text was not evaluated.")).to_be_hidden()
     expect(page.locator(".step", has_text="the one accumulator")).to_be_visible()
     assert any("cache_write" in text for text in steps(page))
     expect(row(page, "ki")).to_have_attribute("aria-selected", "true")

@@ -17,7 +17,7 @@ from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.replay import recording
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
-from tilewright.app.views.timeline.value import scene_of, start_of_task
+from tilewright.app.views.timeline.value import start_of_task, timeline_data
 from tilewright.app.views.timeline.window import window
 from tilewright.engine.hwsim import Report
 
@@ -71,7 +71,7 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer", "vta_gemm"])
 def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
-    scene = scene_of(report, store)
+    scene = timeline_data(report, store)
     chance = random.Random(name)
     for folded in (True, False):
         total = scene.length if folded else report.cycles
@@ -95,7 +95,7 @@ def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Pag
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
 def test_given_iterations_then_the_recording_finds_the_task_where_the_server_does(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
-    scene = scene_of(report, store)
+    scene = timeline_data(report, store)
     chance = random.Random(name)
     for number, kind in enumerate(scene.templates):
         for _ in range(15):
@@ -114,6 +114,6 @@ def test_given_too_many_tasks_then_bins_answer_for_every_stretch(blank: Page) ->
         found = blank.evaluate("([start, end, folded]) => replay.window({ start, end, folded })", [start, end, folded])
         assert not found["exact"] and (found["start"], found["end"]) == (start, end)
         assert found["bins"]["count"] == min(240, end - start) and len(found["bytes"]) == len(
-            scene_of(report, store).rows
+            timeline_data(report, store).rows
         )
     assert blank.evaluate("replay.find(0, [0, 0, 0])") is None

@@ -117,9 +117,7 @@ def delete_branch(document: Document, name: str) -> Document:
     cell = _cell_of(document, name)
     if cell is None or _is_shown(document, cell):
         raise DocumentError(
-            Refusal(
-                "current-branch", f"branch {name!r} is the one that is shown", expected="another branch chosen before"
-            )
+            Refusal("current-branch", f"branch {name!r} is the current branch", expected="another branch to be current")
         )
     document = _with_cells(document, {cell: ""})
     left = document.of_kind("branch")
@@ -144,10 +142,10 @@ def _checked(name: str, taken: set[str]) -> str:
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable():
         raise DocumentError(
-            Refusal("bad-branch-name", "a branch needs a name", found=name[:80], expected=f"1 to {MAX_NAME} characters")
+            Refusal("bad-branch-name", "invalid branch name", found=name[:80], expected=f"1 to {MAX_NAME} characters")
         )
     if name in taken:
-        raise DocumentError(Refusal("branch-exists", f"there is a branch {name!r} already", expected="another name"))
+        raise DocumentError(Refusal("branch-exists", f"branch {name!r} already exists", expected="another name"))
     return name
 
 
@@ -169,9 +167,7 @@ def _cell_of(document: Document, name: str) -> Cell | None:
     if name == current_branch(document):
         return None
     names = ", ".join(branch.name for branch in branches(document))
-    raise DocumentError(
-        Refusal("no-such-branch", f"there is no branch {name!r}", expected=names or "no branches were made yet")
-    )
+    raise DocumentError(Refusal("no-such-branch", f"there is no branch {name!r}", expected=names or "no branches yet"))
 
 
 def _current_cell(cells: tuple[Cell, ...]) -> Cell | None:

@@ -36,7 +36,7 @@ def insert_cell(document: Document, index: int, kind: CellKind) -> Document:
         raise _no_cell(index, document)
     if kind in _ONLY_ONE and document.of_kind(kind):
         raise DocumentError(
-            Refusal("second-cell", f"the notebook has its {kind} cell already", expected=f"one {kind} cell")
+            Refusal("second-cell", f"the notebook already has a {kind} cell", expected=f"one {kind} cell")
         )
     if index == 0 and document.cells and document.cells[0].kind == "preamble":
         index = 1
@@ -72,7 +72,7 @@ def move_cell(document: Document, index: int, to: int) -> Document:
     cell, other = cell_at(document, index), cell_at(document, to)
     if "preamble" in (cell.kind, other.kind):
         raise DocumentError(
-            Refusal("bad-cell-order", "what stands before the first marker has no other place", expected="another cell")
+            Refusal("bad-cell-order", "the text before the first marker cannot be moved", expected="another cell")
         )
     cells = [c for c in document.cells if c is not cell]
     cells.insert(to, cell)
@@ -136,7 +136,7 @@ def _in_order(document: Document) -> Document:
         raise DocumentError(
             Refusal(
                 "bad-cell-order",
-                f"the {late[0].kind} cell would come after the schedule that uses it, and `python` reads from above to below",
+                f"the {late[0].kind} cell would follow the schedule that uses it; Python executes from top to bottom",
                 expected=f"{', '.join(_BEFORE_SCHEDULE)} cells above the schedule",
             )
         )

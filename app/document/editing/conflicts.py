@@ -93,7 +93,7 @@ def put_back(document: Document, good: Notebook, step: int) -> Document:
         for item in items:
             if item.on and item.text == follower.text:
                 return insert_item(document, item.index, text)
-    raise DocumentError(Refusal("no-such-step", "none of the steps that came after it is left", found=text))
+    raise DocumentError(Refusal("no-such-step", "none of its later steps remains", found=text))
 
 
 def stop_at(document: Document, step: int) -> Document:
@@ -117,7 +117,7 @@ def repaired(notebook: Notebook) -> Notebook:
     failed = failed_step(notebook)
     repair = failed.error.refusal.repair if failed is not None and failed.error is not None else ()
     if failed is None or not repair:
-        raise DocumentError(Refusal("no-repair", "nothing is known that makes this step legal"))
+        raise DocumentError(Refusal("no-repair", "no calls are known that make this step legal"))
     state = notebook.states[-1]
     document, index = notebook.document, item_of_step(notebook.document, failed.index).index
     for proposal in repair:

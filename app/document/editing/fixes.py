@@ -37,7 +37,7 @@ def fix_call(state: State, text: str) -> FixCall:
     """
     calls = read_calls(text, "fix")
     if len(calls) != 1 or calls[0].method not in PRIMITIVES or calls[0].index is not None:
-        raise DocumentError(Refusal("bad-fix", "this is not one schedule call", found=text))
+        raise DocumentError(Refusal("bad-fix", "the text is not a single schedule call", found=text))
     (call,) = calls
     return _resolved(state, call)
 

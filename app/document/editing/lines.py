@@ -99,8 +99,8 @@ def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) ->
         raise DocumentError(
             Refusal(
                 "broken-schedule",
-                "a line of the schedule fails; new calls would come after it",
-                expected="the line mended or removed",
+                "a line of the schedule fails; new calls would follow it",
+                expected="a correct line, or none",
             )
         )
     state = notebook.states[-1]

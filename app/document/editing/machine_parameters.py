@@ -20,7 +20,7 @@ NEW = "machine"
 """The variable of a generated machine line."""
 
 
-class Turn(NamedTuple):
+class Override(NamedTuple):
     """One call `.replace("path", value)` of a machine cell."""
 
     cell: Cell
@@ -49,7 +49,7 @@ def with_machine(document: Document, name: str) -> Document:
     which belong to the old machine, are removed."""
     line = f'{NEW} = tilewright.machine("{name}")'
     if named_machine(document) != name:
-        document = without_turns(document)
+        document = without_parameters(document)
     for cell in document.of_kind("machine"):
         found = _NAMED.search(cell.body)
         if found is not None:
@@ -70,13 +70,13 @@ def named_machine(document: Document) -> str | None:
     return next((match["quoted"][1:-1] for match in found if match is not None), None)
 
 
-def with_turn(document: Document, machine: Machine, path: str, value: object) -> Document:
+def with_parameter(document: Document, machine: Machine, path: str, value: object) -> Document:
     """The document with parameter `path` of its machine set to `value`, in the call that already sets it, else in a new line after the
     machine lines. `machine` is the document's machine, or the default machine."""
     wanted = machine.full_path(path)
-    for turn in reversed(list(_turns(document))):
-        if machine.full_path(turn.path) == wanted:
-            return _with_span(document, turn.cell, turn.call.args[1], _literal(value))
+    for override in reversed(list(_overrides(document))):
+        if machine.full_path(override.path) == wanted:
+            return _with_span(document, override.cell, override.call.args[1], _literal(value))
     if named_machine(document) is None:
         document = with_machine(document, machine.name)
     cell, statement = _last_line(document)
@@ -89,32 +89,32 @@ def with_turn(document: Document, machine: Machine, path: str, value: object) ->
     return replace_cell(document, cell, "".join(lines))
 
 
-def without_turns(document: Document, machine: Machine | None = None, path: str | None = None) -> Document:
+def without_parameters(document: Document, machine: Machine | None = None, path: str | None = None) -> Document:
     """The document without the calls that set machine parameter `path`; None removes all overrides."""
     while True:
-        turns = [t for t in _turns(document) if path is None or machine is None or _same(machine, t.path, path)]
-        if not turns:
+        overrides = [t for t in _overrides(document) if path is None or machine is None or _same(machine, t.path, path)]
+        if not overrides:
             return document
-        document = _without(document, turns[-1])
+        document = _without_override(document, overrides[-1])
 
 
-def turned_paths(document: Document, machine: Machine) -> tuple[str, ...]:
+def overridden_paths(document: Document, machine: Machine) -> tuple[str, ...]:
     """The full paths of the machine parameters that the document overrides."""
-    return tuple(dict.fromkeys(machine.full_path(turn.path) for turn in _turns(document)))
+    return tuple(dict.fromkeys(machine.full_path(override.path) for override in _overrides(document)))
 
 
 def _same(machine: Machine, path: str, other: str) -> bool:
     return machine.full_path(path) == machine.full_path(other)
 
 
-def _turns(document: Document) -> Iterator[Turn]:
+def _overrides(document: Document) -> Iterator[Override]:
     """The parameter overrides in the file's order."""
     for cell in document.of_kind("machine"):
         for node in _statements(cell.body):
             for call in reversed(list(_chain(node.value))):
                 match call:
                     case ast.Call(func=ast.Attribute(attr="replace"), args=[ast.Constant(value=str(path)), _]):
-                        yield Turn(cell, node, call, path)
+                        yield Override(cell, node, call, path)
                     case _:
                         pass
 
@@ -157,17 +157,17 @@ def _last_line(document: Document) -> tuple[Cell, ast.Assign]:
     )
 
 
-def _without(document: Document, turn: Turn) -> Document:
-    assert isinstance(turn.call.func, ast.Attribute)
-    before = turn.call.func.value
+def _without_override(document: Document, override: Override) -> Document:
+    assert isinstance(override.call.func, ast.Attribute)
+    before = override.call.func.value
     if isinstance(before, ast.Name):
-        lines = lines_of(turn.cell.body)
-        del lines[turn.statement.lineno - 1 : turn.statement.end_lineno]
-        return replace_cell(document, turn.cell, "".join(lines))
-    lines = lines_of(turn.cell.body)
+        lines = lines_of(override.cell.body)
+        del lines[override.statement.lineno - 1 : override.statement.end_lineno]
+        return replace_cell(document, override.cell, "".join(lines))
+    lines = lines_of(override.cell.body)
     start = _offset(lines, before.end_lineno, before.end_col_offset)
-    end = _offset(lines, turn.call.end_lineno, turn.call.end_col_offset)
-    return replace_cell(document, turn.cell, turn.cell.body[:start] + turn.cell.body[end:])
+    end = _offset(lines, override.call.end_lineno, override.call.end_col_offset)
+    return replace_cell(document, override.cell, override.cell.body[:start] + override.cell.body[end:])
 
 
 def _with_span(document: Document, cell: Cell, node: ast.expr, new: str) -> Document:

@@ -9,14 +9,14 @@ from ....engine.ir import TilewrightError
 from ..notebook import Notebook, State
 
 
-class Without(NamedTuple):
+class RemovedSteps(NamedTuple):
     """The final state, and the steps that no longer apply."""
 
     moment: State
     dropped: tuple[int, ...]
 
 
-def replay_without(notebook: Notebook, count: int, *steps: int) -> Without:
+def remove_steps(notebook: Notebook, count: int, *steps: int) -> RemovedSteps:
     """The state after the first `count` steps of the notebook, without `steps`."""
     first = min(steps)
     state = notebook.states[first]
@@ -28,4 +28,4 @@ def replay_without(notebook: Notebook, count: int, *steps: int) -> Without:
             state = after_line(state, later.call, notebook.schedule_name)
         except TilewrightError:
             dropped.append(later.index)
-    return Without(state, tuple(dropped))
+    return RemovedSteps(state, tuple(dropped))

@@ -53,7 +53,7 @@ def renamed(notebook: Notebook, handle: Handle, name: str) -> Notebook:
         variable = variable_of(notebook.names, handle)
         if variable is None or not variable.isidentifier():
             raise _refused(
-                f"{old} is called by its buffer and its memory", "a variable of the notebook that stands for it"
+                f"the name {old} is derived from its buffer and its memory", "a variable of the notebook for it"
             )
         made = read_edited(notebook.document, _variable_spans(notebook.document, variable, name))
     return _checked(notebook, evaluate(made, notebook), made.text)
@@ -83,23 +83,21 @@ def read_edited(document: Document, spans: list[Span]) -> Document:
 def _require_name(notebook: Notebook, handle: Handle, name: str) -> None:
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or keyword.iskeyword(name):
         raise DocumentError(
-            Refusal("bad-name", f"{name!r} is not a name", expected="letters, digits and _, no digit first")
+            Refusal("bad-name", f"{name!r} is not a valid name", expected="letters, digits and _, no digit first")
         )
     if name in RESERVED or name == notebook.schedule_name:
-        raise DocumentError(Refusal("name-taken", f"{name!r} means something else in a notebook"))
+        raise DocumentError(Refusal("name-taken", f"{name!r} is reserved in a notebook"))
     schedule = notebook.schedule
     if schedule is None:
         raise DocumentError(Refusal("no-workload", "there is no program"))
     for other in loops_and_blocks(schedule.func.body):
-        called = other.loop_var.name if isinstance(other, For) else other.block.name
-        if called == name:
+        current = other.loop_var.name if isinstance(other, For) else other.block.name
+        if current == name:
             what = "loop" if isinstance(other, For) else "block"
-            raise DocumentError(
-                Refusal("name-taken", f"there is a {what} called {name!r} already", expected="another name")
-            )
+            raise DocumentError(Refusal("name-taken", f"a {what} {name!r} already exists", expected="another name"))
     if name in notebook.names:
         raise DocumentError(
-            Refusal("name-taken", f"the notebook has a variable {name!r} already", expected="another name")
+            Refusal("name-taken", f"the notebook already has a variable {name!r}", expected="another name")
         )
 
 
@@ -139,21 +137,23 @@ def _in_program(notebook: Notebook, handle: Handle, old: str, new: str) -> list[
     if isinstance(handle, str):
         spans = [_span(lines, node, f'"{new}"') for node in _block_names(scope, old)]
         if len(spans) != 1:
-            raise _refused(f"the program does not say the name {old!r} once", 'a block written as T.sblock("name")')
+            raise _refused(
+                f"the program does not contain the name {old!r} exactly once", 'a block written as T.sblock("name")'
+            )
         return spans
     loops = [s for s in loops_and_blocks(func.body) if isinstance(s, For) and s.loop_var.name == old]
     number = next(n for n, loop in enumerate(loops) if loop.loop_var is handle)
     found = [(node, target) for node in _fors(scope) for target in _targets(node) if target.id == old]
     if len(found) != len(loops):
         raise _refused(
-            f"the program does not say the name {old!r} where its loops are", "a loop written as `for name in …`"
+            f"the program does not contain the name {old!r} in a loop header", "a loop written as `for name in …`"
         )
     taken = {n.id for n in ast.walk(scope) if isinstance(n, ast.Name)} | {
         n.arg for n in ast.walk(scope) if isinstance(n, ast.arg)
     }
     if new in taken:
         raise DocumentError(
-            Refusal("name-taken", f"the program uses the name {new!r} already", expected="another name")
+            Refusal("name-taken", f"the program already uses the name {new!r}", expected="another name")
         )
     node, target = found[number]
     return [_span(lines, name, new) for name in (target, *_uses(node.body, old))]
@@ -290,7 +290,7 @@ def _checked(before: Notebook, after: Notebook, text: str) -> Notebook:
     error = after.error or (failed.error if failed is not None else None)
     if error is not None:
         raise _refused(
-            f"then the notebook would not be right: {error.refusal.message}", "a name that nothing else is made of"
+            f"the renamed notebook would be invalid: {error.refusal.message}", "a name that does not change other names"
         )
     assert before.schedule is not None
     assert after.schedule is not None
@@ -298,7 +298,7 @@ def _checked(before: Notebook, after: Notebook, text: str) -> Notebook:
         [type(s) for s in loops_and_blocks(n.schedule.func.body)] for n in (before, after) if n.schedule is not None
     ]
     if kinds[0] != kinds[1] or after.document.text != text:
-        raise _refused("then the notebook would be of another program", "")
+        raise _refused("the renamed notebook would have a different program", "")
     return after
 
 

@@ -31,19 +31,19 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _UTF8 = frozenset({"utf-8", "utf8", "utf_8", "utf-8-sig", "ascii", "us-ascii"})
 
 _WHY = {
-    errno.ENOSPC: ("no-space", "the disk is full", "room on the disk: then it is saved by itself"),
-    errno.EDQUOT: ("no-space", "the quota of the disk is used up", "room on the disk: then it is saved by itself"),
-    errno.EFBIG: ("no-space", "the file would be larger than is allowed here", "a larger limit, or another place"),
-    errno.EIO: ("disk-error", "the disk reports an error", "a disk that works: Save as to another one"),
-    errno.EROFS: ("read-only", "the disk is read-only", "another place: Save as"),
+    errno.ENOSPC: ("no-space", "the disk is full", "free disk space; then the file is saved automatically"),
+    errno.EDQUOT: ("no-space", "the disk quota is exceeded", "free disk space; then the file is saved automatically"),
+    errno.EFBIG: ("no-space", "the file would exceed the size limit of the disk", "a larger limit, or another folder"),
+    errno.EIO: ("disk-error", "the disk reports an error", "a working disk; use Save as"),
+    errno.EROFS: ("read-only", "the disk is read-only", "another folder; use Save as"),
     errno.EACCES: (
         "read-only",
-        "the folder may not be written to",
-        "the right to write there, or another place: Save as",
+        "no permission to write to the folder",
+        "write permission, or another folder; use Save as",
     ),
-    errno.EPERM: ("read-only", "the file may not be replaced", "the right to write it, or another place: Save as"),
-    errno.ENOENT: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
-    errno.ENOTDIR: ("no-folder", "its folder is gone", "the folder, or another place: Save as"),
+    errno.EPERM: ("read-only", "no permission to replace the file", "write permission, or another folder; use Save as"),
+    errno.ENOENT: ("no-folder", "its folder does not exist", "the folder, or another one; use Save as"),
+    errno.ENOTDIR: ("no-folder", "its folder does not exist", "the folder, or another one; use Save as"),
 }
 
 
@@ -77,7 +77,7 @@ def stamp_of(path: Path, *, follow: bool = True) -> FileVersion | None:
 
 def _require_regular(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode):
-        kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        kind = "a link" if stat.S_ISLNK(mode) else "not a regular file"
         raise DocumentError(Refusal("not-a-file", f"{path} is {kind}", expected="a notebook file"))
 
 
@@ -166,15 +166,15 @@ def encoded(text: str) -> bytes:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise DocumentError(
-            Refusal("not-utf-8", "the text has half of a character in it", found=ascii(text[error.start]))
+            Refusal("not-utf-8", "the text contains an unpaired surrogate", found=ascii(text[error.start]))
         ) from None
     declared = None if data.isascii() else _declared(data)
     if declared is not None:
         raise DocumentError(
             Refusal(
                 "not-utf-8",
-                f"the file declares {declared}, and the text has other characters than ASCII's",
-                expected="the declaration changed to utf-8",
+                f"the file declares {declared}, but the text has non-ASCII characters",
+                expected="utf-8 in the declaration",
             )
         )
     return data
@@ -220,7 +220,7 @@ def replace_text(
                 Refusal(
                     "read-only",
                     f"{shown.name} is read-only",
-                    expected="the right to write it, or another place: Save as",
+                    expected="write permission, or another folder; use Save as",
                 )
             )
         return _replace_file(target, data, known, target.parent / temporary)

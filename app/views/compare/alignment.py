@@ -14,8 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from ....engine.analysis import ProgramIndex
-from ....engine.ir import Buffer, PrimFunc, Var
-from ..labels.sizes import plain_text
+from ....engine.ir import PrimFunc, Var
+from ..labels.sizes import shape_text
 from ..tree.rows import row_ids, tree_rows
 
 Row = dict[str, Any]
@@ -65,17 +65,7 @@ def _shapes(index: ProgramIndex, handle: Var | str) -> dict[str, str]:
     if isinstance(handle, Var):
         return {}
     block = index.block(handle)
-    return {r.buffer.name: shape_text(r.buffer) for r in (*block.reads, *block.writes)}
-
-
-def shape_text(buffer: Buffer) -> str:
-    """`[2][4096]`: the extents, in groups where the buffer has axis separators."""
-    groups: list[list[str]] = [[]]
-    for position, extent in enumerate(buffer.shape):
-        if position in buffer.axis_separators:
-            groups.append([])
-        groups[-1].append(plain_text(extent))
-    return "".join(f"[{', '.join(group)}]" for group in groups)
+    return {r.buffer.name: shape_text(r.buffer.shape, r.buffer.axis_separators) for r in (*block.reads, *block.writes)}
 
 
 def aligned(left: Sequence[Item], right: Sequence[Item]) -> tuple[Pair, ...]:
@@ -90,7 +80,7 @@ def aligned(left: Sequence[Item], right: Sequence[Item]) -> tuple[Pair, ...]:
         lines += (_alone_a(item, right, partner) for item in left[at_a:a])
         lines += (_alone_b(item, left, back) for item in right[at_b:b])
         if a < len(left):
-            lines.append(_together(left, right, a, b, is_moved=a in moved))
+            lines.append(_matched_pair(left, right, a, b, is_moved=a in moved))
         at_a, at_b = a + 1, b + 1
     return tuple(lines)
 
@@ -176,7 +166,7 @@ def _moved_in_line(
     return moved
 
 
-def _together(left: Sequence[Item], right: Sequence[Item], a: int, b: int, *, is_moved: bool) -> Pair:
+def _matched_pair(left: Sequence[Item], right: Sequence[Item], a: int, b: int, *, is_moved: bool) -> Pair:
     words = tuple(changes(left[a], right[b]))
     if is_moved:
         return Pair(left[a], right[b], "moved", (f"moved {_under(right, b)}, was {_under(left, a)}", *words))
@@ -203,7 +193,7 @@ def _alone_b(item: Item, left: Sequence[Item], back: Mapping[int, int]) -> Pair:
 
 def _under(items: Sequence[Item], place: int) -> str:
     around = items[place].around
-    return f"under {items[around[-1]].row['name']}" if around else "at the top"
+    return f"under {items[around[-1]].row['name']}" if around else "at the root"
 
 
 def changes(left: Item, right: Item) -> Iterator[str]:

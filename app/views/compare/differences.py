@@ -17,9 +17,9 @@ def difference_table(a: Report, b: Report) -> list[dict[str, Any]]:
     """Groups of lines: title, lines {label, a, b, change, trend, hint}. Lines where neither has anything are left out."""
     groups = (
         ("Time", _time(a, b)),
-        ("Most memory in use", _counts(_peaks(a), _peaks(b), size_text)),
+        ("Peak memory use", _counts(_peaks(a), _peaks(b), size_text)),
         ("Bytes copied", _counts(_copied(a), _copied(b), size_text, in_all=True)),
-        ("Read and written by engines", _counts(_accessed(a), _accessed(b), size_text, in_all=True)),
+        ("Engine accesses", _counts(_accessed(a), _accessed(b), size_text, in_all=True)),
         ("Energy", _energies(a, b)),
         ("Stalls, by cause", _counts(_waits(a), _waits(b), grouped, in_all=True)),
         ("Bank conflicts", _counts(_conflicts(a), _conflicts(b), grouped, in_all=True)),
@@ -34,20 +34,20 @@ def _line(label: str, a: str, b: str, change: tuple[str, str], hint: str = "") -
 
 def _time(a: Report, b: Report) -> Iterator[Line]:
     yield _line("Cycles", grouped(a.cycles), grouped(b.cycles), change_of(a.cycles, b.cycles))
-    hint = "No schedule of the same tasks takes less"
+    hint = "Lower bound on the cycles of these tasks"
     yield _line("Bound", grouped(a.bound), grouped(b.bound), change_of(a.bound, b.bound), hint)
     yield _line(
         "Overlap",
         percent_text(a.overlap),
         percent_text(b.overlap),
         points(a.overlap, b.overlap),
-        "Of the copies with work",
+        "Share of the copy time that overlaps with computation",
     )
     names = [name for name in dict.fromkeys((*a.engines, *b.engines)) if _busy(a, name) or _busy(b, name)]
     for name in names:
         before, after = _busy(a, name), _busy(b, name)
         change = _change(before, after)[0], "same"  # work that goes to another engine is neither better nor worse
-        yield _line(f"{name} busy", grouped(before), grouped(after), change, "Cycles of work")
+        yield _line(f"{name} busy", grouped(before), grouped(after), change, "Busy cycles")
 
 
 def points(a: float, b: float) -> tuple[str, str]:
@@ -71,7 +71,7 @@ def _counts(
     names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) or b.get(name)]
     if in_all and len(names) > 1:
         before, after = sum(a.values()), sum(b.values())
-        yield _line("all", text(before), text(after), _change(before, after))
+        yield _line("total", text(before), text(after), _change(before, after))
     for name in names:
         before, after = a.get(name, 0), b.get(name, 0)
         yield _line(name, text(before), text(after), _change(before, after))
@@ -105,7 +105,7 @@ def _energies(a: Report, b: Report) -> Iterator[Line]:
     """The whole, and each part of it."""
     parts = list(dict.fromkeys((*a.energy, *b.energy)))
     pairs: Iterable[tuple[str, float, float]] = (
-        ("all", a.energy_pj, b.energy_pj),
+        ("total", a.energy_pj, b.energy_pj),
         *((name, a.energy.get(name, 0.0), b.energy.get(name, 0.0)) for name in parts),
     )
     for name, before, after in pairs:

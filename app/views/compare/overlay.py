@@ -59,8 +59,8 @@ def _memory(name: str, a: Report, b: Report, start: int, end: int) -> Value:
     near = NEARLY_EMPTY * max(peaks) >= min(capacities)
     scale = max(*peaks, *capacities) if near else HEADROOM * max(peaks)
     levels = [_levels(report, name, start, end, scale) for report in (a, b)]
-    most = f"at most {size_text(peaks[0])} in A, {size_text(peaks[1])} in B"
-    words = f"{name.removeprefix('local.')}: {most}, of {size_text(min(capacities))}"
+    most = f"peak {size_text(peaks[0])} in A, {size_text(peaks[1])} in B"
+    words = f"{name.removeprefix('local.')}: {most}; capacity {size_text(min(capacities))}"
     return {
         "name": name.removeprefix("local."),
         "a": levels[0],

@@ -16,7 +16,7 @@ from ..labels.numbers import grouped
 from ..labels.palette import BUFFER_COLOURS, buffer_colours
 from ..notebook.code import marked
 from ..shell.gallery import Example
-from ..timeline.explanation import explanation_value, step_numbers
+from ..timeline.explanation import explanation_value
 from .alignment import Item, Pair, aligned, items_of
 from .differences import difference_table
 from .overlay import overlay_value
@@ -76,7 +76,7 @@ def compared_script(state: State, store: Store) -> Value:
     sides = [side_state(state, side) for side in (state.comparison.a, state.comparison.b)]
     a, b = (side.moment.schedule for side in sides if side.moment is not None)
     lines = store.remember("marks", (a.func, b.func), lambda: marked(store.script(a), store.script(b)))
-    return {"caption": "Marked: what B has against A", "file": None, "reveal": True, "lines": lines}
+    return {"caption": "Marked: changes from A to B", "file": None, "reveal": True, "lines": lines}
 
 
 def _known_report(side: State, store: Store) -> Report | TilewrightError | None:
@@ -105,23 +105,23 @@ def side_label(side: Side, state: State) -> str:
     if side.count is None or state.shown is None:
         return "now"
     if side.count == 0:
-        return "the program as it was"
+        return "original program"
     step = state.shown.steps[min(side.count, len(state.shown.steps)) - 1]
-    number = step_numbers(state.shown.steps).get(step.index)
-    return f"after {f'step {number}' if number else 'line'} {' '.join(step.text.split())}"
+    number = state.shown.step_numbers.get(step.index)
+    return f"after {f'step {number}' if number else 'line'}: {' '.join(step.text.split())}"
 
 
 def choices(state: State, examples: Sequence[Example]) -> list[Value]:
     """The possible sides, in groups: {title, items: [{key, text}]}."""
     assert state.shown is not None
-    numbers = step_numbers(state.shown.steps)
+    numbers = state.shown.step_numbers
     steps = [
         {"key": f"step:{step.index + 1}", "text": f"{numbers[step.index]}  {' '.join(step.text.split())}"[:90]}
         for step in state.shown.steps[: len(state.shown.states) - 1]
         if step.call.method in PRIMITIVES
     ]
-    opened = [{"key": "opened", "text": "as it was opened"}] if state.past else []
-    here = [{"key": "now", "text": "now"}, {"key": "step:0", "text": "the program as it was"}, *opened]
+    opened = [{"key": "opened", "text": "as opened"}] if state.past else []
+    here = [{"key": "now", "text": "now"}, {"key": "step:0", "text": "original program"}, *opened]
     known = branches(state.notebook.document) if state.notebook is not None else ()
     own = {"title": "Branches", "items": [{"key": f"branch:{b.name}", "text": b.name} for b in known]}
     others = {"title": "Examples", "items": [{"key": f"example:{e.name}", "text": e.title} for e in examples]}

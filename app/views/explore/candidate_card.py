@@ -15,10 +15,10 @@ MOST_LIMITS = 4
 
 STATUSES = {
     "fits": "fits",
-    "over": "takes more than there is",
-    "pruned": "left out by its bound",
+    "over": "too large",
+    "pruned": "pruned by its lower bound",
     "refused": "refused",
-    "failed": "not tried to the end",
+    "failed": "failed",
 }
 
 Value = dict[str, Any]
@@ -78,17 +78,19 @@ def bound_words(outcome: Outcome, report: Report | None) -> str:
     if figures is None or not figures.bound:
         return ""
     if not figures.exact:
-        return f"It takes at least {grouped(figures.bound)} cycles: so much work has {figures.bound_by}. It was not replayed."
+        return (
+            f"Lower bound: {grouped(figures.bound)} cycles, from {figures.bound_by}. The candidate was not simulated."
+        )
     times = figures.cycles / figures.bound
-    reached = "as few as" if times < 1.005 else f"{times:.2f} × the"
-    busy = f"it works {percent_text(figures.bound / figures.cycles)} of the time" if figures.cycles else ""
-    text = f"{grouped(figures.cycles)} cycles, {reached} {grouped(figures.bound)} that {figures.bound_by} alone needs: {busy}."
+    ratio = "equal to" if times < 1.005 else f"{times:.2f} ×"
+    busy = f", which is busy {percent_text(figures.bound / figures.cycles)} of the time" if figures.cycles else ""
+    text = f"{grouped(figures.cycles)} cycles, {ratio} the lower bound {grouped(figures.bound)} of {figures.bound_by}{busy}."
     if report is None or len(report.bounds) < 2:
         return text
     second = report.bounds[1]
     if second.cycles > 0.5 * figures.bound:
-        return f"{text} Were it faster, {second.name} would be next, at {grouped(second.cycles)}."
-    return f"{text} Nothing else is near: {second.name} needs {grouped(second.cycles)}."
+        return f"{text} The next lower bound is {grouped(second.cycles)}, of {second.name}."
+    return f"{text} The next lower bound is far below: {grouped(second.cycles)}, of {second.name}."
 
 
 def limits(report: Report) -> list[Value]:

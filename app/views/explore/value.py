@@ -35,7 +35,7 @@ LABELS = {
     CYCLES: ("Cycles", "cycles"),
     ENERGY: ("Energy", "pJ"),
     TRAFFIC: ("Copied", "bytes"),
-    PEAK: ("Peak on chip", "bytes"),
+    PEAK: ("On-chip peak", "bytes"),
 }
 
 
@@ -114,7 +114,7 @@ def search_value(state: State, store: Store) -> Value | None:
     return {
         "key": sought.serial,
         "standing": found.standing if exploration.going or found.standing != "running" else "stopped",
-        **store.remember("sought", (sought,), lambda: _sought(sought)),
+        **store.remember("search-request", (sought,), lambda: _request_value(sought)),
         "stale": _stale(state, sought, store),
         "count": len(found.trials),
         "total": found.total or sought.planned,
@@ -132,9 +132,9 @@ def search_value(state: State, store: Store) -> Value | None:
     }
 
 
-def _sought(sought: SearchRequest) -> Value:
+def _request_value(sought: SearchRequest) -> Value:
     objectives = [_label(key) for key in sought.settings.objectives]
-    budgets = [f"{_label(key)} at most {amount_text(key, most)}" for key, most in sought.settings.budgets.items()]
+    budgets = [f"{_label(key)} ≤ {amount_text(key, most)}" for key, most in sought.settings.budgets.items()]
     tried = sought.planned
     everything = tried == sought.space.size
     how = (
@@ -143,7 +143,7 @@ def _sought(sought: SearchRequest) -> Value:
         else f"{grouped(tried)} of {grouped(sought.space.size)}, seed {sought.settings.seed}"
     )
     if sought.settings.seconds:
-        how = f"{how}, {sought.settings.seconds:g} s at most"
+        how = f"{how}, time limit {sought.settings.seconds:g} s"
     return {
         "asked": f"{' and '.join(objectives)} on {sought.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
         "branch": sought.branch,
@@ -176,13 +176,13 @@ def _stale(state: State, sought: SearchRequest, store: Store) -> str:
         a, b = shown.document, sought.notebook.document
         texts = [[cell.text for cell in document.of_kind("workload")] for document in (a, b)]
         if texts[0] != texts[1]:
-            return "of an earlier program"
+            return "of an earlier version of the program"
         if machine_of(shown) != sought.machine:
-            return "on the machine as it was"
+            return "for the previous machine"
         if schedule_text(a) == schedule_text(b):
             return ""
         found = with_searched(a, b)
-        return "of an earlier text" if found is None else f"of branch {current_branch(found)}"
+        return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
 
     return store.remember("stale", (shown, sought), other)
 

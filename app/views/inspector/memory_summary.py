@@ -13,7 +13,7 @@ from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.sizes import buffer_bytes
 
 
-def glance_value(
+def memory_summary(
     func: PrimFunc,
     held: Mapping[Buffer, Allocation],
     colours: Mapping[Buffer, int],
@@ -36,7 +36,7 @@ def glance_value(
     if "" in groups:
         found.append(
             {
-                "name": "no memory of this machine" if machine is not None else "",
+                "name": "not on this machine" if machine is not None else "",
                 "scope": "",
                 "blocks": [],
                 "buffers": groups[""],

@@ -15,10 +15,10 @@ from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours
-from ..labels.sizes import annotation_text, buffer_bytes, plain_text
+from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..layouts import layout_value
 from ..timeline.waits import blame_section, wait_rows
-from .memory_summary import glance_value
+from .memory_summary import memory_summary
 
 Section = dict[str, Any]
 
@@ -56,7 +56,7 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
     if handle is None:
         machine = store.machine(state)
         known = machine if isinstance(machine, Machine) else None
-        value["memories"] = glance_value(func, held, colours, known, report)
+        value["memories"] = memory_summary(func, held, colours, known, report)
     elif isinstance(handle, Var):
         value |= {"kind": "loop", "sections": _loop_sections(store.index(func), handle, report)}
     else:
@@ -106,10 +106,10 @@ def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) ->
     rows.append(("extent", plain_text(loop.extent), "Iterations"))
     rows.append(("kind", loop.thread_tag or loop.kind, ""))
     outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
-    rows.append(("inside", " > ".join(reversed(outer)) or "nothing", "The loops around it, outermost first"))
-    rows.append(("runs", _times(index, loop), "How often the loop is started"))
+    rows.append(("inside", " > ".join(reversed(outer)) or "none", "Enclosing loops, outermost first"))
+    rows.append(("runs", _times(index, loop), "Number of times the loop starts"))
     below = ", ".join(r.block.name for r in index.child_blocks(loop))
-    rows.append(("blocks", below or "none", "The blocks below it"))
+    rows.append(("blocks", below or "none", "Blocks in the loop"))
     rows += [(key, str(value), "Annotation") for key, value in _annotations(loop)]
     if report is None:
         return [section]
@@ -127,10 +127,10 @@ def _cost(report: Report, blocks: set[str], title: str) -> Section:
             row[1] += task.tasks
     for engine, (cycles, tasks) in sorted(spent.items(), key=lambda item: -item[1][0]):
         share = percent_text(cycles / report.cycles) if report.cycles else "–"
-        hint = f"{grouped(tasks)} tasks; {share} of the run. Engines work side by side"
+        hint = f"{grouped(tasks)} tasks; {share} of the run; engines run in parallel"
         section["rows"].append((engine, f"{grouped(cycles)}  {share}", hint))
     if not spent:
-        section["note"] = "No engine works for it."
+        section["note"] = "No engine executes it."
     return section
 
 
@@ -160,11 +160,11 @@ def _block_sections(
         kind = {"spatial": "S", "reduce": "R"}.get(iterator.iter_type, iterator.iter_type)
         rows.append((f"{iterator.var.name} {kind}", plain_text(value), f"{iterator.iter_type} iterator"))
     if not build.is_true(realize.predicate):
-        rows.append(("where", plain_text(realize.predicate), "Runs only where this holds"))
-    rows.append(("runs", _times(index, realize), "How often the block's body is reached"))
-    rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "The blocks that read what it writes"))
-    rows += [("writes", _region_text(region), "Of its iterators") for region in block.writes]
-    rows += [("reads", _region_text(region), "Of its iterators") for region in block.reads]
+        rows.append(("where", plain_text(realize.predicate), "Condition of execution"))
+    rows.append(("runs", _times(index, realize), "Number of executions of the block's body"))
+    rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "Blocks that read its output"))
+    rows += [("writes", _region_text(region), "Written region, in terms of its iterators") for region in block.writes]
+    rows += [("reads", _region_text(region), "Read region, in terms of its iterators") for region in block.reads]
     rows += [(key, value, "Annotation") for key, value in _annotations(block)]
     names = {buffer: name for name, buffer in buffer_ids(index.func).items()}
     buffers = dict.fromkeys(region.buffer for region in (*block.writes, *block.reads))
@@ -182,13 +182,13 @@ def _engine(report: Report, name: str) -> list[Section]:
         section = _section(task.engine, "engine", note=f"{task.reason[:1].upper()}{task.reason[1:]}.")
         share = percent_text(task.cycles / report.cycles) if report.cycles else "–"
         section["rows"] += [
-            ("busy", f"{grouped(task.cycles)} cycles  {share}", "Of the whole run"),
-            ("tasks", grouped(task.tasks), "How often the engine is told to do it"),
-            ("each", f"{grouped(round(task.cycles / max(task.tasks, 1)))} cycles", "A task, on average"),
+            ("busy", f"{grouped(task.cycles)} cycles  {share}", "Share of the whole run"),
+            ("tasks", grouped(task.tasks), "Number of tasks issued to the engine"),
+            ("per task", f"{grouped(round(task.cycles / max(task.tasks, 1)))} cycles", "Average duration"),
         ]
         if len(blocks) > 1:
             section["rows"].append(
-                ("together with", ", ".join(b for b in blocks if b != name), "One task runs them all")
+                ("fused with", ", ".join(b for b in blocks if b != name), "One task executes all of these blocks")
             )
         found.append(section)
     return found
@@ -205,29 +205,22 @@ def _region_text(region: BufferRegion) -> str:
 def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapping[Buffer, int], name: str) -> Section:
     section = _section(buffer.name, buffer.scope, swatch=colours.get(buffer), buffer=name)
     rows = section["rows"]
-    rows.append(("declared", f"{_shape(buffer.shape, buffer.axis_separators)} {buffer.dtype}", "Shape in the program"))
+    rows.append(
+        ("declared", f"{shape_text(buffer.shape, buffer.axis_separators)} {buffer.dtype}", "Shape in the program")
+    )
     if allocation is None:
         rows.append(("size", size_text(buffer_bytes(buffer)), ""))
         return section
     tile = " × ".join(str(e) if isinstance(e, int) else plain_text(e) for e in allocation.tile)
-    lowered = _shape(allocation.lowered.shape, allocation.lowered.axis_separators)
-    rows.append(("live tile", tile or "1", "What is live at once where it is allocated"))
-    rows.append(("allocated", lowered, "The flat allocation; an axis separator keeps its groups apart"))
-    rows.append(("size", size_text(buffer_bytes(allocation.lowered)), "Of the allocation, all slots"))
+    lowered = shape_text(allocation.lowered.shape, allocation.lowered.axis_separators)
+    rows.append(("live tile", tile or "1", "Elements that are live at the same time"))
+    rows.append(("allocated", lowered, "Allocated shape after flattening; one bracket for each axis group"))
+    rows.append(("size", size_text(buffer_bytes(allocation.lowered)), "Allocated bytes, including all slots"))
     if allocation.slots > 1:
         rows.append(("slots", f"{allocation.slots}", "Double buffered"))
     place = allocation.loop.name if allocation.loop is not None else "the function"
-    rows.append(("allocated in", place, "The loop whose iterations need a tile each"))
+    rows.append(("allocated in", place, "The loop whose iterations use one tile each"))
     return section
-
-
-def _shape(shape: tuple[Any, ...], separators: tuple[int, ...]) -> str:
-    groups: list[list[str]] = [[]]
-    for position, extent in enumerate(shape):
-        if position in separators:
-            groups.append([])
-        groups[-1].append(plain_text(extent))
-    return "".join(f"[{', '.join(group)}]" for group in groups)
 
 
 def _engines(data: dict[str, Any]) -> Section:
@@ -237,7 +230,7 @@ def _engines(data: dict[str, Any]) -> Section:
     for name, engine in data["engines"].items():
         stalls = [f"{cause} {grouped(count)}" for cause, count in engine["stall"].items() if count]
         share = percent_text(engine["busy"] / cycles) if cycles else "–"
-        hint = f"{grouped(engine['busy'])} cycles busy; waited for {', '.join(stalls) or 'nothing'}"
+        hint = f"{grouped(engine['busy'])} busy cycles; stalled on {', '.join(stalls) or 'nothing'}"
         section["rows"].append((name, f"{share}{f'  stalls: {stalls[0]}' if stalls else ''}", hint))
     return section
 

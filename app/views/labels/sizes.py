@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 
 from ....engine.ir import Annotation, AnnotationMap, Buffer, Expr, StringImm, build, dtype
 from ....engine.script import expr_text
@@ -25,6 +26,16 @@ _TYPED = re.compile(r"T\.u?int(?:8|16|32|64)\((-?\d+)\)")
 def plain_text(expr: Expr) -> str:
     """An index or extent as readable text: numbers without the type that TVMScript requires."""
     return _TYPED.sub(r"\1", expr_text(expr))
+
+
+def shape_text(shape: Sequence[Expr], separators: Collection[int]) -> str:
+    """The shape as `[2][4096]`, one bracket for each axis group; `separators` are the first axes of further groups."""
+    groups: list[list[str]] = [[]]
+    for axis, extent in enumerate(shape):
+        if axis in separators:
+            groups.append([])
+        groups[-1].append(plain_text(extent))
+    return "".join(f"[{', '.join(group)}]" for group in groups)
 
 
 def annotation_text(value: Annotation) -> str:

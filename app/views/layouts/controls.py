@@ -55,9 +55,9 @@ def _scope(chosen: Chosen) -> dict[str, Any]:
     scope, writer, machine = chosen.buffer.scope, chosen.writer, chosen.machine
     blocked = ""
     if chosen.is_param:
-        blocked = "the caller's: cache_read or cache_write make a copy in another memory"
+        blocked = "a parameter's memory is fixed; cache_read or cache_write copies it to another memory"
     elif writer is None or machine is None:
-        blocked = "nobody writes it"
+        blocked = "no block writes it"
     options = [_option(scope, scope)]
     if not blocked and machine is not None and writer is not None:
         options = []
@@ -66,7 +66,7 @@ def _scope(chosen: Chosen) -> dict[str, Any]:
             here = scope in (*memory.scopes, *memory.block_scopes)
             options.append(_option(scope if here else memory.scope, scope if here else memory.scope, None if here else call,
                                    _room(chosen, memory.scope, here=here)))  # fmt: skip
-    return _control("scope", "Scope", scope, options, "The memory it lies in", blocked)
+    return _control("scope", "Scope", scope, options, "Memory of the buffer", blocked)
 
 
 def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
@@ -79,7 +79,7 @@ def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
     peak, capacity = max((m.peak_bytes for m in rows), default=0), memory.capacity_bytes // memory.blocks
     free = capacity - peak
     if here:
-        return f"{size_text(peak)} of {size_text(capacity)} at the peak"
+        return f"peak {size_text(peak)} of {size_text(capacity)}"
     fits = "fits" if chosen.bed.placement.total_bytes <= free else "too large"
     return f"{fits}: {size_text(max(free, 0))} free"
 
@@ -88,8 +88,8 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
     writer, bed = chosen.writer, chosen.bed
     slots = 1 if bed is None else bed.placement.slots
     if chosen.is_param or writer is None:
-        return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Two slots: one is loaded while the other is used",
-                        "the caller's" if chosen.is_param else "nobody writes it")  # fmt: skip
+        return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Two slots: one is filled while the other is used",
+                        "fixed for a parameter" if chosen.is_param else "no block writes it")  # fmt: skip
     block = chosen.index.block(writer.block)
     annotated = any(key == "double_buffer_scope" for key, _ in block.annotations)
     banks = list(bed.placement.banks) if bed is not None and annotated else []
@@ -105,10 +105,10 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
         call = None if annotated else _call("double_buffer", writer.row, ("banks", names))
         options.append(_option(f"2 {one}, {other}", f"2 slots in blocks {one}, {other}", call))
     if annotated and slots < 2 and bed is not None:
-        options[1]["note"] = "asked for, but nothing takes turns"
+        options[1]["note"] = "requested, but not pipelined"
     if value not in {option["value"] for option in options}:
         options.append(_option(value, value))
-    return _control("slots", "Slots", value, options, "Two slots: one is loaded while the other is used")
+    return _control("slots", "Slots", value, options, "Two slots: one is filled while the other is used")
 
 
 def _names_banks(block: Any) -> bool:
@@ -123,21 +123,13 @@ def _padding(chosen: Chosen) -> dict[str, Any] | None:
     asked = _alignments(chosen)
     options: list[Option] = []
     if asked and chosen.writer is not None:
-        value = ", ".join(f"axis {axis}: {offset} beyond a multiple of {factor}" for _, axis, factor, offset in asked)
+        value = ", ".join(f"axis {axis}: stride = {offset} mod {factor}" for _, axis, factor, offset in asked)
         off = _call("unannotate", chosen.writer.row, ("ann_key", "buffer_dim_align"))
         options.append(_option(value, value))
-    options.insert(0, _option("none", "rows packed", off))
+    options.insert(0, _option("none", "none", off))
     options += [_option(c.key, c.title, call_value(c), c.note) for c in padded]
-    blocked = (
-        ""
-        if padded or asked
-        else "the caller's: its rows lie as they are given"
-        if chosen.is_param
-        else "nothing to set apart"
-    )
-    return _control(
-        "padding", "Padding", value, options, "Rows further apart, so that a column meets other banks", blocked
-    )
+    blocked = "" if padded or asked else "the layout of a parameter is fixed" if chosen.is_param else "no axis to pad"
+    return _control("padding", "Padding", value, options, "Padded rows spread a column over more banks", blocked)
 
 
 def _align(chosen: Chosen) -> dict[str, Any] | None:
@@ -150,14 +142,14 @@ def _align(chosen: Chosen) -> dict[str, Any] | None:
     call = _call("storage_align", subject.access.row, ("buffer_index", subject.access.position), ("axis", axis))
     return {
         "id": "align",
-        "label": "Row step",
+        "label": "Row stride",
         "type": "ints",
         "value": "" if asked is None else f"{asked[2]}, {asked[3]}",
         "placeholder": "factor, offset",
         "count": 2,
         "fields": ["factor", "offset"],
         "call": call,
-        "help": f"Neighbours along {subject.names[axis]} lie `offset` elements beyond a multiple of `factor` apart: 32, 1",
+        "help": f"The stride of {subject.names[axis]} becomes a multiple of `factor` plus `offset` elements: 32, 1",
         "blocked": "",
         "options": [],
     }
@@ -187,12 +179,14 @@ def _swizzle(chosen: Chosen) -> dict[str, Any] | None:
     swizzled = last is not None and "bitwise_xor" in last
     if not offered and not swizzled:
         return None
-    options = [_option("none", "none"), *(_option(c.key, "by exclusive or", call_value(c), c.note) for c in offered)]
+    options = [_option("none", "none"), *(_option(c.key, "XOR", call_value(c), c.note) for c in offered)]
     value = "none"
     if swizzled:
         value = "own"
-        options.append(_option("own", "by a map of the schedule"))
-    return _control("swizzle", "Swizzle", value, options, "Columns turned row by row: no conflicts, nothing wasted")
+        options.append(_option("own", "set by the schedule"))
+    return _control(
+        "swizzle", "Swizzle", value, options, "Columns are permuted in each row: no bank conflicts, no padding"
+    )
 
 
 def _last_map(chosen: Chosen) -> str | None:
@@ -220,7 +214,7 @@ def _strides(chosen: Chosen) -> dict[str, Any] | None:
         "call": call,
         "placeholder": "",
         "fields": ["order_or_strides"],
-        "help": f"Elements between neighbours of {', '.join(subject.names)}; or the order of the axes, outermost first",
+        "help": f"Strides of {', '.join(subject.names)} in elements; or the order of the axes, outermost first",
         "blocked": "",
         "options": [],
     }

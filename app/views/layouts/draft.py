@@ -37,13 +37,13 @@ def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
         read_index_map(text)
     except TilewrightError as error:
         return Reading(error=error)
-    candidate = by_map(access, text.strip(), f"custom {text.strip()}", "your map")
+    candidate = by_map(access, text.strip(), f"custom {text.strip()}", "custom map")
     try:
         applied(schedule, candidate)
     except TilewrightError as error:
         if error.refusal.code == "not-bijective":
             return Reading(
-                by_map(access, text.strip(), f"custom {text.strip()}", "your map", trusted=True),
+                by_map(access, text.strip(), f"custom {text.strip()}", "custom map", trusted=True),
                 error,
                 0,
                 doubtful=True,
@@ -64,7 +64,7 @@ def syntax_error(text: str) -> Reading | None:
         found = f"column {column}" if (error.lineno or 1) == 1 else f"line {error.lineno}"
         return Reading(error=TilewrightError(Refusal("syntax", error.msg, found=found)), column=column)
     except (ValueError, RecursionError, MemoryError):
-        return Reading(error=TilewrightError(Refusal("syntax", "this cannot be read")))
+        return Reading(error=TilewrightError(Refusal("syntax", "the map cannot be parsed")))
     return None
 
 

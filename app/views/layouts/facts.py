@@ -21,19 +21,17 @@ def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
     if bed is None or report is None:
         return rows
     tile = " × ".join(map(str, bed.shape)) or "1"
-    rows.append(("live tile", tile, "What is live at once where it is allocated"))
+    rows.append(("live tile", tile, "Elements that are live at the same time"))
     slots = bed.placement.slots
     size = bed.placement.total_bytes
     rows.append(
         (
             "footprint",
             size_text(size),
-            f"Allocated in {bed.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, padding and all",
+            f"Allocated in {bed.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, including padding",
         )
     )
-    rows.append(
-        ("address", f"{bed.placement.address:#x}", "Where it begins in its memory; buffers lie one after the other")
-    )
+    rows.append(("address", f"{bed.placement.address:#x}", "Start address in its memory"))
     share = distribution_of(report.program, report.timeline.counts, bed)
     rows += _use_rows(share.read_bytes, share.written_bytes, chosen)
     if figures is not None:
@@ -44,9 +42,9 @@ def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
 def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
     rows: list[Row] = []
     if written:
-        rows.append(("written", size_text(written), "By all tasks together"))
+        rows.append(("written", size_text(written), "Total of all tasks"))
     if read:
-        rows.append(("read", size_text(read), "By all tasks together"))
+        rows.append(("read", size_text(read), "Total of all tasks"))
     bed = chosen.bed
     assert bed is not None
     packed = bed.element_bytes
@@ -54,7 +52,7 @@ def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
         packed *= extent
     filled = packed if chosen.is_param else written
     if read and filled:
-        what = "Bytes read for each byte of it" if chosen.is_param else "Bytes read for each byte that was put there"
+        what = "Bytes read per byte of the buffer" if chosen.is_param else "Bytes read per byte written"
         rows.append(("reuse", f"×{read / filled:.3g}", what))
     return rows
 
@@ -62,16 +60,20 @@ def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
 def _figure_rows(figures: Figures) -> list[Row]:
     rows: list[Row] = []
     if figures.run_bytes:
-        rows.append(("run", size_text(figures.run_bytes), "The shortest piece that an access finds in one place"))
+        rows.append(
+            ("run", size_text(figures.run_bytes), "Average contiguous run, of the access with the shortest runs")
+        )
     if figures.burst_share is not None:
         share = percent_text(figures.burst_share)
-        rows.append(("bursts used", share, "Bytes that vectors ask for, of those that whole bursts move"))
+        rows.append(("bursts used", share, "Share of the transferred burst bytes that were requested"))
     if figures.misses is not None:
-        rows.append(("cache misses", grouped(figures.misses), "Accesses that the nearest cache has not"))
+        rows.append(("cache misses", grouped(figures.misses), "Misses in the nearest cache"))
     lost = f"{grouped(figures.conflict_cycles)} cycles" if figures.conflict_cycles else "none"
-    rows.append(("conflicts", lost, f"Cycles lost to bank conflicts; the worst access takes {figures.degree}"))
+    rows.append(("conflicts", lost, "Cycles lost to bank conflicts"))
     if figures.degree > 1:
-        rows.append(("degree", f"×{figures.degree}", "Turns that the worst access takes"))
+        rows.append(
+            ("degree", f"×{figures.degree}", "Highest conflict degree: accesses to one bank that are serialized")
+        )
     return rows
 
 
@@ -80,12 +82,12 @@ def _traffic_rows(report: Report, name: str) -> list[Row]:
     for moved in report.traffic:
         if moved.buffer == name:
             source, target = moved.source.removeprefix("local."), moved.destination.removeprefix("local.")
-            least = f"; {size_text(moved.least_bytes)} at least" if moved.least_bytes else ""
+            least = f"; lower bound {size_text(moved.least_bytes)}" if moved.least_bytes else ""
             rows.append((f"{source} → {target}", size_text(moved.bytes), f"Copied by DMA{least}"))
     return rows
 
 
-def people(chosen: Chosen) -> list[dict[str, Any]]:
+def accessing_blocks(chosen: Chosen) -> list[dict[str, Any]]:
     """The blocks that write and read the buffer: {row, block, side}, `row` in the tree."""
     every = dict.fromkeys((a.row, a.block, a.side) for a in chosen.accesses)
     return [{"row": row, "block": block, "side": side} for row, block, side in every]

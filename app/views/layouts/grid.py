@@ -206,7 +206,7 @@ def _use_value(use: BufferAccess) -> dict[str, Any]:
         "steps": [],
     }
     if listing is None:
-        return {**value, "note": "which elements it takes depends on data, or is not told"}
+        return {**value, "note": "its elements depend on data, or are unknown"}
     ends = np.searchsorted(listing.access, np.arange(listing.count), "right").tolist()
     steps: list[dict[str, Any]] = []
     begin = taken = 0
@@ -270,6 +270,6 @@ def _takes(use: BufferAccess) -> str:
         case "vector":
             return f"{use.width} lanes of {size} B"
         case "matrix":
-            return "a tile at a time"
+            return "tile by tile"
         case _:
-            return "one element after the other"
+            return "element by element"

@@ -10,7 +10,7 @@ from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
 from .controls import call_value, control_values
 from .draft import error_value, with_padding
-from .facts import fact_rows, people
+from .facts import accessing_blocks, fact_rows
 from .grid import Thumb, grid_value, thumb
 from .jobs import Found, draft_key, draft_reading, found_layouts
 from .subject import Chosen, chosen_buffer
@@ -38,13 +38,13 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
         "scope": chosen.buffer.scope,
         "colour": colour,
         "facts": fact_rows(chosen, None if now is None else now.figures),
-        "people": people(chosen),
+        "people": accessing_blocks(chosen),
         "grid": None,
         "uses": None,
         "cards": [],
         "controls": control_values(chosen),
         "draft": None,
-        "fixed": "this is an earlier step: new calls go to the end" if state.looks_back else "",
+        "fixed": "an earlier step is shown; new calls are appended at the end" if state.looks_back else "",
         "note": "",
     }
     if chosen.bed is None or chosen.subject is None:
@@ -72,10 +72,10 @@ def _previewed(state: State, store: Store, chosen: Chosen, found: Found) -> Tria
 
 def _why_not(chosen: Chosen, state: State, store: Store) -> str:
     if not chosen.accesses:
-        return "No block reads or writes it."
+        return "No block accesses this buffer."
     found = store.report_now(state)
     refusal = getattr(found, "refusal", None)
-    return f"Where it lies cannot be told: {refusal.message}." if refusal is not None else "It is not allocated."
+    return f"Its placement is unknown: {refusal.message}." if refusal is not None else "It is not allocated."
 
 
 def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
@@ -150,26 +150,30 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
 def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]]:
     """Rows (name, value, meaning, "bad" for a costly value or ""), cycles first."""
     run = size_text(figures.run_bytes) if figures.run_bytes else "–"
-    found = [("cycles", grouped(figures.cycles), "Of the whole program", "")]
+    found = [("cycles", grouped(figures.cycles), "Whole program", "")]
     banked = chosen.bed is not None and chosen.bed.unit.kind == "bank"
     if banked or figures.degree > 1 or (figures.misses is None and figures.burst_share is None):
         clash = f"×{figures.degree}" if figures.degree > 1 else "none"
         found.append(("conflicts", clash, _lost(figures), "bad" if figures.degree > 1 else ""))
     if figures.misses is not None:
-        found.append(("misses", grouped(figures.misses), "Accesses that the nearest cache has not", ""))
+        found.append(("misses", grouped(figures.misses), "Misses in the nearest cache", ""))
     if figures.burst_share is not None and figures.burst_share < ALL_USED:
         tone = "bad" if figures.burst_share < HALF else ""
         found.append(
-            ("bursts used", percent_text(figures.burst_share), "Bytes asked for, of those that whole bursts move", tone)
+            (
+                "bursts used",
+                percent_text(figures.burst_share),
+                "Share of the transferred burst bytes that were requested",
+                tone,
+            )
         )
-    found.append(("run", run, "The shortest piece an access finds in one place", ""))
-    found.append(("size", size_text(figures.footprint_bytes), "What is allocated, padding and slots included", ""))
+    found.append(("run", run, "Average contiguous run, of the access with the shortest runs", ""))
+    found.append(("size", size_text(figures.footprint_bytes), "Allocated bytes, including padding and slots", ""))
     return found
 
 
 def _lost(figures: Figures) -> str:
-    turns = "a turn" if figures.degree == 1 else f"{figures.degree} turns"
-    return f"{grouped(figures.conflict_cycles)} cycles lost; the worst access takes {turns}"
+    return f"{grouped(figures.conflict_cycles)} cycles lost to bank conflicts; highest conflict degree {figures.degree}"
 
 
 def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dict[str, Any]:
@@ -206,4 +210,4 @@ def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dic
 def _by_text(chosen: Chosen, text: str) -> Candidate:
     """The candidate of a custom map."""
     assert chosen.subject is not None
-    return by_map(chosen.subject.access, text.strip(), "custom", "your map")
+    return by_map(chosen.subject.access, text.strip(), "custom", "custom map")

@@ -22,7 +22,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
-class Offer(msgspec.Struct, frozen=True):
+class SuggestedSize(msgspec.Struct, frozen=True):
     """A size to set with one click."""
 
     text: str
@@ -37,12 +37,12 @@ def real_sizes() -> tuple[Size, ...]:
     return msgspec.convert(tomllib.loads(text)["size"], tuple[Size, ...])
 
 
-def offers(machine: str, figure: str, size_bytes: int) -> tuple[Offer, ...]:
+def offers(machine: str, figure: str, size_bytes: int) -> tuple[SuggestedSize, ...]:
     """The suggestions for a parameter whose value in the machine file is `size_bytes`."""
     found = [
-        Offer("×½", size_bytes // 2, f"Half of the machine file's: {size_text(size_bytes // 2)}"),
-        Offer("×1", size_bytes, f"As in the machine file: {size_text(size_bytes)}"),
-        Offer("×2", 2 * size_bytes, f"Twice the machine file's: {size_text(2 * size_bytes)}"),
+        SuggestedSize("×½", size_bytes // 2, f"Half of the value in the machine file: {size_text(size_bytes // 2)}"),
+        SuggestedSize("×1", size_bytes, f"The value in the machine file: {size_text(size_bytes)}"),
+        SuggestedSize("×2", 2 * size_bytes, f"Twice the value in the machine file: {size_text(2 * size_bytes)}"),
     ]
     named = [s for s in real_sizes() if (s.machine, s.figure) == (machine, figure)]
-    return (*found, *(Offer(f"{s.part}: {size_text(s.size_bytes)}", s.size_bytes, s.source) for s in named))
+    return (*found, *(SuggestedSize(f"{s.part}: {size_text(s.size_bytes)}", s.size_bytes, s.source) for s in named))

@@ -14,7 +14,7 @@ from .traffic import traffic_value
 
 Value = dict[str, Any]
 
-BLANK = "Here stand the bytes between memories, beside the least that the program needs, and the roofline."
+BLANK = "This pane shows the bytes copied between memories, their lower bounds, and the roofline."
 
 
 def pictures_value(state: State, store: Store) -> Value:
@@ -45,7 +45,7 @@ def roofline_value(state: State, store: Store) -> Value:
         "points": shown,
         "ridge": peak / width if peak and width else None,
         "clock_hz": machine.clock_hz,
-        "note": "" if shown else "The program computes nothing, or moves no bytes of the largest memory",
+        "note": "" if shown else "The program has no operations, or does not access the largest memory",
         "words": _words(report) if shown else "",
     }
 
@@ -53,7 +53,7 @@ def roofline_value(state: State, store: Store) -> Value:
 def _reports(state: State, store: Store, machine: Machine, now: Report) -> list[tuple[str, str, Report]]:
     """The available reports; those of earlier states are simulated after the paint."""
     assert state.shown is not None
-    moments = [("start", "at the start", state.shown.states[0]), ("before", "before the last step", state.before)]
+    moments = [("start", "original program", state.shown.states[0]), ("before", "before the last step", state.before)]
     found: list[tuple[str, str, Report]] = []
     for key, label, moment in moments:
         if moment is None:
@@ -92,7 +92,7 @@ def _words(report: Report) -> str:
     """A sentence on the roof above the program and the attained share of it."""
     line = report.roofline
     is_slope = line.intensity * line.bytes_per_cycle < line.peak_operations_per_cycle
-    roof = "the bandwidth" if is_slope else "the fastest engine"
+    limit = "Bandwidth bound" if is_slope else "Compute bound"
     share = line.attained / line.roof if line.roof else 0.0
     near = f"{100 * share:.2g} %" if share < 0.1 else percent_text(share)
-    return f"Under {roof}: {line.attained:.4g} of {line.roof:.4g} operations per cycle ({near} of it)"
+    return f"{limit}: {line.attained:.4g} of {line.roof:.4g} operations per cycle ({near})"

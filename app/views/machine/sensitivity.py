@@ -24,10 +24,10 @@ MOST = 4
 """The number of parameters listed at the head of the panel."""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class SensitivityProgress(msgspec.Struct, frozen=True):
     """The results of the parameters tried up to now, each made twice as good: `done` of `total`."""
 
-    knobs: tuple[MachineParameter, ...]
+    parameters: tuple[MachineParameter, ...]
     done: int
     total: int
 
@@ -36,65 +36,65 @@ class Tried(msgspec.Struct, frozen=True):
         return self.done == self.total
 
 
-def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[Tried]:
+def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[SensitivityProgress]:
     """The results after each parameter. Each needs a simulation, so run this outside the server's event loop thread."""
     todo = trials(machine, report)
     found: list[MachineParameter] = []
     if not todo:
-        yield Tried((), 0, 0)
+        yield SensitivityProgress((), 0, 0)
 
     def gain(trial: Trial) -> MachineParameter | None:
         return tried(func, machine, trial, report.cycles, known_plan=plan, max_tasks=MAX_TASKS)
 
     for done, trial in enumerate(todo, 1):
-        knob = attempt("sensitivity", lambda trial=trial: gain(trial))
-        if isinstance(knob, MachineParameter):
-            found.append(knob)
-        yield Tried(ranked(found), done, len(todo))
+        parameter = attempt("sensitivity", lambda trial=trial: gain(trial))
+        if isinstance(parameter, MachineParameter):
+            found.append(parameter)
+        yield SensitivityProgress(ranked(found), done, len(todo))
 
 
-def tried_now(state: State, store: Store) -> Tried | None:
+def tried_now(state: State, store: Store) -> SensitivityProgress | None:
     """The current sensitivity results of the displayed program; None before the first one."""
     if state.moment is None:
         return None
     return store.known("sensitivity", (store.costed(state, state.moment.schedule), store.machine(state)))
 
 
-def limit_value(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Any]:
+def limit_value(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> dict[str, Any]:
     """The limit: text, detail, path of the limiting parameter ("" for none), done and total."""
     if not isinstance(report, Report):
         return _limit("The machine cannot run the program", "" if report is None else report.refusal.message)
     if found is None or not found.is_complete:
         done, total = (found.done, found.total) if found is not None else (0, 0)
         return _limit(
-            "Trying each figure twice as good…", f"{done} of {total}" if total else "", done=done, total=total
+            "Simulating with each parameter improved…", f"{done} of {total}" if total else "", done=done, total=total
         )
-    best = found.knobs[0] if found.knobs else None
+    best = found.parameters[0] if found.parameters else None
     if best is None or best.saved < LEAST * report.cycles:
         return _limit(
-            "No single figure limits this program",
-            f"None of {found.total}, made twice as good alone, saves {percent_text(LEAST)} of the cycles",
+            "No single parameter limits this program",
+            f"Improving one of the {found.total} parameters by a factor of two saves less than {percent_text(LEAST)} of the cycles",
         )
-    alike = [k for k in found.knobs[1:] if k.saved == best.saved]
-    also = f"; {', '.join(_name(k) for k in alike)} would save as much" if alike else ""
+    alike = [k for k in found.parameters[1:] if k.saved == best.saved]
+    also = f"; {', '.join(_name(k) for k in alike)} would save the same" if alike else ""
     text, _ = change_of(report.cycles, best.cycles)
     detail = (
-        f"With {spoken(_field(best), best.better)} in place of {spoken(_field(best), best.value)} it takes "
+        f"With {spoken(_field(best), best.better)} instead of {spoken(_field(best), best.value)}: "
         f"{grouped(best.cycles)} cycles, {text}{also}"
     )
     return _limit(f"{_name(best)} limits this program", detail, best.path)
 
 
-def gain_value(knob: MachineParameter, cycles: int) -> dict[str, Any]:
+def gain_value(parameter: MachineParameter, cycles: int) -> dict[str, Any]:
     """The gain of one parameter: better (value with unit), change, trend, share (of all cycles), hint."""
-    text, trend = change_of(cycles, knob.cycles)
-    better = spoken(_field(knob), knob.better)
+    text, trend = change_of(cycles, parameter.cycles)
+    better = spoken(_field(parameter), parameter.better)
     return {
         "better": better,
         "change": text,
         "trend": trend,
-        "share": knob.saved / cycles if cycles else 0.0,
-        "hint": f"With {better}: {grouped(knob.cycles)} cycles in place of {grouped(cycles)}",
+        "share": parameter.saved / cycles if cycles else 0.0,
+        "hint": f"With {better}: {grouped(parameter.cycles)} cycles instead of {grouped(cycles)}",
     }
 
 
@@ -102,20 +102,22 @@ def _limit(text: str, detail: str = "", path: str = "", done: int = 0, total: in
     return {"text": text, "detail": detail, "path": path, "done": done, "total": total}
 
 
-def levers(found: Tried | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
+def levers(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
     """The parameters with the largest gain, at most MOST: path, name and the fields of `gain_value`."""
     if found is None or not isinstance(report, Report):
         return []
     return [
-        {"path": k.path, "name": _name(k), **gain_value(k, report.cycles)} for k in found.knobs[:MOST] if k.saved > 0
+        {"path": k.path, "name": _name(k), **gain_value(k, report.cycles)}
+        for k in found.parameters[:MOST]
+        if k.saved > 0
     ]
 
 
-def _field(knob: MachineParameter) -> str:
-    return knob.path.rpartition(".")[2]
+def _field(parameter: MachineParameter) -> str:
+    return parameter.path.rpartition(".")[2]
 
 
-def _name(knob: MachineParameter) -> str:
+def _name(parameter: MachineParameter) -> str:
     """The parameter's name, such as "read bandwidth of ddr"."""
-    part = knob.path.split(".")[-2]
-    return f"{meaning_of(_field(knob)).label} of {part}"
+    part = parameter.path.split(".")[-2]
+    return f"{meaning_of(_field(parameter)).label} of {part}"

@@ -32,26 +32,27 @@ def traffic_value(state: State, store: Store) -> Value:
 
 def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value:
     """The traffic of a report."""
-    trips = {buffer for buffer, _ in round_trips(report)}
-    copies = [_copy(row, colours.get(row.buffer, GREY), row.buffer in trips) for row in _ordered(report, trips)]
+    trips = round_trips(report, machine)
+    buffers = {buffer for buffer, _ in trips}
+    copies = [
+        _copy(row, colours.get(row.buffer, GREY), row.buffer in buffers) for row in _ordered(report, machine, buffers)
+    ]
     accesses = [flow for row in report.accesses for flow in _accesses(row, colours.get(row.buffer, GREY))]
     flows = [*copies, *accesses]
     moved, least = (sum(getattr(row, name) for row in report.traffic) for name in ("bytes", "least_bytes"))
-    total = (
-        f"{size_text(moved)} copied, {size_text(least)} at least" if copies else "Nothing is copied between memories"
-    )
+    total = f"{size_text(moved)} copied; lower bound {size_text(least)}" if copies else "No copies between memories"
     return {
         "columns": _columns(machine, flows),
         "flows": flows,
-        "trips": [_trip(buffer, scope, report.traffic) for buffer, scope in round_trips(report)],
+        "trips": [_trip(buffer, scope, report.traffic) for buffer, scope in trips],
         "caches": _caches(machine, report.caches),
         "total": total,
         "note": "",
     }
 
 
-def round_trips(report: Report) -> tuple[tuple[str, str], ...]:
-    """Pairs (buffer, scope) of intermediates that are copied to global memory and back."""
+def round_trips(report: Report, machine: Machine) -> tuple[tuple[str, str], ...]:
+    """Pairs (buffer, scope) of intermediates that are copied to a larger memory and back."""
     rows = [row for row in report.traffic if not row.least_bytes]
     return tuple(
         dict.fromkeys(
@@ -59,15 +60,21 @@ def round_trips(report: Report) -> tuple[tuple[str, str], ...]:
             for out in rows
             for back in rows
             if out.buffer == back.buffer and out.destination == back.source and back.destination == out.source
-            if out.destination == "global"
+            if _is_outward(out, machine)
         )
     )
 
 
-def _ordered(report: Report, trips: set[str]) -> list[Traffic]:
-    """The copies in display order: copies to on-chip memories, then round trips, then other copies to global memory. The two copies of a
-    round trip are adjacent."""
-    rank = {row: (row.buffer in trips, row.destination == "global") for row in report.traffic}
+def _is_outward(row: Traffic, machine: Machine) -> bool:
+    """Whether the copy goes to a larger memory."""
+    source, destination = machine.find_memory(row.source), machine.find_memory(row.destination)
+    return source is not None and destination is not None and source.capacity_bytes < destination.capacity_bytes
+
+
+def _ordered(report: Report, machine: Machine, trips: set[str]) -> list[Traffic]:
+    """The copies in display order: copies to smaller memories, then round trips, then other copies to larger memories. The two copies of
+    a round trip are adjacent."""
+    rank = {row: (row.buffer in trips, _is_outward(row, machine)) for row in report.traffic}
     names = list(dict.fromkeys(row.buffer for row in report.traffic))
 
     def place(row: Traffic) -> tuple[int, int, bool]:
@@ -79,7 +86,7 @@ def _ordered(report: Report, trips: set[str]) -> list[Traffic]:
 
 def _trip(buffer: str, scope: str, rows: Iterable[Traffic]) -> Value:
     moved = sum(r.bytes for r in rows if r.buffer == buffer and scope in (r.source, r.destination))
-    text = f"{buffer} goes out to {scope} and comes back: {size_text(moved)} that need not be moved"
+    text = f"{buffer} is copied to {scope} and back: {size_text(moved)} of avoidable traffic"
     return {"buffer": buffer, "scope": scope, "bytes": moved, "text": text}
 
 
@@ -98,7 +105,7 @@ def _columns(machine: Machine, flows: list[Value]) -> list[Value]:
             }
             for m in memories
         ),
-        *({"name": name, "short": name, "kind": "engine", "hint": "computes"} for name in engines),
+        *({"name": name, "short": name, "kind": "engine", "hint": "compute engine"} for name in engines),
     ]
 
 
@@ -107,7 +114,7 @@ def _copy(row: Traffic, colour: int, is_trip: bool) -> Value:
     times = f"×{row.bytes / row.least_bytes:.3g}" if row.least_bytes and row.bytes != row.least_bytes else ""
     return flow | {
         "least": row.least_bytes,
-        "least_text": size_text(row.least_bytes) if row.least_bytes else "nothing",
+        "least_text": size_text(row.least_bytes) if row.least_bytes else "none",
         "times": times,
         "round_trip": is_trip and not row.least_bytes,
     }

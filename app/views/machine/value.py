@@ -10,13 +10,13 @@ from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Memory, Part, m
 from ....engine.ir import TilewrightError
 from ...actions.machine_parameters import CHOICES, meaning_of
 from ...document import DEFAULT_MACHINE
-from ...document.editing.machine_parameters import named_machine, turned_paths, without_turns
+from ...document.editing.machine_parameters import named_machine, overridden_paths, without_parameters
 from ...document.machine import read_machine
 from ...state.derived import Store, attempt
 from ...state.model import State
 from .capacities import offers
 from .parameters import figure_text, steps
-from .sensitivity import Tried, gain_value, levers, limit_value, tried_now
+from .sensitivity import SensitivityProgress, gain_value, levers, limit_value, tried_now
 
 Value = dict[str, Any]
 
@@ -43,7 +43,7 @@ def machine_value(state: State, store: Store) -> Value:
     return {
         "name": machine.name,
         "description": machine.description,
-        "changed": len(turned_paths(state.notebook.document, machine)),
+        "changed": len(overridden_paths(state.notebook.document, machine)),
         "limit": limit_value(found, report),
         "levers": levers(found, report),
         "parts": [
@@ -60,7 +60,7 @@ def machine_value(state: State, store: Store) -> Value:
 def _base(state: State, machine: Machine) -> Machine:
     """The machine of the machine file, without overrides; the displayed machine if that cannot be loaded or has other parts."""
     assert state.notebook is not None
-    document = without_turns(state.notebook.document)
+    document = without_parameters(state.notebook.document)
     is_named = named_machine(document) is not None
     found = attempt("machine", lambda: read_machine(document) if is_named else load_machine(DEFAULT_MACHINE))
     return found if isinstance(found, Machine) and _names(found) == _names(machine) else machine
@@ -70,10 +70,10 @@ def _names(machine: Machine) -> list[tuple[str, str, type[Part]]]:
     return [(group, part.name, type(part)) for group in GROUPS for part in machine.parts(group)]
 
 
-def _gains(found: Tried | None, report: Report | TilewrightError | None) -> dict[str, Value]:
+def _gains(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> dict[str, Value]:
     if found is None or not isinstance(report, Report):
         return {}
-    gains = {k.path: gain_value(k, report.cycles) for k in found.knobs}
+    gains = {k.path: gain_value(k, report.cycles) for k in found.parameters}
     most = max((abs(g["share"]) for g in gains.values()), default=0.0) or 1.0
     return {path: gain | {"width": abs(gain["share"]) / most} for path, gain in gains.items()}
 
@@ -109,13 +109,13 @@ def _parts(machine: Machine, base: Machine) -> list[Value]:
 
 def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) -> Value:
     path = f"{group}.{part.name}"
-    fields, told = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"], meanings(type(part))
+    fields, descriptions = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"], meanings(type(part))
     return {
         "path": path,
         "name": part.name,
         "kind": kind or f"{KINDS[type(part)]} engine",
         "about": _about(part),
-        "figures": [_figure(machine, base, told, f"{path}.{field}") for field in fields],
+        "figures": [_figure(machine, base, descriptions, f"{path}.{field}") for field in fields],
     }
 
 
@@ -123,13 +123,13 @@ def _about(part: Part) -> str:
     if isinstance(part, Memory):
         return f"scopes {', '.join((*part.scopes, *part.block_scopes))}"
     if isinstance(part, Cache):
-        return f"in front of {part.memory} for {', '.join(part.engines)}"
+        return f"cache of {part.memory} for {', '.join(part.engines)}"
     if hasattr(part, "reads"):
         return f"reads {', '.join(part.reads)}; writes {', '.join(part.writes)}"  # pyright: ignore[reportAttributeAccessIssue]
     return ""
 
 
-def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str) -> Value:
+def _figure(machine: Machine, base: Machine, descriptions: Mapping[str, str], path: str) -> Value:
     """A parameter: path, label, meaning, unit, text, source, changed, was, choices, less and more (texts; None for values that the machine
     refuses), offers."""
     field = path.rpartition(".")[2]
@@ -140,7 +140,7 @@ def _figure(machine: Machine, base: Machine, told: Mapping[str, str], path: str)
     return {
         "path": path,
         "label": words.label,
-        "meaning": told[field],
+        "meaning": descriptions[field],
         "unit": words.unit,
         "text": figure_text(field, value),
         "source": _source(base, path),
@@ -186,4 +186,4 @@ def _source(base: Machine, path: str) -> str:
     owner, _, field = path.rpartition(".")
     group, _, name = owner.partition(".")
     sources = base.source if not owner else next(p.source for p in base.parts(group) if p.name == name)
-    return dict(sources).get(field, "the schema's default: the machine file says nothing")
+    return dict(sources).get(field, "default value; not set in the machine file")

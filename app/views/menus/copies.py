@@ -56,15 +56,15 @@ def mapped_fields(side: str) -> Callable[[Facts, Block], list[Field]]:
         buffer, scope = cache_fields(side)(facts, block)
         for choice, text in zip(buffer["choices"], maps, strict=True):
             choice["sets"] = {"index_map": text}
-        about = "where each run's element lies, by the iterators that tell it"
+        about = "the position of each element, as a function of the iterators"
         return [buffer, scope, field("index_map", "Index map", "index_map", maps[0], help=about)]
 
     return fields
 
 
 def index_fields(facts: Facts, _: Block) -> list[Field]:
-    help_text = "how often an expression must occur in a store; 0: all"
-    return [scope_field(facts), field("cse_thresh", "At least", "int", 0, help=help_text)]
+    help_text = "minimum number of occurrences of an expression in a store; 0: all"
+    return [scope_field(facts), field("cse_thresh", "Minimum uses", "int", 0, help=help_text)]
 
 
 def scope_field(facts: Facts) -> Field:
@@ -86,18 +86,20 @@ def no_writes(_: Facts, block: Block) -> str:
 
 
 def not_in_place(_: Facts, block: Block) -> str:
-    return "" if in_place(block) else "it changes no buffer that it reads"
+    return "" if in_place(block) else "it updates no buffer that it reads"
 
 
 def holds_blocks(facts: Facts, block: Block) -> str:
     if facts.index.child_blocks(block):
-        return "it holds other blocks"
+        return "it contains other blocks"
     return "" if block.iter_vars and (block.reads or block.writes) else "it has no iterators or no buffers"
 
 
 def no_stores(facts: Facts, block: Block) -> str:
     return (
-        "" if block.iter_vars and not facts.index.child_blocks(block) else "it stores nothing by iterators of its own"
+        ""
+        if block.iter_vars and not facts.index.child_blocks(block)
+        else "it has no iterators, or contains other blocks"
     )
 
 
@@ -111,26 +113,28 @@ def no_leaf_writes(facts: Facts, block: Block) -> str:
 
 def writes_params_only(facts: Facts, block: Block) -> str:
     return (
-        "" if any(not facts.index.is_param(w.buffer) for w in block.writes) else "it writes the caller's buffers only"
+        ""
+        if any(not facts.index.is_param(w.buffer) for w in block.writes)
+        else "it writes only parameters of the function"
     )
 
 
 def double_buffered(facts: Facts, block: Block) -> str:
     if any(key == "double_buffer_scope" for key, _ in block.annotations):
-        return "it has two slots already"
+        return "it is already double buffered"
     return writes_params_only(facts, block)
 
 
 def bank_fields(facts: Facts, block: Block) -> list[Field]:
     names = facts.banks(_intermediate_scope(facts, block))
     pairs = [f"{one}, {other}" for one, other in pairwise(names)]
-    return [field("banks", "Banks", "words", pairs[0], pairs, help="one a slot: their names, or numbers")]
+    return [field("banks", "Banks", "words", pairs[0], pairs, help="one per slot: names or numbers")]
 
 
 def no_banks(facts: Facts, block: Block) -> str:
     blocked = double_buffered(facts, block)
     scope = "" if blocked else _intermediate_scope(facts, block)
-    return blocked or ("" if facts.banks(scope) else f"{scope} is not known to have several banks")
+    return blocked or ("" if facts.banks(scope) else f"{scope} has a single bank, or its banks are unknown")
 
 
 def _intermediate_scope(facts: Facts, block: Block) -> str:
@@ -139,8 +143,8 @@ def _intermediate_scope(facts: Facts, block: Block) -> str:
 
 
 def no_consumer(facts: Facts, block: Block) -> str:
-    return "" if facts.index.consumers(block.name) else "nothing reads what it writes"
+    return "" if facts.index.consumers(block.name) else "no block reads its output"
 
 
 def no_producer(facts: Facts, block: Block) -> str:
-    return "" if facts.index.producers(block.name) else "it reads inputs only"
+    return "" if facts.index.producers(block.name) else "it reads only inputs"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine
-from ....engine.ir import For, PrimFunc, SeqStmt
+from ....engine.ir import For, PrimFunc, SeqStmt, structural_equal
 from ...state.row_ids import row_ids
 
 SCOPES = (
@@ -61,13 +61,15 @@ class Facts:
             body = body.body
         return found
 
-    def loops_behind(self, loop: For) -> list[str]:
-        """Row ids of the loops after `loop` in its statement sequence."""
+    def mergeable_loops(self, loop: For) -> list[str]:
+        """Row ids of the loops after `loop` in its statement sequence with the same extent."""
         around = self.index.parent(loop)
         if not isinstance(around, SeqStmt):
             return []
         later = around.seq[around.seq.index(loop) + 1 :]
-        return [self.ids.of(s.loop_var) for s in later if isinstance(s, For)]
+        return [
+            self.ids.of(s.loop_var) for s in later if isinstance(s, For) and structural_equal(s.extent, loop.extent)
+        ]
 
     def loops_around(self, block: str) -> list[str]:
         """Row ids of the loops around a block, outermost first."""

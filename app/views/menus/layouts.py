@@ -28,7 +28,7 @@ def layout_buffers(facts: Facts, block: Block, name: str, default: Callable[[Buf
 def layout_fields(facts: Facts, block: Block) -> list[Field]:
     choice, first = layout_buffers(facts, block, "index_map", identity_map)
     about = "the new axes; AXIS_SEPARATOR keeps groups of axes apart"
-    places = "where no element lies: a number, or a map of the new axes"
+    places = "value of padding elements: a number, or a map of the new axes"
     return [
         choice,
         field("index_map", "Index map", "index_map", first, help=about),
@@ -48,7 +48,7 @@ def numbers(values: Iterable[int]) -> str:
 
 def separator_fields(facts: Facts, block: Block) -> list[Field]:
     choice, first = layout_buffers(facts, block, "axis_separators", lambda b: "1" if len(b.shape) > 1 else "")
-    about = "a group of axes begins before each; none: one group"
+    about = "axes before which a new group begins; empty: one group"
     return [choice, field("axis_separators", "Before axes", "ints", first, help=about, empty=True)]
 
 
@@ -57,17 +57,17 @@ def align_fields(facts: Facts, block: Block) -> list[Field]:
     return [
         buffer,
         field(
-            "axis", "Axis", "int", int(buffer["choices"][0]["sets"]["axis"]), help="whose neighbours are to lie apart"
+            "axis", "Axis", "int", int(buffer["choices"][0]["sets"]["axis"]), help="the axis whose stride is aligned"
         ),
-        field("factor", "Factor", "int", 32, help="elements"),
-        field("offset", "Offset", "int", 1, help="elements more than a multiple of the factor"),
+        field("factor", "Factor", "int", 32, help="in elements"),
+        field("offset", "Offset", "int", 1, help="stride modulo factor, in elements"),
     ]
 
 
 def dtype_fields(facts: Facts, block: Block) -> list[Field]:
     buffer = own_buffer(facts, block, "dtype", lambda b: b.dtype)
     now = buffer["choices"][0]["sets"]["dtype"]
-    about = "values are rounded to it: results may differ"
+    about = "values are rounded, so results may differ"
     return [buffer, field("dtype", "Type", "choice", now, tuple(dict.fromkeys((now, *DTYPES))), help=about)]
 
 
@@ -95,7 +95,7 @@ def identity_map(buffer: Buffer) -> str:
 
 
 def touches_no_array(_: Facts, block: Block) -> str:
-    return "" if any(r.buffer.shape for r in (*block.writes, *block.reads)) else "it touches no buffer"
+    return "" if any(r.buffer.shape for r in (*block.writes, *block.reads)) else "it accesses no buffer with axes"
 
 
 def no_iterators(_: Facts, block: Block) -> str:
@@ -107,7 +107,7 @@ def not_alone_in_loops(facts: Facts, block: Block) -> str:
     inside: Stmt | None = loops[0] if loops else None
     while isinstance(inside, For):
         inside = inside.body
-    why = "its loops are not its iterators"
+    why = "its loops do not correspond to its iterators"
     if not isinstance(inside, BlockRealize) or inside.block is not block or not block.iter_vars:
         return why
     return "" if set(inside.iter_values) == {f.loop_var for f in loops} else why

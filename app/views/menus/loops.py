@@ -15,8 +15,8 @@ def split_fields(_: Facts, loop: For) -> list[Field]:
     extent = build.int_value(loop.extent)
     inner = next((f for f in (16, 32, 8, 4, 64, 2) if extent is not None and extent > f and extent % f == 0), 16)
     return [
-        field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is what is left"),
-        field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, stem=name, help="one a factor"),
+        field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is derived"),
+        field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, stem=name, help="one per factor"),
     ]
 
 
@@ -33,33 +33,44 @@ def tile_fields(facts: Facts, loop: For) -> list[Field]:
     (loops,) = fuse_fields(facts, loop)
     for choice in loops["choices"]:
         choice["sets"] = {"factors": ", ".join("16" for _ in choice["value"])}
-    return [loops, field("factors", "Tile sizes", "ints", "16, 16", help="one a loop; what is left over is guarded")]
+    return [
+        loops,
+        field("factors", "Tile sizes", "ints", "16, 16", help="one per loop; a remainder is guarded by a condition"),
+    ]
 
 
 def partition_fields(_: Facts, loop: For) -> list[Field]:
     extent = build.int_value(loop.extent) or 2
-    return [field("factors", "Lengths", "ints", f"{max(1, extent // 2)}", help="of the pieces; the rest is one more")]
+    return [
+        field(
+            "factors",
+            "Lengths",
+            "ints",
+            f"{max(1, extent // 2)}",
+            help="lengths of the pieces; the rest becomes one more",
+        )
+    ]
 
 
 def too_short(_: Facts, loop: For) -> str:
     extent, first = build.int_value(loop.extent), build.int_value(loop.min)
     if extent is None or first is None:
         return "its bounds are not constant"
-    return "" if extent > 1 else "it runs once"
+    return "" if extent > 1 else "it has a single iteration"
 
 
 def merge_fields(facts: Facts, loop: For) -> list[Field]:
     own = facts.ids.of(loop.loop_var)
-    choices = [{"value": [own, other], "label": other} for other in facts.loops_behind(loop)]
+    choices = [{"value": [own, other], "label": other} for other in facts.mergeable_loops(loop)]
     return [field("loops", "With loop", "choice", choices[0]["value"], choices)]
 
 
-def no_loop_behind(facts: Facts, loop: For) -> str:
-    return "" if facts.loops_behind(loop) else "no loop stands behind it"
+def no_mergeable_loop(facts: Facts, loop: For) -> str:
+    return "" if facts.mergeable_loops(loop) else "no later loop in its sequence has the same extent"
 
 
 def no_inner_loop(facts: Facts, loop: For) -> str:
-    return "" if facts.inner_chain(loop) else "no single loop stands directly inside"
+    return "" if facts.inner_chain(loop) else "it has no single loop as its body"
 
 
 def bind_fields(_: Facts, __: For) -> list[Field]:
@@ -67,7 +78,7 @@ def bind_fields(_: Facts, __: For) -> list[Field]:
 
 
 def is_kind(kind: str) -> Callable[[Facts, For], str]:
-    return lambda _, loop: f"it is {kind} already" if loop.kind == kind else ""
+    return lambda _, loop: f"it is already {kind}" if loop.kind == kind else ""
 
 
 def pipeline_fields(_: Facts, loop: For) -> list[Field]:
@@ -75,17 +86,17 @@ def pipeline_fields(_: Facts, loop: For) -> list[Field]:
     stages = ", ".join(["0"] * (count - 1) + ["1"])
     places = ", ".join(map(str, range(count)))
     return [
-        field("stages", "Stages", "ints", stages, help="one a statement: a stage later means an iteration later"),
-        field("order", "Order", "ints", places, help="the place of each statement in the new body"),
+        field("stages", "Stages", "ints", stages, help="one per statement; a stage later runs an iteration later"),
+        field("order", "Order", "ints", places, help="position of each statement in the new body"),
     ]
 
 
 def no_pipeline(_: Facts, loop: For) -> str:
     if any(key.startswith("software_pipeline") for key, _ in loop.annotations):
-        return "it is a pipeline already"
+        return "it is already pipelined"
     if loop.kind not in ("serial", "unrolled"):
-        return f"it is {loop.kind}: its iterations do not follow each other"
-    return "" if isinstance(loop.body, SeqStmt) else "one statement stands in it"
+        return f"it is {loop.kind}, and a pipeline needs sequential iterations"
+    return "" if isinstance(loop.body, SeqStmt) else "its body is a single statement"
 
 
 def touched_below(facts: Facts, loop: For, side: str) -> list[tuple[str, str]]:
@@ -109,4 +120,4 @@ def copy_at_fields(side: str) -> Callable[[Facts, For], list[Field]]:
 
 
 def touches_nothing(side: str) -> Callable[[Facts, For], str]:
-    return lambda facts, loop: "" if touched_below(facts, loop, side) else f"nothing below it {side}s a buffer"
+    return lambda facts, loop: "" if touched_below(facts, loop, side) else f"no block in it {side}s a buffer"

@@ -37,7 +37,7 @@ def access_fields(_: Facts, block: Block) -> list[Field]:
         for side, word, regions in sides
         for n, region in enumerate(regions)
     ]
-    text, about = choices[0]["sets"]["gen_new_ranges"], "an index or (begin, end) an axis"
+    text, about = choices[0]["sets"]["gen_new_ranges"], "an index or (begin, end) per axis"
     return [
         field("access", "Buffer", "choice", choices[0]["value"], choices, spread=["buf_type", "buffer_index"]),
         field("gen_new_ranges", "Region", "index_map", text, help=about),

@@ -24,8 +24,8 @@ def outermost_reduction(facts: Facts, block: Block) -> str:
 
 def no_reduction(facts: Facts, block: Block) -> str:
     if block.init is None:
-        return "it initialises nothing"
-    return "" if facts.index.loops_of(block.name) else "no loop stands around it"
+        return "it has no init"
+    return "" if facts.index.loops_of(block.name) else "it is not in a loop"
 
 
 def epilogue_fields(facts: Facts, block: Block) -> list[Field]:
@@ -35,22 +35,24 @@ def epilogue_fields(facts: Facts, block: Block) -> list[Field]:
 
 def no_epilogue(facts: Facts, block: Block) -> str:
     if block.init is None:
-        return "it is no reduction"
+        return "it is not a reduction"
     return no_consumer(facts, block)
 
 
 def rfactor_fields(_: Facts, __: For) -> list[Field]:
-    return [field("factor_axis", "New axis", "int", 0, help="where the partial results get an axis; -1 is last")]
+    return [
+        field("factor_axis", "New axis", "int", 0, help="position of the new axis in the partial results; -1: last")
+    ]
 
 
 def not_reduced(facts: Facts, loop: For) -> str:
     """The reason why the loop is not a reduction loop of exactly one block; "" if it is."""
     below = facts.index.child_blocks(loop)
     if len(below) != 1 or below[0].block.init is None:
-        return "it does not stand around one reduction only"
+        return "it does not contain exactly one reduction"
     pairs = zip(below[0].block.iter_vars, below[0].iter_values, strict=True)
     kinds = {iv.iter_type for iv, value in pairs if uses_var(value, loop.loop_var)}
-    return "" if kinds == {"reduce"} else "it is no loop of the reduction"
+    return "" if kinds == {"reduce"} else "it is not a reduction loop"
 
 
 def rolling_fields(facts: Facts, block: Block) -> list[Field]:
@@ -63,7 +65,7 @@ def not_rolling(facts: Facts, block: Block) -> str:
 
 def round_fields(_: Facts, block: Block) -> list[Field]:
     default = ", ".join("16" for _ in block.iter_vars)
-    return [field("padding", "Multiples of", "ints", default, help="one an iterator; 1 leaves it as it is")]
+    return [field("padding", "Multiples of", "ints", default, help="one per iterator; 1: unchanged")]
 
 
 def padding_fields(facts: Facts, block: Block) -> list[Field]:
@@ -74,9 +76,9 @@ def padding_fields(facts: Facts, block: Block) -> list[Field]:
 def no_padding(facts: Facts, block: Block) -> str:
     match block.body:
         case BufferStore(value=Call(op="if_then_else", args=(_, _, IntImm() | FloatImm()))):
-            return "" if facts.index.loops_of(block.name) else "no loop stands around it"
+            return "" if facts.index.loops_of(block.name) else "it is not in a loop"
         case _:
-            return "it is no padding with a constant"
+            return "it does not pad with a constant"
 
 
 def intrin_fields(facts: Facts, _: Any) -> list[Field]:
@@ -99,4 +101,4 @@ def not_one_block(_: Facts, loop: For) -> str:
     inside: Stmt = loop
     while isinstance(inside, For):
         inside = inside.body
-    return "" if isinstance(inside, BlockRealize) else "it does not stand around one block only"
+    return "" if isinstance(inside, BlockRealize) else "it does not contain exactly one block"

@@ -39,7 +39,7 @@ def _caption(state: State) -> str:
     func = state.moment.schedule.func
     made = next((n for n, moment in enumerate(state.shown.states) if moment.schedule.func is func), 0)
     step = state.shown.steps[made - 1].text if made else ""
-    return f"Marked: what {' '.join(step.split())} changed"
+    return f"Marked: changes by {' '.join(step.split())}"
 
 
 def python_value(state: State, store: Store) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def python_value(state: State, store: Store) -> dict[str, Any]:
         return _plain("Python", "")
     exported = store.exported(state.moment)
     if isinstance(exported, TilewrightError):
-        return _plain(f"This cannot be exported: {exported.refusal.message}", "")
+        return _plain(f"The schedule cannot be exported: {exported.refusal.message}", "")
     return _plain("Python for Apache TVM 0.26 or newer", exported) | {"file": EXPORT_FILE}
 
 

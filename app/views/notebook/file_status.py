@@ -12,9 +12,9 @@ _SHORT = {
     "no-space": "the disk is full",
     "disk-error": "the disk reports an error",
     "read-only": "read-only",
-    "gone": "the file is gone",
-    "not-a-file": "a folder is there",
-    "no-folder": "its folder is gone",
+    "gone": "the file was deleted or moved",
+    "not-a-file": "the path is a folder",
+    "no-folder": "its folder does not exist",
     "not-utf-8": "not UTF-8 text",
     "file-too-large": "too large",
 }
@@ -27,9 +27,9 @@ def file_value(state: State) -> dict[str, Any]:
     """name ("" for a notebook without a file), status, text and hint of it; `folder`: whether there is a place to save it to."""
     folder = bool(state.folder)
     if state.file is None:
-        hint = "This notebook is in no file: its edits are on this page only."
-        hint += " Save it into the folder that is served, or download it." if folder else " Download it to keep it."
-        return {"name": "", "status": "none", "text": "not in a file", "hint": hint, "folder": folder}
+        hint = "This notebook has no file. Its edits exist on this page only."
+        hint += " Save it to the served folder, or download it." if folder else " Download it to keep it."
+        return {"name": "", "status": "none", "text": "No file", "hint": hint, "folder": folder}
     status, text, hint = _draft_words(state.file, folder) if state.is_draft else _words(state.file)
     return {
         "name": "" if state.is_draft else state.file.name,
@@ -44,31 +44,39 @@ def _draft_words(file: FileStatus, folder: bool) -> tuple[str, str, str]:
     status, text, hint = _words(file)
     if status not in ("saved", "saving", "new"):
         return status, text, hint
-    saving = "Save puts it into the folder that is served." if folder else "Download it to have a file."
-    return "none", "Draft", f"The server keeps every edit; the start screen lists this draft. {saving}"
+    saving = "Save writes it to the served folder." if folder else "Download it to get a file."
+    return "none", "Draft", f"The server keeps every edit, and the start screen lists this draft. {saving}"
 
 
 def _words(file: FileStatus) -> tuple[str, str, str]:
-    standing, name = file.standing, file.name
+    save, name = file.standing, file.name
     if file.apart:
-        return "asking", "Two versions", f"{name}: another page changed the same lines. Decide which to keep."
-    match standing.status:
+        return "asking", "Merge conflict", f"{name}: another page changed the same lines. Choose the version to keep."
+    match save.status:
         case "asking":
-            return "asking", "Two versions", f"{name}: another program changed the same lines. Decide which to keep."
+            return (
+                "asking",
+                "Merge conflict",
+                f"{name}: another program changed the same lines. Choose the version to keep.",
+            )
         case "failed":
-            assert standing.why is not None
-            where = "Your edits are safe in its history." if standing.durable else "Your edits are on this server only."
-            short = _SHORT.get(standing.why.code, "see why")
-            return "failed", f"Not saved: {short}", f"{standing.why.message}. {where}"
+            assert save.why is not None
+            where = (
+                "The file's history has your edits."
+                if save.durable
+                else "Your edits are only in the memory of the server."
+            )
+            short = _SHORT.get(save.why.code, "see the reason")
+            return "failed", f"Not saved: {short}", f"{save.why.message}. {where}"
         case "new":
-            return "new", "Not written yet", f"{name} is written with the first edit."
+            return "new", "Not written yet", f"{name} is created at the first edit."
         case "saving":
-            return "saving", "Saving…", f"{name}: the last edit is on its way to the disk."
+            return "saving", "Saving…", f"{name}: the last edit is being written."
         case "saved":
-            if standing.no_history is not None:
-                said = f"{name} has every edit; undo ends with the server: {standing.no_history.message}"
-                return "saved", "Saved", said
-            return "saved", "Saved", f"{name} has every edit; undo goes on after a restart."
+            if save.no_history is not None:
+                hint = f"All edits are in {name}. Undo is lost when the server stops: {save.no_history.message}"
+                return "saved", "Saved", hint
+            return "saved", "Saved", f"All edits are in {name}. Undo works after a restart."
 
 
 def file_banners(state: State) -> list[dict[str, Any]]:
@@ -78,7 +86,7 @@ def file_banners(state: State) -> list[dict[str, Any]]:
     status, _, hint = _words(state.file)
     if status == "failed":
         why = state.file.standing.why
-        needed = f" Needed: {why.expected}." if why is not None and why.expected else ""
+        needed = f" Required: {why.expected}." if why is not None and why.expected else ""
         return [{"kind": "unsaved", "text": f"Not saved: {hint}{needed}", "count": None}]
     if status == "asking":
         return [{"kind": "clash", "text": hint, "count": None}]

@@ -34,7 +34,7 @@ def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -
         if not isinstance(after, Report) or before is after:
             continue
         if isinstance(before, TilewrightError):
-            hint = f"The machine can run the program from here on: {grouped(after.cycles)} cycles"
+            hint = f"From this step on, the machine can run the program: {grouped(after.cycles)} cycles"
             yield step, {"change": "runs", "trend": "better", "hint": hint, "figures": []}
         elif isinstance(before, Report):
             figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
@@ -63,7 +63,7 @@ def cost_figures(before: Report, after: Report) -> list[Figure]:
         found.append(_figure("Bytes moved", before.copied_bytes, after.copied_bytes, size_text))
     peaks = _peak(before), _peak(after)
     if peaks[0] != peaks[1]:
-        found.append(_figure("Peak on chip", *peaks, size_text))
+        found.append(_figure("On-chip peak", *peaks, size_text))
     if abs(before.overlap - after.overlap) >= OVERLAP_STEP:
         trend = "better" if after.overlap > before.overlap else "worse"
         points = round(100 * (after.overlap - before.overlap))

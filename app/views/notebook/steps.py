@@ -35,7 +35,7 @@ def schedule_rows(
     document = notebook.document
     end = _end_line(cell)
     mine = [item for item in items if cell.first_line <= item.place.line < end]
-    numbers = step_numbers(notebook.steps)
+    numbers = notebook.step_numbers
     lines = lines_of(document.text)
     rows: list[tuple[int, Row]] = [(item.place.line, _row(item, lines, notebook, numbers)) for item in mine]
     for _, row in rows:
@@ -58,12 +58,6 @@ def items_of(notebook: Notebook, store: Store) -> tuple[Item, ...] | None:
             return None
 
     return None if notebook.unread else store.remember("items", (notebook.document,), read)
-
-
-def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
-    """Steps that change the program are counted from 1; queries have no number."""
-    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
-    return {index: number for number, index in enumerate(changing, 1)}
 
 
 def conflict_value(conflict: Conflict, notebook: Notebook) -> dict[str, Any]:
@@ -90,47 +84,47 @@ def _needs_text(conflict: Conflict) -> Iterator[str]:
     """The names that are missing, those of one line together."""
     for made_by in dict.fromkeys(need.made_by for need in conflict.needs):
         names = ", ".join(need.name for need in conflict.needs if need.made_by == made_by)
-        yield f"{names}, which `{_one_line(made_by)}` made" if made_by else f"{names}, which no line makes"
+        yield f"{names}, created by `{_one_line(made_by)}`" if made_by else f"{names}, which no line creates"
 
 
 def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]:
     near = suggestion(notebook, conflict.error)
     repair = conflict.error.refusal.repair
     if near is not None and not any(need.made_by for need in conflict.needs):
-        yield _choice("mend", f"Write {near.new}", "The nearest name that there is")
+        yield _choice("mend", f"Replace with {near.new}", "The most similar existing name")
     elif repair:
         yield _choice(
-            "mend", f"First {'; '.join(map(str, repair))}", "Put in before this step; it makes the step legal"
+            "mend", f"Insert {'; '.join(map(str, repair))}", "Inserted before this step, it makes the step legal"
         )
     below = max((need.below for need in conflict.needs if need.below is not None), default=None)
     if below is not None:
         text = _short(schedule_items(notebook.document)[below].text)
-        hint = "To where what it needs is there"
-        yield _choice("move_item", f"Move it below {text}", hint, item=conflict.item, target=below, after=True)
+        hint = "Its operands exist there"
+        yield _choice("move_item", f"Move below {text}", hint, item=conflict.item, target=below, after=True)
     for change in conflict.changes if conflict.applied_before else ():
         if change.kind in ("removed", "off"):
-            label = "Put back" if change.kind == "removed" else "Switch on"
-            yield _choice("put_back", f"{label} {_short(change.text)}", "It comes back in its place", step=change.step)
-    yield _choice("edit", "Edit it", "Write this step anew")
-    yield _choice("switch_item", "Skip it", "It stays in the text, switched off", item=conflict.item, on=False)
+            label = "Restore" if change.kind == "removed" else "Enable"
+            yield _choice(
+                "put_back", f"{label} {_short(change.text)}", "Restores the line at its position", step=change.step
+            )
+    yield _choice("edit", "Edit step", "Change the call of this step")
+    yield _choice("switch_item", "Disable step", "Keeps the line in the text, disabled", item=conflict.item, on=False)
     if conflict.waiting:
-        yield _choice(
-            "skip_conflicts", "Skip all that fail", "This step, and each later one that does not apply without it"
-        )
-        yield _choice("stop_here", "Stop here", f"Switch off this step and the {conflict.waiting} after it")
+        yield _choice("skip_conflicts", "Disable all failing steps", "This step, and each later one that depends on it")
+        yield _choice("stop_here", "Stop here", f"Disable this step and the {conflict.waiting} after it")
 
 
 def _choice(kind: str, label: str, hint: str, **message: object) -> dict[str, Any]:
     return {"label": label, "hint": hint, "message": {"kind": kind, **message}}
 
 
-_SAID = {"removed": "removed", "off": "switched off", "edited": "edited", "moved": "moved", "added": "added"}
+_CHANGES = {"removed": "removed", "off": "disabled", "edited": "edited", "moved": "moved", "added": "added"}
 
 
 def _change_text(change: Change) -> str:
     if change.kind == "workload":
-        return "the program above is another one"
-    return f"{_SAID[change.kind]}: {_one_line(change.text)}"
+        return "the workload changed"
+    return f"{_CHANGES[change.kind]}: {_one_line(change.text)}"
 
 
 def _one_line(text: str) -> str:
@@ -232,4 +226,4 @@ def _end_line(cell: Cell) -> int:
     return cell.first_line + len(lines_of(cell.text))
 
 
-__all__ = ["conflict_value", "items_of", "schedule_rows", "step_numbers"]
+__all__ = ["conflict_value", "items_of", "schedule_rows"]

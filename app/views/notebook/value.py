@@ -16,7 +16,7 @@ from ...state.derived import Store
 from ...state.model import State
 from .file_status import file_banners
 from .step_costs import known_changes
-from .steps import items_of, schedule_rows, step_numbers
+from .steps import items_of, schedule_rows
 
 __all__ = ["known_changes", "notebook_value"]
 
@@ -55,10 +55,10 @@ def _banners(state: State) -> list[dict[str, Any]]:
     assert notebook is not None
     found: list[dict[str, Any]] = []
     if state.looks_back and shown is not None:
-        numbers = step_numbers(shown.steps)
+        numbers = shown.step_numbers
         here = sum(index < state.step_count for index in numbers)
         there = sum(index < len(shown.states) - 1 for index in numbers)
-        text = f"You are looking at the program after step {here} of {there}."
+        text = f"The page shows the program after step {here} of {there}."
         found.append({"kind": "back", "text": text, "count": state.step_count})
     error = notebook.error
     if error is None:
@@ -66,12 +66,12 @@ def _banners(state: State) -> list[dict[str, Any]]:
     place = error.refusal.place
     where = f"Line {place.line}" if place is not None else "The text"
     if shown is None or shown.document.text != notebook.document.text:
-        fault = "was not read" if error.code == GIVEN_UP else "is not right yet"
-        text = f"{where} {fault}. The picture is of the last text that was."
+        fault = "was not evaluated" if error.code == GIVEN_UP else "has an error"
+        text = f"{where} {fault}. The views show the last valid program."
         found.append({"kind": "stale", "text": text, "count": None})
     elif any(step.status == "failed" for step in notebook.steps):
         applied = len(notebook.states) - 1
-        text = f"{where} does not apply: the picture is of the {applied} line{'s' * (applied != 1)} above it."
+        text = f"{where} does not apply. The views show the program after the {applied} line{'s' * (applied != 1)} before it."
         found.append({"kind": "stopped", "text": text, "count": None})
     return found
 

@@ -47,10 +47,10 @@ def _what(version: Version, lines: dict[int, list[str]]) -> str:
     """The first line that a version added or removed, and the number of further ones."""
     old, new = lines.get(version.parent), lines[version.number]
     if old is None:
-        return "as it was found" if not version.parent else "an edit"
+        return "first version" if not version.parent else "edited"
     added, gone = _only_in(new, old), _only_in(old, new)
     if not added and not gone:
-        return "order or blank lines"
+        return "reordered or blank lines"
     sign, line = ("+", added[0]) if added else ("−", gone[0])
     more = len(added) + len(gone) - (2 if added and gone else 1)
     return f"{sign} {line}" + (f", and {more} more line{'s' if more > 1 else ''}" if more > 0 else "")

@@ -75,7 +75,7 @@ def calls_to_write() -> list[Value]:
     found = [_call(name, primitive.apply, "") for name, primitive in PRIMITIVES.items()]
     found += [_call(name, getattr(Schedule, name), _QUERY_TAKES.get(name, "")) for name in sorted(QUERIES)]
     name = {"name": "name", "default": None, "many": False, "named": False, "takes": "machine"}
-    summary = "A machine that comes with Tilewright, or a machine file beside the notebook."
+    summary = "A machine preset, or a machine file in the notebook's folder."
     return [*found, {"name": "machine", "parameters": [name], "summary": summary}]
 
 
@@ -108,7 +108,7 @@ def _handles(names: Any, func: PrimFunc | None) -> Iterator[Value]:
         kind = "list" if single is None else "loop" if isinstance(single, Var) else "block"
         is_there = single is None or single in there
         detail = extents.get(single, "") if isinstance(single, Var) else single if single not in (None, name) else ""
-        value = {"name": name, "kind": kind, "detail": detail if is_there else "not in the program any more"}
+        value = {"name": name, "kind": kind, "detail": detail if is_there else "no longer in the program"}
         if is_there:
             yield value
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....engine.hwsim import Machine, Report
 from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightError, Var
-from ....engine.lint import Fix, LintFinding, told_of
+from ....engine.lint import Fix, LintFinding, simulator_findings
 from ...actions.lint_fixes import LONG_NUMBER
 from ...document import is_applicable
 from ...state.derived import Store, sizes_of
@@ -69,11 +69,13 @@ def _findings(
     is_done = linted is not None and linted.is_complete
     if is_done or not isinstance(report, Report) or not isinstance(machine, Machine) or state.moment is None:
         return found
-    schedule, said = state.moment.schedule, {f.code for f in found}
-    told = store.remember(
-        "told", (schedule.func, report), lambda: told_of(schedule, machine, report, sizes_of(state, schedule.func))
+    schedule, known = state.moment.schedule, {f.code for f in found}
+    reported = store.remember(
+        "simulator-findings",
+        (schedule.func, report),
+        lambda: simulator_findings(schedule, machine, report, sizes_of(state, schedule.func)),
     )
-    return (*found, *(f for f in told if f.code not in said))
+    return (*found, *(f for f in reported if f.code not in known))
 
 
 def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds) -> Problem:
@@ -85,7 +87,7 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
     if not refusal.fix:
         return problem
     applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
-    return problem | {"fixes": [_said(refusal.fix, applicable=applicable)]}
+    return problem | {"fixes": [_untried(refusal.fix, applicable=applicable)]}
 
 
 def _can_add(state: State) -> bool:
@@ -131,11 +133,11 @@ def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Prob
         "expected": refusal.expected,
         "place": place,
         "rows": [] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
-        "fixes": [_said(refusal.fix, applicable=False)] if refusal.fix else [],
+        "fixes": [_untried(refusal.fix, applicable=False)] if refusal.fix else [],
     }
 
 
-def _said(calls: Sequence[str], *, applicable: bool) -> Problem:
+def _untried(calls: Sequence[str], *, applicable: bool) -> Problem:
     """A fix of untried calls."""
     return {"calls": list(calls), "replaces": "", "applicable": applicable, "change": None, "detail": ""}
 
@@ -165,5 +167,5 @@ def _fix(state: State, fix: Fix) -> Problem:
         "replaces": fix.replaces,
         "applicable": _can_add(state),
         "change": change,
-        "detail": ", ".join([cycles, *peaks, *([] if fix.fits else ["does not fit yet"])]),
+        "detail": ", ".join([cycles, *peaks, *([] if fix.fits else ["still too large"])]),
     }

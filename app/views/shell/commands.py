@@ -24,12 +24,14 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
     `disabled` names the action that they require first."""
     opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in examples]
     theme = "light" if state.theme == "dark" else "dark"
-    look = _command(f"{theme.capitalize()} theme", "Page", "the colours of the page", {"kind": "theme", "theme": theme})
+    switch_theme = _command(
+        f"{theme.capitalize()} theme", "Page", "switch the colour theme", {"kind": "theme", "theme": theme}
+    )
     if state.notebook is None:
-        return [*opening, look]
+        return [*opening, switch_theme]
     commands = [
         *_page_commands(state),
-        look,
+        switch_theme,
         *_machine_commands(state),
         *_buffer_commands(state),
         *_step_commands(state),
@@ -40,42 +42,45 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
 
 def _primitives(kind: str, items: Sequence[Item]) -> list[Command]:
     """Disabled entries for all primitives, so that a search finds each. The entries of the selected row replace them."""
-    why = f"choose a {kind} in the tree"
-    return [{**_command(i.label, f"Of a {kind}", i.help, {}), "method": i.method, "disabled": why} for i in items]
+    why = f"select a {kind} in the tree"
+    return [
+        {**_command(i.label, f"{kind.capitalize()} primitives", i.help, {}), "method": i.method, "disabled": why}
+        for i in items
+    ]
 
 
 def _page_commands(state: State) -> list[Command]:
     found: list[Command] = []
     if state.past:
-        found.append(_command("Undo", "Page", "back to before the last edit", {"kind": "undo"}, "Ctrl Z"))
+        found.append(_command("Undo", "Page", "revert the last edit", {"kind": "undo"}, "Ctrl Z"))
     if state.future:
-        found.append(_command("Redo", "Page", "the edit that was undone", {"kind": "redo"}, "Ctrl Y"))
+        found.append(_command("Redo", "Page", "repeat the edit that was undone", {"kind": "redo"}, "Ctrl Y"))
     return [
         *found,
-        _command("Save", "Page", "the notebook's file", {"kind": "save"}, "Ctrl S"),
-        _command("Download the notebook", "Page", "a copy of it as it is on this page", {"kind": "download"}),
+        _command("Save", "Page", "write the notebook's file", {"kind": "save"}, "Ctrl S"),
+        _command("Download the notebook", "Page", "download its current text", {"kind": "download"}),
         _comparison(state),
         *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
         *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),
-        _command("Copy link", "Page", "an address that carries the notebook itself", {"kind": "link"}),
-        _command("Back to the gallery", "Page", "the examples, and a place to paste", {"kind": "gallery"}),
+        _command("Copy link", "Page", "copy a link that contains the notebook", {"kind": "link"}),
+        _command("Back to the gallery", "Page", "show the examples and the paste field", {"kind": "gallery"}),
     ]
 
 
 PANES = (
-    ("machine", "The machine's figures", "knobs, and which figure limits the program"),
-    ("traffic", "Traffic and roofline", "bytes from scope to scope, and how near the program is to its roof"),
-    ("explore", "Explore", "search the holes of the schedule on the machine"),
-    ("problems", "Problems", "errors, findings, and what would help"),
+    ("machine", "Machine parameters", "edit parameters, and find the one that limits the program"),
+    ("traffic", "Traffic and roofline", "show the bytes copied between scopes, and the roofline"),
+    ("explore", "Explore", "search for the best values of the schedule's parameters"),
+    ("problems", "Problems", "show errors, findings and fixes"),
 )
 
 
 def _comparison(state: State) -> Command:
     if state.comparison is not None:
         return _command(
-            "Leave the A/B comparison", "Page", "back to the tree and the timeline", {"kind": "uncompare"}, "Esc"
+            "Close the A/B comparison", "Page", "return to the tree and the timeline", {"kind": "uncompare"}, "Esc"
         )
-    return _command("Compare (A/B)", "Page", "two steps, branches or files beside each other", {"kind": "compare"})
+    return _command("Compare (A/B)", "Page", "compare two steps, branches or files side by side", {"kind": "compare"})
 
 
 def _machine_commands(state: State) -> list[Command]:
@@ -92,7 +97,7 @@ def _buffer_commands(state: State) -> list[Command]:
     if state.moment is None:
         return []
     names = list(buffer_ids(state.moment.schedule.func))[:MOST_BUFFERS]
-    text = "where it lies, who takes what of it, and other layouts"
+    text = "show its layout, its accesses and alternative layouts"
     return [_command(f"Layout of {name}", "Buffers", text, {"kind": "select", "buffer": name}) for name in names]
 
 
@@ -100,9 +105,9 @@ def _step_commands(state: State) -> list[Command]:
     assert state.notebook is not None
     steps = state.notebook.steps[:MOST_STEPS]
     applied = [step for step in steps if step.status == "applied"]
-    first = _command("Look at the program before the schedule", "Steps", "the moment before step 1", _view(0))
+    first = _command("Show the program before the schedule", "Steps", "the program before step 1", _view(0))
     return [first] * bool(applied) + [
-        _command(f"Look at step {s.index + 1}: {s.text}", "Steps", "the program after this line", _view(s.index + 1))
+        _command(f"Show step {s.index + 1}: {s.text}", "Steps", "the program after this line", _view(s.index + 1))
         for s in applied
     ]
 

@@ -16,27 +16,25 @@ class ExportKind(msgspec.Struct, frozen=True):
     stem: str = ""
 
 
-CODE, PICTURES, RUN = "Code", "Pictures", "The run"
+CODE, PICTURES, RUN = "Code", "Pictures", "Simulation"
 
 EXPORT_KINDS: tuple[ExportKind, ...] = (
     ExportKind(
         "tvm", "Python for TVM 0.26 or newer", "the program and its schedule as a file", CODE, ".py", "schedule_tvm"
     ),
     ExportKind(
-        "tvm-0.25", "Python for TVM 0.24 and 0.25", "in the names of these versions", CODE, ".py", "schedule_tvm_0_25"
+        "tvm-0.25", "Python for TVM 0.24 and 0.25", "with the names of these versions", CODE, ".py", "schedule_tvm_0_25"
     ),
     ExportKind(
-        "tvm-0.23", "Python for TVM 0.23 or older", "in the names before s_tir", CODE, ".py", "schedule_tvm_0_23"
+        "tvm-0.23", "Python for TVM 0.23 or older", "with the names before s_tir", CODE, ".py", "schedule_tvm_0_23"
     ),
-    ExportKind("tilewright", "Tilewright Python", "the notebook, which Python runs too", CODE, ".py"),
+    ExportKind("tilewright", "Tilewright Python", "the notebook as executable Python", CODE, ".py"),
     ExportKind("tvmscript", "TVMScript", "the scheduled program", CODE, "_scheduled.py"),
     ExportKind("c", "C", "the scheduled program as one function", CODE, ".c"),
-    ExportKind(
-        "replay", "Replay as a web page", "tree, code and timeline in a file that plays by itself", RUN, ".html"
-    ),
+    ExportKind("replay", "Replay as a web page", "tree, code and timeline in one file, without a server", RUN, ".html"),
     ExportKind("trace", "Chrome trace", "the timeline for Perfetto and chrome://tracing", RUN, "_trace.json"),
-    ExportKind("tree-svg", "Loop tree as SVG", "a picture in any size", PICTURES, "_tree.svg"),
-    ExportKind("tree-png", "Loop tree as PNG", "a picture of points", PICTURES, "_tree.png"),
-    ExportKind("timeline-svg", "Timeline as SVG", "a picture in any size", PICTURES, "_timeline.svg"),
-    ExportKind("timeline-png", "Timeline as PNG", "a picture of points", PICTURES, "_timeline.png"),
+    ExportKind("tree-svg", "Loop tree as SVG", "a scalable picture", PICTURES, "_tree.svg"),
+    ExportKind("tree-png", "Loop tree as PNG", "a bitmap picture", PICTURES, "_tree.png"),
+    ExportKind("timeline-svg", "Timeline as SVG", "a scalable picture", PICTURES, "_timeline.svg"),
+    ExportKind("timeline-png", "Timeline as PNG", "a bitmap picture", PICTURES, "_timeline.png"),
 )

@@ -70,7 +70,7 @@ def example_called(examples: Sequence[Example], name: str) -> Example:
     for example in examples:
         if example.name == name:
             return example
-    raise DocumentError(Refusal("no-such-notebook", "there is no notebook of this name", found=name[:80]))
+    raise DocumentError(Refusal("no-such-notebook", "there is no notebook with this name", found=name[:80]))
 
 
 def opening_of(examples: Sequence[Example], name: str) -> tuple[str, str]:
@@ -151,14 +151,14 @@ def example_of(name: str, document: Document) -> Example:
     """The card of a document, from its first Markdown cell and its calls."""
     cells = document.of_kind("markdown")
     paragraphs = re.split(r"\n\s*\n", cells[0].prose) if cells else []
-    spoken = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
+    plain_paragraphs = [p for p in paragraphs if not p.lstrip().startswith(("#", ">", "|", "-", "1."))]
     quotes = [p for p in paragraphs if p.lstrip().startswith(">")]
     named = re.search(r"(?:discussion|reading of) \*([^*]+)\*", cells[0].prose) if cells else None
     machine, calls = _used(document)
     return Example(
         name=name,
         title=heading_of(document) or name,
-        sentence=_first_sentences(plain(spoken[-1])) if spoken else "",
+        sentence=_first_sentences(plain(plain_paragraphs[-1])) if plain_paragraphs else "",
         facts=_facts(machine, calls),
         text=document.text,
         discussion=plain(named[1]) if named else "",
@@ -178,8 +178,8 @@ def _used(document: Document) -> tuple[str, list[str]]:
 
 
 def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
-    telling = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
-    used = next((call for call in telling if call in calls), None)
+    typical = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
+    used = next((call for call in typical if call in calls), None)
     return tuple(fact for fact in (machine, f"{len(calls)} steps", used) if fact)
 
 
@@ -193,12 +193,12 @@ def _question(quote: str) -> str:
 def _first_sentences(text: str) -> str:
     """As many whole sentences, or parts before a colon, as fit into LONGEST_TEXT; at least the first."""
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])|(?<=:) ", text)
-    taken = sentences[0]
+    text = sentences[0]
     for sentence in sentences[1:]:
-        if len(taken) + len(sentence) > LONGEST_TEXT:
+        if len(text) + len(sentence) > LONGEST_TEXT:
             break
-        taken += " " + sentence
-    return f"{taken[:-1]}." if taken.endswith(":") else taken
+        text += " " + sentence
+    return f"{text[:-1]}." if text.endswith(":") else text
 
 
 def gallery_value(

@@ -9,7 +9,7 @@ from typing import Any
 from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
 from ...document import DEFAULT_MACHINE
-from ...document.editing.machine_parameters import turned_paths
+from ...document.editing.machine_parameters import overridden_paths
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
@@ -38,7 +38,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "figures": figures(state, store),
         "can_undo": bool(state.past),
         "can_redo": bool(state.future),
-        "changed_figures": len(_turned(state, store)),
+        "changed_figures": len(_overridden(state, store)),
         "comparing": state.comparison is not None,
         "theme": state.theme,
         "unsaved": state.unsaved,
@@ -49,22 +49,25 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
     }
 
 
-def _turned(state: State, store: Store) -> tuple[str, ...]:
+def _overridden(state: State, store: Store) -> tuple[str, ...]:
     """The paths of the machine parameters that the notebook changes."""
     machine = store.machine(state)
     if state.notebook is None or isinstance(machine, TilewrightError):
         return ()
-    found = attempt("figures", lambda: turned_paths(state.notebook.document, machine) if state.notebook else ())
+    found = attempt("figures", lambda: overridden_paths(state.notebook.document, machine) if state.notebook else ())
     return () if isinstance(found, TilewrightError) else found
 
 
 def verdict_value(state: State, store: Store) -> dict[str, Any]:
     """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether the user stopped the check."""
     if state.moment is None:
-        return {"status": "unknown", "detail": "There is no program"}
+        return {"status": "unknown", "detail": "The notebook has no program"}
     verdict = store.verdict(state, state.moment.schedule)
     if verdict is None:
-        return {"status": "checking", "detail": "Runs the program and the original on the same random inputs"}
+        return {
+            "status": "checking",
+            "detail": "Running the scheduled and the original program on the same random inputs",
+        }
     stopped = verdict.detail == CHECK_STOPPED
     return {"status": verdict.status, "detail": verdict.detail, "stopped": stopped}
 
@@ -73,22 +76,20 @@ def figures(state: State, store: Store) -> list[Figure]:
     """Cycles with the change, bound, overlap, peak of each memory; a single figure with the reason if no report is available."""
     report = store.report_now(state)
     if report is None:
-        return (
-            []
-            if state.moment is None
-            else [_figure("Cycles", "…", hint="The program is being simulated", level="none")]
-        )
+        return [] if state.moment is None else [_figure("Cycles", "…", hint="Simulation in progress", level="none")]
     if isinstance(report, TilewrightError):
         return [_figure("Cycles", "–", hint=report.refusal.message, level="none")]
     found = [_cycles(state, store, report)]
     data = store.remember("json", (report,), report.to_json)
     bound = data.get("bound")
     if isinstance(bound, int) and bound:
-        times = f"{report.cycles / bound:.2f} × the bound: no engine or memory port could be done sooner"
+        times = f"{report.cycles / bound:.2f} × the lower bound, which is the time of the busiest engine or memory port"
         found.append(_figure("Bound", grouped(bound), hint=times))
     found.append(
         _figure(
-            "Overlap", percent_text(data["overlap"]), hint="Part of the DMA's busy cycles with a compute engine busy"
+            "Overlap",
+            percent_text(data["overlap"]),
+            hint="Share of the DMA's busy cycles during which a compute engine is busy",
         )
     )
     return found + peak_figures(data["memory"])
@@ -102,10 +103,10 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
     # Only known reports are used here: a state that was never shown is simulated after the paint.
     before = store.known("report", (store.costed(state, state.before.schedule), machine))
     if isinstance(before, TilewrightError):
-        return figure | {"hint": "The machine could not run the program before the last step"}
+        return figure | {"hint": "Before the last step, the machine could not run the program"}
     if before is None:
         return figure
-    changes = [_change(before, report, "the step before")]
+    changes = [_change(before, report, "the previous step")]
     original = store.known("report", (store.costed(state, state.shown.states[0].schedule), machine))
     if isinstance(original, Report):
         changes.append(_change(original, report, "the original"))
@@ -114,7 +115,12 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
 
 def _change(before: Report, now: Report, what: str) -> dict[str, str]:
     text, trend = change_of(before.cycles, now.cycles)
-    return {"text": text, "trend": trend, "against": what, "hint": f"Against {what}: {grouped(before.cycles)} cycles"}
+    return {
+        "text": text,
+        "trend": trend,
+        "against": what,
+        "hint": f"Compared with {what}: {grouped(before.cycles)} cycles",
+    }
 
 
 def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
@@ -138,7 +144,7 @@ def _peak(scope: str, banks: list[tuple[str, int, int]]) -> Figure:
     peaks = " · ".join(each) if len(set(each)) > 1 else each[0]
     over = any(peak > limit for _, peak, limit in banks)
     lines = [f"{scope}{f'[{bank}]' if bank else ''}: {size_text(p)} of {size_text(c)}" for bank, p, c in banks]
-    hint = "\n".join([*lines, "More than there is"] if over else lines)
+    hint = "\n".join([*lines, "Capacity exceeded"] if over else lines)
     label = f"Peak {scope.removeprefix('local.')}"
     value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(banks)}' if len(banks) > 1 else ''}"
     return _figure(label, value, hint=hint, level="bad" if over else "")

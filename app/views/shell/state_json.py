@@ -52,12 +52,12 @@ def summary(state: State) -> dict[str, Any]:
 
 def account(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
     """The requested parts of `PARTS`, and the names of the pending ones."""
-    told = {part: PARTS[part](state, store) for part in parts}
-    return told, [part for part, value in told.items() if value is None and state.notebook is not None]
+    values = {part: PARTS[part](state, store) for part in parts}
+    return values, [part for part, value in values.items() if value is None and state.notebook is not None]
 
 
 def _notebook(state: State, _: Store) -> Known:
-    """Title, path, text, what undo and redo can do, the chosen row, the step that is looked at, and the text's first error."""
+    """Title, path, text, numbers of undo and redo steps, selected row, displayed step, and the first error of the text."""
     notebook = state.notebook
     return {
         **summary(state),
@@ -75,14 +75,15 @@ def _notebook(state: State, _: Store) -> Known:
 
 
 def _file(state: State, _: Store) -> Known:
-    """The notebook's file: name, draft (whether the server keeps it for a notebook that was not saved), status ("none", "new", "saving",
-    "saved", "failed", "asking"), durable, error (why it cannot be saved, or has no history), told (what was done unasked), and `clash` with
-    another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve answers."""
+    """The notebook's file: name, draft (whether it is an unsaved notebook that the server keeps), status ("none", "new", "saving", "saved",
+    "failed", "asking"), durable, error (the reason why it cannot be saved or has no history), told (a notice about automatic changes),
+    and `clash`, the merge conflict with another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve
+    answers."""
     return file_state(state)
 
 
 def _cells(state: State, _: Store) -> Known:
-    """The cells in the file's order: index, kind, text with its marker."""
+    """The cells in file order: index, kind, text with its marker."""
     if state.notebook is None:
         return []
     cells = enumerate(state.notebook.document.cells)
@@ -90,23 +91,23 @@ def _cells(state: State, _: Store) -> Known:
 
 
 def _steps(state: State, store: Store) -> Known:
-    """The lines of the schedule: item (its number among all), step (among those that are on), text, line, status ("applied", "failed",
-    "skipped", "off") and the error of the one that failed."""
+    """The lines of the schedule: item (its number among all lines), step (its number among the enabled lines), text, line, status
+    ("applied", "failed", "skipped", "off") and the error of the failed line."""
     notebook = state.notebook
     items = () if notebook is None else items_of(notebook, store) or ()
-    told: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     for item in items:
         assert notebook is not None
         step = notebook.steps[item.step] if item.step is not None and item.step < len(notebook.steps) else None
         status = "off" if not item.on else "skipped" if step is None else step.status
         error = None if step is None or step.error is None else step.error.refusal.to_json()
         place = {"item": item.index, "step": item.step, "line": item.place.line, "text": item.text}
-        told.append(place | {"status": status, "error": error})
-    return told
+        found.append(place | {"status": status, "error": error})
+    return found
 
 
 def _branches(state: State, _: Store) -> Known:
-    """The branches of the notebook: name, and whether it is the one that is shown."""
+    """The branches of the notebook: name, and whether it is the displayed one."""
     if state.notebook is None:
         return []
     return [{"name": b.name, "current": b.current} for b in branches(state.notebook.document)]
@@ -118,12 +119,12 @@ def _tree(state: State, store: Store) -> Known:
     func = _func(state)
     if func is None:
         return []
-    rows = store.remember("told rows", (func, state.moment), lambda: tree_rows(func, moment=state.moment))
+    rows = store.remember("api-rows", (func, state.moment), lambda: tree_rows(func, moment=state.moment))
     return [{name: row[name] for name in ROW_FACTS if name in row} for row in rows]
 
 
 def _script(state: State, store: Store) -> Known:
-    """The program at the step that is shown, as TVMScript."""
+    """The program at the displayed step, as TVMScript."""
     return "" if state.moment is None else store.script(state.moment.schedule)
 
 
@@ -133,17 +134,17 @@ def _python(state: State, store: Store) -> Known:
 
 
 def _machine(state: State, store: Store) -> Known:
-    """The machine with all its figures, by the paths that TurnKnob takes, or {"error"}."""
+    """The machine with all parameters, under the paths that TurnKnob accepts, or {"error"}."""
     machine = store.machine(state)
     return msgspec.to_builtins(machine) if isinstance(machine, Machine) else _or_error(machine)
 
 
 def _report(state: State, store: Store) -> Known:
-    """What the machine does with the program, or {"error"}; as `tilewright run --json` prints it."""
+    """The simulation report of the program, as `tilewright run --json` prints it, or {"error"}."""
     report = known_report(state, store)
     if not isinstance(report, Report):
         return _or_error(report)
-    assert state.shown is not None, "what is simulated is shown"
+    assert state.shown is not None, "a simulated program is displayed"
     return with_origins(report, state.shown, state.step_count).to_json()
 
 
@@ -158,13 +159,14 @@ def known_report(state: State, store: Store) -> Report | TilewrightError | None:
 
 
 def _verdict(state: State, store: Store) -> Known:
-    """Whether the program computes what it did: status ("proved", "tested", "failed", "unknown") and a sentence."""
+    """Whether the scheduled and the original program have the same result: status ("proved", "tested", "failed", "unknown") and
+    a sentence."""
     verdict = None if state.moment is None else store.verdict(state, state.moment.schedule)
     return None if verdict is None else {"status": verdict.status, "detail": verdict.detail}
 
 
 def _problems(state: State, store: Store) -> Known:
-    """Errors, refusals and lints: severity, code, message, rows, fixes (for ApplyFix, tried before they are offered)."""
+    """Errors, refusals and lints: severity, code, message, rows, fixes (for ApplyFix; they were tested)."""
     linted = lints_now(state, store)
     report = known_report(state, store)
     if report is None or (isinstance(report, Report) and (linted is None or not linted.is_complete)):
@@ -173,7 +175,7 @@ def _problems(state: State, store: Store) -> Known:
 
 
 def _rows(state: State, _: Store) -> Known:
-    """The ids of all rows of the tree, in its order."""
+    """The ids of all rows of the tree, in tree order."""
     func = _func(state)
     return [] if func is None else list(row_ids(func))
 

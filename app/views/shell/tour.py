@@ -35,12 +35,12 @@ PROSE = """\
 # > What is the difference between the compute_at and set_scope functions? […] There is a third operation that seems to play into this,
 # > which is cache_read.
 #
-# B doubles A, C adds W to it. Each of the three calls is made once, on this nest.
+# B doubles A, and C adds W to the result. The tour applies each of the three calls to this nest.
 
 """
 
 Test = Callable[[PrimFunc], bool]
-Told = Callable[["_Change"], str]
+Describe = Callable[["_Change"], str]
 
 
 class _Change(msgspec.Struct, frozen=True, eq=False):
@@ -56,7 +56,7 @@ class _Change(msgspec.Struct, frozen=True, eq=False):
         if self.cost_before is None or self.cost is None:
             return ""
         if self.cost_before.cycles == self.cost.cycles:
-            return f"The cycles stay {grouped(self.cost.cycles)}: {why_same}."
+            return f"The cycles stay at {grouped(self.cost.cycles)}: {why_same}."
         change = change_of(self.cost_before.cycles, self.cost.cycles)[0]
         return f"Cycles: {grouped(self.cost_before.cycles)} → {grouped(self.cost.cycles)} ({change})."
 
@@ -64,7 +64,7 @@ class _Change(msgspec.Struct, frozen=True, eq=False):
 class _Step(msgspec.Struct, frozen=True, eq=False):
     """A step of the tour. `anchors` are places on the page, each "area selector"; the first is the focus. `notice`: a browser event.
 
-    `calls` perform the task for the user. `told` describes the result, relative to the state before it or to the one where `since` began
+    `calls` perform the task for the user. `result` describes the effect, relative to the state before it or to the one where `since` began
     to hold.
     """
 
@@ -74,7 +74,7 @@ class _Step(msgspec.Struct, frozen=True, eq=False):
     task: str = ""
     keys: str = ""
     test: Test | None = None
-    told: Told | None = None
+    result: Describe | None = None
     since: Test | None = None
     notice: str = ""
     calls: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Sto
         "notice": step.notice,
         "calls": step.calls,
         "done": change is not None,
-        "told": step.told(change) if step.told is not None and change is not None else "",
+        "told": step.result(change) if step.result is not None and change is not None else "",
     }
 
 
@@ -212,44 +212,45 @@ def _size_of(func: PrimFunc, name: str) -> str:
 # Descriptions of the results.
 
 
-def _told_compute_at(change: _Change) -> str:
+def _result_compute_at(change: _Change) -> str:
     return (
-        f"The computation moved: `B` stands inside of `io` now and computes what one turn of it needs. So its buffer shrank from "
-        f"{_size_of(change.before, 'B')} to {_size_of(change.after, 'B')}. It still lies in global memory. "
-        + change.cycles("one engine does everything, and does as much as before")
+        f"The computation moved: `B` is now in `io` and computes the rows that one iteration needs. Its buffer shrank from "
+        f"{_size_of(change.before, 'B')} to {_size_of(change.after, 'B')}. It is still in global memory. "
+        + change.cycles("the same engine still does the same work")
     )
 
 
-def _told_set_scope(change: _Change) -> str:
+def _result_set_scope(change: _Change) -> str:
     buffer = _intermediate(change.after)
     scope = buffer.scope if buffer is not None else ""
     return (
-        f"The memory moved, and not one loop: the {_size_of(change.after, 'B')} between B and C are allocated in `{scope}` now. "
-        f"For buffers that the program itself allocates, that is all it takes. "
-        + change.cycles("both blocks still touch global memory for A, W and C")
+        f"The buffer moved, and no loop changed: the {_size_of(change.after, 'B')} between B and C are now allocated in `{scope}`. "
+        f"This works for all buffers that the program itself allocates. "
+        + change.cycles("both blocks still access A, W or C in global memory")
     )
 
 
-def _told_cache_read(change: _Change) -> str:
+def _result_cache_read(change: _Change) -> str:
     block = _copy_of(change.after, "W") or ""
     return (
-        f"A new block, `{block}`, copies W: {_size_of(change.after, block)} at once, since nobody said where. W itself stays where "
-        f"the caller put it. " + change.cycles("the copy hides behind the work")
+        f"The new block `{block}` copies all of W at once: {_size_of(change.after, block)}. W itself stays in global memory. "
+        + change.cycles("the copy overlaps with the computation")
     )
 
 
-def _told_placed(change: _Change) -> str:
+def _result_placed(change: _Change) -> str:
     block = _copy_of(change.after, "W") or ""
     return (
-        f"A copy is a block like any other, so compute_at moves it: {_size_of(change.before, block)} became "
-        f"{_size_of(change.after, block)}, fetched when they are needed. " + change.cycles("the work is the same")
+        f"A copy is a block, so compute_at can move it. Its buffer shrank from {_size_of(change.before, block)} to "
+        f"{_size_of(change.after, block)}, which each iteration loads. "
+        + change.cycles("the amount of work is the same")
     )
 
 
-def _told_rest(change: _Change) -> str:
+def _result_rest(change: _Change) -> str:
     return (
-        "Everything that B and C touch is on the chip: the vector unit, which reaches no other memory, does the work now. "
-        + change.cycles("nothing was waiting")
+        "All operands of B and C are on the chip. The vector unit, which cannot access global memory, now executes both blocks. "
+        + change.cycles("no engine was stalled")
     )
 
 
@@ -263,66 +264,66 @@ def _row(name: str) -> str:
 
 STEPS: tuple[_Step, ...] = (
     _Step(
-        "Two blocks, one nest each",
-        "`B` doubles A, `C` adds W to it. Between them lies a buffer of 64 × 64 floats. What do compute_at, set_scope and cache_read each "
-        "do to this? You make the three calls, the page shows what they did. Two minutes.",
+        "Two blocks with a loop nest each",
+        "`B` doubles A, and `C` adds W to the result. A buffer of 64 × 64 floats connects them. This tour shows the effects of compute_at, "
+        "set_scope and cache_read. You apply the three calls, and the page shows what changes. It takes two minutes.",
         (_row("B"), _row("C")),
     ),
     _Step(
-        "Who works when",
-        "Every engine of the machine has a row, every memory too. Now one engine does everything, since no other reaches global memory.",
+        "The timeline",
+        "Each engine and each memory of the machine has a row. One engine does all the work, because no other can access global memory.",
         (TIMELINE,),
-        task="Point at the bars, or go there with Tab.",
+        task="Point at a bar, or focus the timeline with Tab.",
         notice="timeline",
     ),
     _Step(
         "compute_at moves a computation",
-        "`B` is computed whole before `C` begins. `C` needs only a few rows of it at a time.",
+        "All of `B` is computed before `C` begins. But `C` needs only a few rows of it at a time.",
         (_row("B"), _row("io")),
         task="Drag `B` onto `io`.",
-        keys="Or: on `B` press Enter, go to `io` with the arrows, Enter.",
+        keys="With the keyboard: press Enter on `B`, move to `io` with the arrow keys, press Enter.",
         test=partial(_is_below, block="B", loop="io"),
-        told=_told_compute_at,
+        result=_result_compute_at,
         calls=("sch.compute_at('B', io)",),
     ),
     _Step(
         "set_scope moves a memory",
-        "The buffer that `B` writes belongs to the program, so the program may say in which memory it lies.",
+        "The program allocates the buffer that `B` writes, so the schedule can choose its memory.",
         (_row("B"),),
-        task="Open the menu of `B` (⋮), choose Set scope…, and take `local`.",
-        keys="Or: on `B` press g.",
+        task="Open the menu of `B` (⋮), choose Set scope…, and select `local`.",
+        keys="With the keyboard: press g on `B`.",
         test=_moved_memory,
-        told=_told_set_scope,
+        result=_result_set_scope,
         calls=("sch.set_scope('B', 0, 'local')",),
     ),
     _Step(
         "cache_read makes a copy",
-        "W is the caller's: it has to stay in global memory. What can be on the chip is a copy of it.",
+        "W is a parameter of the function, so it stays in global memory. But a copy of it can be on the chip.",
         (_row("C"),),
-        task="In the menu of `C` choose Cache read…, buffer `W`, scope `local`.",
-        keys="Or: on `C` press l.",
+        task="In the menu of `C`, choose Cache read…, buffer `W`, scope `local`.",
+        keys="With the keyboard: press l on `C`.",
         test=_copied,
-        told=_told_cache_read,
+        result=_result_cache_read,
         calls=("sch.cache_read('C', 1, 'local')",),
     ),
     _Step(
-        "… and compute_at places it",
-        "The copy fetches all of W before `C` begins. It may come a few rows at a time as well.",
+        "compute_at moves the copy",
+        "The copy loads all of W before `C` begins. It can load a few rows at a time instead.",
         (_row("W_local"), _row("io")),
         task="Drag `W_local` onto `io`.",
-        keys="Or: on `W_local` press Enter, go to `io`, Enter.",
+        keys="With the keyboard: press Enter on `W_local`, move to `io`, press Enter.",
         test=_copy_placed,
-        told=_told_placed,
+        result=_result_placed,
         calls=("sch.compute_at('W_local', io)",),
     ),
     _Step(
-        "What it was for",
-        "A and C are still in global memory, so the vector unit still has nothing to do. The same two ideas bring them in: a copy for "
-        "each, placed at `io`.",
+        "Use the vector unit",
+        "A and C are still in global memory, so the vector unit is idle. The same two calls move them to the chip: a copy of each, "
+        "placed at `io`.",
         ("#area-headline .figures",),
-        task="Let it be done for you, or do it: cache_read of A, cache_write of C, both to `io`.",
+        task="Apply cache_read to A and cache_write to C and move both copies to `io`, or let the tour do it.",
         test=_all_on_chip,
-        told=_told_rest,
+        result=_result_rest,
         since=_copy_placed,
         calls=(
             "sch.cache_read('B', 0, 'local')",
@@ -332,10 +333,10 @@ STEPS: tuple[_Step, ...] = (
         ),
     ),
     _Step(
-        "That is the answer",
-        "compute_at moves a computation to another loop. set_scope moves a buffer to another memory. cache_read and cache_write make "
-        "copies, for what the caller owns; compute_at places them. Each was one line in the notebook: click one to see the program at that "
-        "moment, undo takes them back, Export gives them as Python for TVM.",
+        "Summary",
+        "compute_at moves a computation to another loop. set_scope moves a buffer to another memory. cache_read and cache_write create "
+        "copies of a function's parameters, and compute_at places the copies. Each call is one line in the notebook. Click a line to see "
+        "the program after it. Undo removes it. Export writes the schedule as Python for TVM.",
         ("#area-notebook .steps",),
     ),
 )

@@ -45,7 +45,7 @@ class WaitKind(msgspec.Struct, frozen=True):
     block: str = ""
 
 
-class Scene:
+class TimelineData:
     """The tables of one report. Engines without tasks and memories without tiles are left out, and so is global memory."""
 
     def __init__(self, report: Report) -> None:
@@ -67,12 +67,12 @@ class Scene:
         self.waits, self.wait_spans = _waits(self)
 
     @cached_property
-    def folding(self) -> TimeMap:
+    def time_map(self) -> TimeMap:
         """The map between compressed and real time."""
         return TimeMap(self.line.repeats, self.length)
 
     @cached_property
-    def unfolded(self) -> TimeMap:
+    def identity_map(self) -> TimeMap:
         """The identity map: compressed time without repeats."""
         return TimeMap((), self.length)
 
@@ -120,14 +120,14 @@ class Scene:
         return (*tasks, *(("wait", n) for n in range(len(self.waits))), ("overlap", 0), *cells)
 
     @cached_property
-    def by_the_clock(self) -> Density:
+    def real_time_density(self) -> Density:
         """Each band's density over real time."""
-        return self._density(self.folding)
+        return self._density(self.time_map)
 
     @cached_property
-    def as_played(self) -> Density:
+    def compressed_density(self) -> Density:
         """Each band's density over compressed time."""
-        return self._density(self.unfolded) if self.line.repeats else self.by_the_clock
+        return self._density(self.identity_map) if self.line.repeats else self.real_time_density
 
     @cached_property
     def busy(self) -> Density:
@@ -135,7 +135,7 @@ class Scene:
         tasks = self.task_spans
         lanes = np.array([self.engines.index(k.engine) for k in self.templates], np.int64)
         by_lane = Spans(tasks.starts, tasks.ends, lanes[tasks.of])
-        return _density((by_lane, self.overlaps), (len(self.engines), 1), self.folding)
+        return _density((by_lane, self.overlaps), (len(self.engines), 1), self.time_map)
 
     def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
         """How many tasks begin from `start` to `end`, exclusive, in compressed (`folded`) or real time."""
@@ -149,20 +149,20 @@ class Scene:
     def _begun(self) -> Density:
         """How many tasks began by a moment of the clock: each lasts one cycle of the timeline."""
         starts = self.line.starts
-        return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.folding)
+        return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.time_map)
 
-    def _density(self, folding: TimeMap) -> Density:
+    def _density(self, time_map: TimeMap) -> Density:
         each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
         sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))
-        return _density(each, sizes, folding)
+        return _density(each, sizes, time_map)
 
 
-def _density(each: Sequence[Spans], sizes: Sequence[int], folding: TimeMap) -> Density:
+def _density(each: Sequence[Spans], sizes: Sequence[int], time_map: TimeMap) -> Density:
     """The density of several sets of spans; `sizes` are their numbers of bands."""
     firsts = np.cumsum([0, *sizes])
     starts, ends = (np.concatenate([s[n] for s in each]) for n in (0, 1))
     of = np.concatenate([s.of + first for s, first in zip(each, firsts.tolist(), strict=False)])
-    return Density(starts, ends, of, int(firsts[-1]), folding)
+    return Density(starts, ends, of, int(firsts[-1]), time_map)
 
 
 def _spans(starts: list[int], ends: list[int], of: list[int]) -> Spans:
@@ -192,29 +192,29 @@ def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]
     return cells, places
 
 
-def _waits(scene: Scene) -> tuple[list[WaitKind], Spans]:
+def _waits(data: TimelineData) -> tuple[list[WaitKind], Spans]:
     """The kinds of waits, and their intervals: in the gap before a task, or (for a port) while it runs."""
-    line, program = scene.line, scene.report.program
+    line, program = data.line, data.report.program
     rows = [(s.task, CAUSES.index(s.cause), s.cell, s.by, s.cycles) for s in line.stalls]
     task, cause, cell, by, cycles = np.array(rows, np.int64).reshape(-1, 5).T
     is_port = cause == CAUSES.index("port")
-    starts = np.where(is_port, line.ends[task] - cycles, np.maximum(line.starts[task] - cycles, _before(scene)[task]))
+    starts = np.where(is_port, line.ends[task] - cycles, np.maximum(line.starts[task] - cycles, _before(data)[task]))
     ends = np.where(is_port, line.ends[task], line.starts[task])
     templates = np.array([v.template for v in program.variants] + [-1], np.int64)
     blamed = np.where(cause == CAUSES.index("issue"), by, templates[np.where(by < 0, -1, by)])
-    key = np.stack([scene.lane_of[line.engines[task]], cause, cell, blamed], axis=1)
+    key = np.stack([data.lane_of[line.engines[task]], cause, cell, blamed], axis=1)
     distinct, number = np.unique(key, axis=0, return_inverse=True)
     # Cells of one slot have one label.
-    said = [_wait_kind(scene, *row) for row in distinct.tolist()]
-    kinds = list(dict.fromkeys(said))
-    of = np.array([kinds.index(kind) for kind in said], np.int64)[number.reshape(-1)]
-    return _with_turns(scene, kinds, Spans(starts, ends, of))
+    labelled = [_wait_kind(data, *row) for row in distinct.tolist()]
+    kinds = list(dict.fromkeys(labelled))
+    of = np.array([kinds.index(kind) for kind in labelled], np.int64)[number.reshape(-1)]
+    return _with_mates(data, kinds, Spans(starts, ends, of))
 
 
-def _before(scene: Scene) -> Column:
+def _before(data: TimelineData) -> Column:
     """When the engine (or its unit) was done with the task before each."""
-    line = scene.line
-    units = np.array(scene.report.program.machine.units, np.int64)[line.engines]
+    line = data.line
+    units = np.array(data.report.program.machine.units, np.int64)[line.engines]
     order = np.argsort(units, kind="stable")
     before = np.zeros(len(units), np.int64)
     same = units[order][1:] == units[order][:-1]
@@ -222,8 +222,8 @@ def _before(scene: Scene) -> Column:
     return before
 
 
-def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> WaitKind:
-    program = scene.report.program
+def _wait_kind(data: TimelineData, lane: int, cause: int, cell: int, blamed: int) -> WaitKind:
+    program = data.report.program
     name = str(CAUSES[cause])
     if name == "issue":
         return WaitKind(lane, name, f"queue of {program.machine.unit_names[blamed]}")
@@ -233,16 +233,16 @@ def _wait_kind(scene: Scene, lane: int, cause: int, cell: int, blamed: int) -> W
     return WaitKind(lane, name, placement.label(cell), placement.buffer.name, program.templates[blamed].name)
 
 
-def _with_turns(scene: Scene, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
+def _with_mates(data: TimelineData, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
     """Adds the turns of other engines of a unit, and the idle time after an engine's last task."""
-    line, machine = scene.line, scene.report.program.machine
+    line, machine = data.line, data.report.program.machine
     parts = [spans]
     kinds = list(kinds)
     lanes = np.array([k.lane for k in kinds], np.int64)
-    for number, lane in enumerate(scene.lane_of.tolist()):
+    for number, lane in enumerate(data.lane_of.tolist()):
         if lane < 0:
             continue
-        for mate, other in enumerate(scene.lane_of.tolist()):
+        for mate, other in enumerate(data.lane_of.tolist()):
             if mate != number and other >= 0 and machine.units[mate] == machine.units[number]:
                 its = line.engines == mate
                 waiting = lanes[spans.of] == other if len(kinds) and len(lanes) else np.zeros(0, bool)
@@ -251,7 +251,7 @@ def _with_turns(scene: Scene, kinds: list[WaitKind], spans: Spans) -> tuple[list
                 parts.append(Spans(starts, ends, np.full(len(starts), len(kinds), np.int64)))
                 kinds.append(WaitKind(lane, "unit", machine.engines[mate].name))
         last = int(line.free[machine.units[number]])
-        if last < scene.length:
-            parts.append(_spans([last], [scene.length], [len(kinds)]))
+        if last < data.length:
+            parts.append(_spans([last], [data.length], [len(kinds)]))
             kinds.append(WaitKind(lane, "idle"))
     return kinds, _ordered(Spans(*(np.concatenate([p[n] for p in parts]) for n in range(3))))

@@ -22,7 +22,7 @@ from ....engine.lower import with_sizes
 from ....engine.schedule import PRIMITIVES
 from ...actions.machine_parameters import meaning_of
 from ...document import Notebook, NotebookStep, sizes_for
-from ...document.editing.remove_step import replay_without
+from ...document.editing.remove_step import remove_steps
 from ...state.comparison import side_state
 from ...state.derived import Store, attempt, report_of
 from ...state.model import State
@@ -30,15 +30,15 @@ from ..labels.numbers import grouped
 from ..machine.parameters import spoken
 
 MOST_STEPS = 60
-"""The maximum number of steps that are left out one by one."""
+"""The maximum number of steps that are removed one by one."""
 
 MOST_PAIRS = 40
-"""The maximum number of pairs of steps that are left out if no single step explains most."""
+"""The maximum number of pairs of steps that are removed if no single step explains most."""
 
 NAMED = 5
 
-BETWEEN = "Each step between the two was simulated"
-LEFT_OUT = "Each step that only one of them has was left out by itself, and the later ones made again"
+BETWEEN = "Each step between A and B was simulated"
+LEFT_OUT = "Each step that only one side has was removed, and the later steps were replayed"
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -82,28 +82,30 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
     known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
     machines = store.machine(a), store.machine(b)
     how = BETWEEN if a.shown is b.shown else LEFT_OUT
-    how += "; they run on different machines" if machines[0] is not machines[1] else ""
+    how += "; the machines differ" if machines[0] is not machines[1] else ""
     reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
-    how += f"; {known.more} more such steps were not tried" if known is not None and known.more else ""
+    how += f"; {known.more} more steps were not tried" if known is not None and known.more else ""
     if known is None or not all(isinstance(report, Report) for report in reports):
         return _value("", how)
     if known.done < known.total:
         return _value(
-            f"Looking for the {'steps' if known.pairs else 'step'} that explain{'' if known.pairs else 's'} most…",
+            f"Searching for the {'steps' if known.pairs else 'step'} with the largest effect…",
             how,
             done=known.done,
             total=known.total,
         )
     difference = reports[1].cycles - reports[0].cycles
     if difference and not known.total and machines[0] is not machines[1]:
-        return _value(f"The steps are the same: {_machines_apart(*machines)} makes the difference", "")
-    return _said(known, difference, how, one_schedule=a.shown is b.shown, turned=a.step_count > b.step_count)
+        return _value(f"The steps are equal; the machines differ: {_machine_differences(*machines)}", "")
+    return _conclusion(known, difference, how, one_schedule=a.shown is b.shown, is_reversed=a.step_count > b.step_count)
 
 
-def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, turned: bool) -> dict[str, Any]:
+def _conclusion(
+    known: Explained, difference: int, how: str, *, one_schedule: bool, is_reversed: bool
+) -> dict[str, Any]:
     if not difference:
-        return _value("Both take the same cycles", how if known.effects else "")
-    sign = -1 if turned else 1
+        return _value("Both have the same cycles", how if known.effects else "")
+    sign = -1 if is_reversed else 1
     singles, pairs = _ranked(known.effects, difference, sign), _ranked(known.pairs, difference, sign)
     best = next(iter(singles), None)
     both = next(iter(pairs), None)
@@ -117,12 +119,12 @@ def _said(known: Explained, difference: int, how: str, *, one_schedule: bool, tu
     if together and both is not None:
         shown = [both, *shown[: NAMED - 1]]
         if not one_schedule:
-            how += "; where none explained half of it, pairs of steps were left out"
+            how += "; since no single step explains half of the difference, pairs of steps were removed"
     effects = [_effect(e, difference, sign if one_schedule else None) for e in shown]
     named = both if together else best
     if named is None:
-        return _value("No single step explains it", how, effects)
-    word = "explains most" if explains_most([named], difference, sign) else "explains more than any other"
+        return _value("No single step explains the difference", how, effects)
+    word = "explains most" if explains_most([named], difference, sign) else "has the largest effect"
     return _value(
         _sentence(named, "together explain most" if together else word, difference, sign, one_schedule), how, effects
     )
@@ -145,36 +147,32 @@ def _sentence(effect: Effect, explains: str, difference: int, sign: int, one_sch
     many = len(effect.steps) > 1
     numbers = " and ".join(str(number) for number, _ in effect.steps)
     where = f"Step{'s' if many else ''} {numbers}{'' if one_schedule else f' of {effect.side}'}"
-    also = (
-        f" (with {effect.also} later {'step' if effect.also == 1 else 'steps'} that cannot be without {'them' if many else 'it'})"
-        if effect.also
-        else ""
-    )
+    pronoun = "them" if many else "it"
+    later = "1 later step that depends" if effect.also == 1 else f"{effect.also} later steps that depend"
+    also = f" (and {later} on {pronoun})" if effect.also else ""
     if one_schedule and many:
         cycles = f"{grouped(abs(effect.change))} cycles {'fewer' if effect.change < 0 else 'more'}"
     elif one_schedule:
         cycles = f"{grouped(effect.before)} → {grouped(effect.after)} cycles"
     else:
-        cycles = (
-            f"without {'both' if many else 'it'} {grouped(effect.before)} cycles in place of {grouped(effect.after)}"
-        )
+        cycles = f"{grouped(effect.before)} cycles without {pronoun}, {grouped(effect.after)} with {pronoun}"
     return f"{where}, {effect.text}, {explains}: {cycles}{share}{also}"
 
 
-def _machines_apart(a: Machine | TilewrightError, b: Machine | TilewrightError) -> str:
-    """The figures that two machines differ in, or their names."""
+def _machine_differences(a: Machine | TilewrightError, b: Machine | TilewrightError) -> str:
+    """The parameters that differ between two machines, or their names."""
     assert isinstance(a, Machine) and isinstance(b, Machine)
     if a.name != b.name:
-        return f"{b.name} in place of {a.name}"
+        return f"{a.name} → {b.name}"
     paths = [
         "clock_hz",
         *(f"{group}.{p.name}.{f}" for group in GROUPS for p in a.parts(group) for f in p.__struct_fields__),
     ]
     changed = [path for path in paths if not path.endswith(".source") and a.figure(path) != b.figure(path)]
-    return ", ".join(_turned(path, a, b) for path in changed)
+    return ", ".join(_parameter_change(path, a, b) for path in changed)
 
 
-def _turned(path: str, a: Machine, b: Machine) -> str:
+def _parameter_change(path: str, a: Machine, b: Machine) -> str:
     """`read bandwidth of ddr 26 B/cycle → 52 B/cycle`."""
     owner, _, field = path.rpartition(".")
     of = f" of {owner.rpartition('.')[2]}" if owner else ""
@@ -214,7 +212,7 @@ def between(a: State, b: State, store: Store) -> Explained | None:
     reports = [store.known("report", (store.costed(a, m.schedule), machine)) for m in a.shown.states[first : last + 1]]
     if any(report is None for report in reports):
         return Explained((), sum(report is not None for report in reports), len(reports))
-    numbers = step_numbers(a.shown.steps)
+    numbers = a.shown.step_numbers
     effects: list[Effect] = []
     before = next((r for r in reports if isinstance(r, Report)), None)
     for step, report in zip(a.shown.steps[first:last], reports[1:], strict=True):
@@ -231,12 +229,6 @@ def _summed(effects: Sequence[Effect]) -> Iterator[Effect]:
     """Two steps of one schedule together: what each changes adds up."""
     for one, other in combinations(effects, 2):
         yield Effect("", (*one.steps, *other.steps), one.before, one.before + one.change + other.change)
-
-
-def step_numbers(steps: tuple[NotebookStep, ...]) -> dict[int, int]:
-    """Steps that change the program are counted from 1, as in the notebook; queries have no number."""
-    changing = [step.index for step in steps if step.call.method in PRIMITIVES]
-    return {index: number for number, index in enumerate(changing, 1)}
 
 
 # Two schedules.
@@ -264,15 +256,15 @@ def explaining(
     pairs: list[Effect] = []
     more = len(own) - len(todo)
 
-    def without(which: int, *steps: NotebookStep) -> Iterator[Effect]:
+    def effect_of(which: int, *steps: NotebookStep) -> Iterator[Effect]:
         side = (a, b)[which]
         assert side.shown is not None
-        effect = _left_out(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
+        effect = _effect_of_removal(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
         if effect is not None:
             yield effect
 
     for done, (which, step) in enumerate(todo, 1):
-        effects += without(which, step)
+        effects += effect_of(which, step)
         if done < len(todo):
             yield Explained(tuple(effects), done, len(todo), more)
     difference = reports[1].cycles - reports[0].cycles
@@ -280,7 +272,7 @@ def explaining(
     total = len(todo) + len(wanted)
     yield Explained(tuple(effects), len(todo), total, more)
     for done, (which, *both) in enumerate(wanted, len(todo) + 1):
-        pairs += without(which, *both)
+        pairs += effect_of(which, *both)
         yield Explained(tuple(effects), done, total, more, tuple(pairs))
 
 
@@ -304,18 +296,18 @@ def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
     yield from ((0, step) for _, low, high, _, _ in changed for step in steps[0][low:high])
 
 
-def _left_out(
+def _effect_of_removal(
     notebook: Notebook, count: int, steps: Sequence[NotebookStep], machine: Machine, report: Report, side: str
 ) -> Effect | None:
-    without = attempt("without", lambda: replay_without(notebook, count, *(step.index for step in steps)))
-    if isinstance(without, TilewrightError):
+    remaining = attempt("remove steps", lambda: remove_steps(notebook, count, *(step.index for step in steps)))
+    if isinstance(remaining, TilewrightError):
         return None
-    found = report_of(sized(notebook, without.moment.schedule.described), machine)
+    found = report_of(sized(notebook, remaining.moment.schedule.described), machine)
     if not isinstance(found, Report):
         return None
-    numbers = step_numbers(notebook.steps)
-    told = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
-    return Effect(side, told, found.cycles, report.cycles, len(without.dropped))
+    numbers = notebook.step_numbers
+    removed = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
+    return Effect(side, removed, found.cycles, report.cycles, len(remaining.dropped))
 
 
 def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:

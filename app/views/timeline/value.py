@@ -21,7 +21,7 @@ from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours
-from .data import Cell, Scene, WaitKind
+from .data import Cell, TimelineData, WaitKind
 from .window import edges_of, packed, window
 
 HEADROOM = 1.35
@@ -62,69 +62,69 @@ def timeline_value(state: State, store: Store) -> dict[str, Any]:
     if state.moment is None:
         return NOTHING
     if report is None:
-        return {**NOTHING, "note": "The program is being simulated"}
+        return {**NOTHING, "note": "Simulation in progress"}
     schedule = state.moment.schedule
     return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
 
 
-def scene_of(report: Report, store: Store) -> Scene:
+def timeline_data(report: Report, store: Store) -> TimelineData:
     """The tables of a report, made once."""
-    return store.remember("scene", (report,), lambda: Scene(report))
+    return store.remember("timeline-data", (report,), lambda: TimelineData(report))
 
 
 def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
     """The value of a report, in the names and colours of the schedule's program."""
     func = schedule.func
-    scene = scene_of(report, store)
+    data = timeline_data(report, store)
     colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
     ids = store.remember("row-ids", (func,), lambda: row_ids(func))
-    scales = [_scale(report.memory[name], scene, row) for row, name in enumerate(scene.rows)]
+    scales = [_scale(report.memory[name], data, row) for row, name in enumerate(data.rows)]
     return {
         "report": id(report),
         "cycles": report.cycles,
-        "length": scene.length,
-        "repeats": _repeats(scene),
-        "engines": [_engine(report, name) for name in scene.engines],
-        "rows": [_row(report, name, scale) for name, scale in zip(scene.rows, scales, strict=True)],
-        "cells": [_cell(cell, scales[cell.row], colours) for cell in scene.cells],
-        "templates": _templates(scene, ids, store.index(func), colours),
+        "length": data.length,
+        "repeats": _repeats(data),
+        "engines": [_engine(report, name) for name in data.engines],
+        "rows": [_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)],
+        "cells": [_cell(cell, scales[cell.row], colours) for cell in data.cells],
+        "templates": _templates(data, ids, store.index(func), colours),
         "kinds": [
             {"template": int(t), "reads": k.reads, "writes": k.writes}
-            for k, t in zip(scene.kinds, scene.template_of_kind.tolist(), strict=True)
+            for k, t in zip(data.kinds, data.template_of_kind.tolist(), strict=True)
         ],
-        "waits": [_wait(wait, ids, colours) for wait in scene.waits],
+        "waits": [_wait(wait, ids, colours) for wait in data.waits],
         "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
-        "overview": _overview(scene),
-        "window": window(scene, 0, scene.length, folded=True),
+        "overview": _overview(data),
+        "window": window(data, 0, data.length, folded=True),
         "figures": _figures(report),
-        "buffers": _buffers(report, scene, colours),
+        "buffers": _buffers(report, data, colours),
         "note": "",
     }  # fmt: skip
 
 
 def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> dict[str, Any]:
     """Another window of the timeline."""
-    return window(scene_of(report, store), start, end, folded=folded)
+    return window(timeline_data(report, store), start, end, folded=folded)
 
 
 def start_of_task(report: Report, store: Store, template: int, place: tuple[int, ...]) -> int | None:
     """When the task of a template at `place` (iterations of the loops around it) starts, in real time. Raises IndexError for an unknown
     template."""
-    scene = scene_of(report, store)
-    segments, wanted = scene.report.segments, scene.templates[template].template
-    variants = range(int(scene.line.numbers.max(initial=-1)) + 1)
-    return scene.line.find(np.array([segments.kind(n).template == wanted for n in variants], bool), place)
+    data = timeline_data(report, store)
+    segments, wanted = data.report.segments, data.templates[template].template
+    variants = range(int(data.line.numbers.max(initial=-1)) + 1)
+    return data.line.find(np.array([segments.kind(n).template == wanted for n in variants], bool), place)
 
 
-def _repeats(scene: Scene) -> list[dict[str, Any]]:
+def _repeats(data: TimelineData) -> list[dict[str, Any]]:
     """The repeats: each is drawn once and occurs `extra` more times. `level` counts its outer repeats, `names` and `extents` are
     those of its loops."""
     found: list[dict[str, Any]] = []
-    levels = scene.folding.levels()
-    for number, repeat in enumerate(scene.line.repeats):
-        first = scene.kind_of[repeat.first] if repeat.first < repeat.last else None
-        loops = scene.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
-        base = scene.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
+    levels = data.time_map.levels()
+    for number, repeat in enumerate(data.line.repeats):
+        first = data.kind_of[repeat.first] if repeat.first < repeat.last else None
+        loops = data.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
+        base = data.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
         found.append(
             {
                 "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
@@ -143,9 +143,9 @@ def _engine(report: Report, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _scale(memory: MemoryReport, scene: Scene, row: int) -> int:
+def _scale(memory: MemoryReport, data: TimelineData, row: int) -> int:
     """The bytes that the row's height represents: the capacity; less for a nearly empty memory, more if the capacity is exceeded."""
-    needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in scene.cells if cell.row == row))
+    needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in data.cells if cell.row == row))
     if needed * NEARLY_EMPTY < memory.capacity_bytes:
         return max(1, round(needed * HEADROOM))
     return max(memory.capacity_bytes, needed)
@@ -179,11 +179,13 @@ def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+def _templates(
+    data: TimelineData, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]
+) -> list[dict[str, Any]]:
     """The templates of tasks: their block, the loops around, and the rows of the tree for both."""
     rows = {handle: row for row, handle in ids.items()}
     found: list[dict[str, Any]] = []
-    for kind in scene.templates:
+    for kind in data.templates:
         touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
         blocks = [name for name in kind.blocks if name in rows]
         # Passes recreate some loops: these are matched by name among the loops around the block.
@@ -194,7 +196,7 @@ def _templates(scene: Scene, ids: RowIds, index: ProgramIndex, colours: Mapping[
         ]
         found.append(
             {
-                "lane": scene.engines.index(kind.engine), "block": kind.block, "rows": [rows[name] for name in blocks], "loops": loops,
+                "lane": data.engines.index(kind.engine), "block": kind.block, "rows": [rows[name] for name in blocks], "loops": loops,
                 "colour": next((colours[name] for name in touched if name in colours), OTHER),
             }
         )  # fmt: skip
@@ -214,10 +216,10 @@ def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
     return found
 
 
-def _overview(scene: Scene) -> dict[str, Any]:
+def _overview(data: TimelineData) -> dict[str, Any]:
     """The whole run in real time: the busy share of each engine by bin, and the share with at least two busy engines."""
-    edges = edges_of(0, max(1, scene.report.cycles), OVERVIEW_BINS)
-    *lanes, both = map(packed, scene.busy.shares(edges).T)
+    edges = edges_of(0, max(1, data.report.cycles), OVERVIEW_BINS)
+    *lanes, both = map(packed, data.busy.shares(edges).T)
     return {"count": len(edges) - 1, "lanes": lanes, "overlap": both}
 
 
@@ -227,12 +229,12 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         ("Tasks", grouped(sum(e.tasks for e in report.engines.values()))),
     ]
     if all(memory.scope == "global" or not memory.peak_bytes for memory in report.memory.values()):
-        figures.append(("On chip", "nothing"))
+        figures.append(("On-chip data", "none"))
     return figures
 
 
-def _buffers(report: Report, scene: Scene, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+def _buffers(report: Report, data: TimelineData, colours: Mapping[str, int]) -> list[dict[str, Any]]:
     """The buffers that the bars represent."""
-    names = {cell.buffer for cell in scene.cells}
+    names = {cell.buffer for cell in data.cells}
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
     return [{"name": name, "colour": index} for name, index in colours.items() if name in names]

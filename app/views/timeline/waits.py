@@ -44,7 +44,7 @@ def wait_rows(
     rows: list[tuple[str, str, str]] = []
     for engine, wait in waits[:MOST]:
         what = wait["buffer"] or wait["block"]
-        rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _words(wait, made, steps)))
+        rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _explanation(wait, made, steps)))
     rest = sum(wait["cycles"] for _, wait in waits[MOST:])
     if rest:
         rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter stalls"))
@@ -84,7 +84,7 @@ def blame_section(state: State, report: Report) -> dict[str, Any] | None:
         return None
     rows = [
         ("cycles", grouped(cycles), "All such stalls of this engine over the run"),
-        ("of the run", percent_text(cycles / max(1, report.cycles)), ""),
+        ("share", percent_text(cycles / max(1, report.cycles)), ""),
         ("cause", CAUSES.get(blamed.cause, blamed.cause), ""),
         *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
     ]
@@ -92,7 +92,7 @@ def blame_section(state: State, report: Report) -> dict[str, Any] | None:
     return {"title": title, "kind": "timeline", "swatch": None, "rows": rows, "note": "", "buffer": blamed.buffer}
 
 
-def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
+def _explanation(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
     block, buffer = wait["block"], wait["buffer"]
     why = {
         "data": f"Operand not ready: {block} is still filling {buffer}",
@@ -104,4 +104,4 @@ def _words(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[Not
     step = step_of(made, buffer, block) or 0
     if not 0 < step <= len(steps):
         return why
-    return f"{why}. Step {step}: {steps[step - 1].text}"
+    return f"{why}. Introduced by step {step}: {steps[step - 1].text}"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ....engine.hwsim import TimeMap
 from ....engine.hwsim.replay.time_map import TimeInterval
-from .data import Column, Scene, Spans
+from .data import Column, Spans, TimelineData
 
 MAX_EVENTS = 1_500
 """More tasks than this are drawn as bins: a browser draws up to this number with labels in a few milliseconds."""
@@ -33,31 +33,31 @@ CORNERS = 600
 Window = dict[str, Any]
 
 
-def window(scene: Scene, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
+def window(data: TimelineData, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
     """The window from `start` to `end`, exclusive. `exact`: all events are included; with more than `most` tasks, bins replace them."""
-    folding = scene.unfolded if folded else scene.folding
-    total = scene.length if folded else scene.report.cycles
+    time_map = data.identity_map if folded else data.time_map
+    total = data.length if folded else data.report.cycles
     start = min(max(0, start), max(0, total - 1))
     end = min(max(start + 1, end), max(total, start + 1))
-    exact = scene.tasks_between(start, end, folded=folded) <= most
+    exact = data.tasks_between(start, end, folded=folded) <= most
     found: Window = {"folded": folded, "start": start, "end": end, "exact": exact}
     if exact:
-        stretches = list(folding.stretches(start, end))
-        fills, lives = scene.tile_spans
+        intervals = list(time_map.stretches(start, end))
+        fills, lives = data.tile_spans
         found |= {
-            "tasks": _tasks(scene, start, end, folded=folded),
-            "waits": _pieces(scene.wait_spans, stretches, start),
-            "fills": _pieces(fills, stretches, start),
-            "lives": _pieces(lives, stretches, start),
+            "tasks": _tasks(data, start, end, folded=folded),
+            "waits": _pieces(data.wait_spans, intervals, start),
+            "fills": _pieces(fills, intervals, start),
+            "lives": _pieces(lives, intervals, start),
         }
     else:
-        found["bins"] = _bins(scene, start, end, folded=folded)
-    return found | {"bytes": _bytes(scene, folding, start, end)}
+        found["bins"] = _bins(data, start, end, folded=folded)
+    return found | {"bytes": _bytes(data, time_map, start, end)}
 
 
-def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[str, Any]:
     """kind, start, length, place (iterations of the loops around), and folded the row: so that iterations of a repeat can be counted on."""
-    line = scene.line
+    line = data.line
     if folded:
         rows = np.flatnonzero((line.starts < end) & (np.maximum(line.there, line.starts + 1) > start))
         later = np.zeros(len(rows), np.int64)
@@ -70,7 +70,7 @@ def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any
     order = np.argsort(line.starts[rows] + later, kind="stable")
     rows, later = rows[order], later[order]
     return {
-        "kind": scene.kind_of[rows].tolist(),
+        "kind": data.kind_of[rows].tolist(),
         "start": (line.starts[rows] + later - start).tolist(),
         "length": (line.ends[rows] - line.starts[rows]).tolist(),
         "place": [places[n] for n in order.tolist()],
@@ -78,11 +78,11 @@ def _tasks(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any
     }
 
 
-def _pieces(spans: Spans, stretches: Iterable[TimeInterval], origin: int) -> dict[str, list[int]]:
-    """The intervals within the stretches; pieces cut at a seam between two stretches are joined again."""
+def _pieces(spans: Spans, intervals: Iterable[TimeInterval], origin: int) -> dict[str, list[int]]:
+    """The spans within the intervals; pieces that were cut at the seam between two intervals are joined again."""
     reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
     found: list[tuple[npt.NDArray[Any], ...]] = []
-    for x in stretches:
+    for x in intervals:
         first, last = int(np.searchsorted(reach, x.start, "right")), int(np.searchsorted(spans.starts, x.end))
         starts, ends, of = spans.starts[first:last], spans.ends[first:last], spans.of[first:last]
         kept = ends > x.start
@@ -104,16 +104,16 @@ def _pieces(spans: Spans, stretches: Iterable[TimeInterval], origin: int) -> dic
 
 
 def edges_of(start: int, end: int, bins: int) -> list[int]:
-    """The cycles that cut a stretch into bins of about the same width."""
+    """The cycles that divide an interval into bins of about the same width."""
     bins = max(1, min(bins, end - start))
     return [start + (end - start) * n // bins for n in range(bins + 1)]
 
 
-def _bins(scene: Scene, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+def _bins(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[str, Any]:
     """Each band's share of each bin, as bytes in base 64; empty bands are left out."""
-    bands = scene.bands
+    bands = data.bands
     edges = edges_of(start, end, min(BINS, max(60, MAX_NUMBERS // max(1, len(bands)))))
-    shares = (scene.as_played if folded else scene.by_the_clock).shares(edges)
+    shares = (data.compressed_density if folded else data.real_time_density).shares(edges)
     found: dict[str, list[tuple[int, str]]] = {"task": [], "wait": [], "overlap": [], "fill": [], "live": []}
     for n, (what, number) in enumerate(bands):
         if shares[:, n].any():
@@ -128,27 +128,27 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def _bytes(scene: Scene, folding: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
+def _bytes(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
     """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` if a bin covers several values."""
-    stretches = list(islice(folding.stretches(start, end), CORNERS + 1))
+    intervals = list(islice(time_map.stretches(start, end), CORNERS + 1))
     binned: _Binned | None = None
     found: list[dict[str, Any]] = []
-    for columns in scene.steps:
-        exact = _corners(*columns, stretches, start) if len(stretches) <= CORNERS else None
+    for columns in data.steps:
+        exact = _corners(*columns, intervals, start) if len(intervals) <= CORNERS else None
         if exact is None:
-            binned = binned or _Binned(folding, start, end)
+            binned = binned or _Binned(time_map, start, end)
             exact = binned.of(*columns)
         found.append(exact)
     return found
 
 
 def _corners(
-    times: Column, live: Column, allocated: Column, stretches: Sequence[TimeInterval], origin: int
+    times: Column, live: Column, allocated: Column, intervals: Sequence[TimeInterval], origin: int
 ) -> dict[str, Any] | None:
     """Every corner of the lines; None if there are more than CORNERS."""
     cuts: list[tuple[Column, Column]] = []
     count = 0
-    for x in stretches:
+    for x in intervals:
         first, last = int(np.searchsorted(times, x.start, "right")) - 1, int(np.searchsorted(times, x.end))
         numbers = np.arange(max(0, first), last)
         cuts.append((np.maximum(times[numbers], x.start) + x.later - origin, numbers))
@@ -166,9 +166,9 @@ def _corners(
 class _Binned:
     """The minimum and maximum of lines in each bin of an interval. The compressed intervals of each bin are found once for all lines."""
 
-    def __init__(self, folding: TimeMap, start: int, end: int) -> None:
+    def __init__(self, time_map: TimeMap, start: int, end: int) -> None:
         edges = edges_of(start, end, BINS // 2)
-        seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in folding.seen(low, high)]
+        seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in time_map.seen(low, high)]
         self._bins, self._from, self._until = np.array(seen, np.int64).T
         self._at = [edge - start for edge in edges[:-1]]
 

@@ -34,8 +34,8 @@ def prediction_value(
     lines = [_run_line("Recompute" if len(runs) == 1 else f"Recompute of {name}", a, b) for name, a, b in runs]
     if isinstance(then, TilewrightError):
         refusal = then.refusal
-        text = f"the machine could not run it: {refusal.message}"
-        return _value([text, *why], ["not on this machine", *parts], lines, "worse")
+        text = f"the machine cannot run it: {refusal.message}"
+        return _value([text, *why], ["not runnable", *parts], lines, "worse")
     if then is None or now is None or isinstance(now, TilewrightError):
         if isinstance(then, Report):
             lines.insert(0, _line("Cycles", grouped(then.cycles)))

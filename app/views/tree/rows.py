@@ -32,7 +32,7 @@ from ...state.row_ids import RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import size_text
 from ..labels.palette import buffer_colours
-from ..labels.sizes import annotation_text, buffer_bytes, plain_text
+from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..menus import row_menus
 from .targets import drop_targets
 
@@ -193,7 +193,7 @@ class _Rows:
             whole, live = buffer_bytes(buffer), self.live_bytes.get(buffer)
             held = f", {size_text(live)} live" if live is not None and live != whole else ""
             lines.append(
-                f"{buffer.name}: {_shape_text(buffer)} {buffer.dtype} {buffer.scope}, {size_text(whole)}{held}"
+                f"{buffer.name}: {shape_text(buffer.shape, buffer.axis_separators)} {buffer.dtype} {buffer.scope}, {size_text(whole)}{held}"
             )
         lines.extend(f"{key} = {annotation_text(value)}" for key, value in block.annotations)
         return "\n".join(lines)
@@ -268,7 +268,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
     badges: list[Row] = []
     if realize.block.init is not None:
         badges.append(
-            {"text": "init", "tone": "", "tip": "the result is initialised at the first iteration of the reduction"}
+            {"text": "init", "tone": "", "tip": "the result is initialized in the first iteration of the reduction"}
         )
     if not build.is_true(realize.predicate):
         badges.append({"text": "if", "tone": "warn", "tip": f"only where {plain_text(realize.predicate)}"})
@@ -278,7 +278,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
 
 def _annotation_badge(key: str, value: Annotation) -> Row:
     if key == "double_buffer_scope":
-        return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots take turns"}
+        return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots alternate"}
     text = annotation_text(value)
     short = key.rsplit(".", 1)[-1]
     return {
@@ -299,12 +299,3 @@ def _region_text(region: BufferRegion) -> str:
         else:
             parts.append(f"{low} : +{plain_text(axis.extent)}")
     return f"{region.buffer.name}[{', '.join(parts)}]"
-
-
-def _shape_text(buffer: Buffer) -> str:
-    groups: list[list[str]] = [[]]
-    for position, extent in enumerate(buffer.shape):
-        if position in buffer.axis_separators:
-            groups.append([])
-        groups[-1].append(plain_text(extent))
-    return "".join(f"({', '.join(group)})" for group in groups)

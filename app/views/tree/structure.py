@@ -25,7 +25,7 @@ from ....engine.ir import (
 from ...state.derived import Store
 from ...state.model import State
 from ...state.row_ids import row_ids
-from ..labels.sizes import annotation_text, plain_text
+from ..labels.sizes import annotation_text, plain_text, shape_text
 
 Sign = Literal["+", "−", "→", "~"]
 
@@ -143,7 +143,7 @@ def _differences(old: BlockRealize, new: BlockRealize) -> Iterator[str]:
     """The changes of a block other than its position."""
     a, b = old.block, new.block
     if (a.init is None) != (b.init is None):
-        yield "starts with an init" if b.init is not None else "its init taken out"
+        yield "an init added" if b.init is not None else "its init removed"
     if build.is_true(old.predicate) != build.is_true(new.predicate):
         yield f"only where {plain_text(new.predicate)}" if build.is_true(old.predicate) else "without its condition"
     names = [iv.var.name for iv in a.iter_vars], [iv.var.name for iv in b.iter_vars]
@@ -178,7 +178,7 @@ def _annotations(old: dict[str, object], new: dict[str, object]) -> Iterator[str
             yield "double buffered" if key == DOUBLE_BUFFER else f"{key} = {annotation_text(value)}"  # pyright: ignore[reportArgumentType]
     for key in old:
         if key not in new:
-            yield "one slot again" if key == DOUBLE_BUFFER else f"without {key}"
+            yield "no longer double buffered" if key == DOUBLE_BUFFER else f"without {key}"
 
 
 def _loops(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
@@ -192,7 +192,7 @@ def _loops(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
     moved = [loop for loop in new.loops if loop in old.loops and _order(old, loop, new) != _order(new, loop, old)]
     if moved:
         names = ", ".join(loop.name for loop in moved)
-        yield StructureChange("→", f"loops in another order: {names}", tuple(map(new.row, moved)))
+        yield StructureChange("→", f"loops reordered: {names}", tuple(map(new.row, moved)))
     for loop, node in new.loops.items():
         if loop in old.loops:
             what = "; ".join(_loop_differences(old.loops[loop], node))
@@ -208,7 +208,7 @@ def _order(shape: _Shape, loop: Var, other: _Shape) -> list[Var]:
 def _loop_differences(old: For, new: For) -> Iterator[str]:
     extents = plain_text(old.extent), plain_text(new.extent)
     if extents[0] != extents[1]:
-        yield f"runs {extents[1]} times, not {extents[0]}"
+        yield f"extent {extents[1]}, was {extents[0]}"
     kinds = old.thread_tag or old.kind, new.thread_tag or new.kind
     if kinds[0] != kinds[1]:
         yield f"{kinds[1]}, was {kinds[0]}"
@@ -224,8 +224,10 @@ def _buffers(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
         what: list[str] = []
         if before.scope != buffer.scope:
             what.append(f"in {buffer.scope}, was in {before.scope}")
-        if _shape(before) != _shape(buffer):
-            what.append(f"shape {_shape(buffer)}, was {_shape(before)}")
+        if shape_text(before.shape, before.axis_separators) != shape_text(buffer.shape, buffer.axis_separators):
+            what.append(
+                f"shape {shape_text(buffer.shape, buffer.axis_separators)}, was {shape_text(before.shape, before.axis_separators)}"
+            )
         if before.dtype != buffer.dtype:
             what.append(f"{buffer.dtype}, was {before.dtype}")
         if what:
@@ -233,16 +235,6 @@ def _buffers(old: _Shape, new: _Shape) -> Iterator[StructureChange]:
     for name in old.buffers:
         if name not in new.buffers:
             yield StructureChange("−", f"buffer {name}")
-
-
-def _shape(buffer: Buffer) -> str:
-    """The shape as `[2][4096]`, one bracket for each axis group."""
-    groups: list[list[str]] = [[]]
-    for position, extent in enumerate(buffer.shape):
-        if position in buffer.axis_separators:
-            groups.append([])
-        groups[-1].append(plain_text(extent))
-    return "".join(f"[{', '.join(group)}]" for group in groups)
 
 
 __all__ = ["StructureChange", "chosen_changes", "marked_rows", "structure_changes", "with_change_badges"]

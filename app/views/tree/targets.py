@@ -90,7 +90,7 @@ def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) 
             why = (
                 made.refusal
                 if made is not None
-                else Refusal("not-for-all", "none of the chosen blocks can be moved here")
+                else Refusal("not-for-all", "not all selected blocks can be moved here")
             )
             entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why, ""), why))
     return entries
@@ -105,7 +105,7 @@ def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
             continue
         if loop not in chain or not set(moved) <= set(chain):
             names = ", ".join(m.name for m in moved)
-            text = f"{loop.name} is not in one chain with {names}: only loops that stand directly in one another can be reordered"
+            text = f"{loop.name} and {names} are not perfectly nested; only perfectly nested loops can be reordered"
             entries.append(_answer(ids, loop, "reorder", text, Refusal("not-in-one-chain", text)))
             continue
         order = reordered(chain, moved, loop)
@@ -162,8 +162,8 @@ def _reason(refusal: Refusal, placed_by: str) -> str:
     if refusal.expected:
         lines.append(f"expected: {refusal.expected}")
     if refusal.code == "loop-around-block" and placed_by:
-        out = "(undo, or \u00d7 beside the step)"
-        lines.append(f"to place it further out, take {placed_by} out of the schedule {out}, then drop it again")
+        out = "(undo, or × beside the step)"
+        lines.append(f"to place it further out, remove {placed_by} from the schedule {out}, then drop the block again")
     return "\n".join(lines)
 
 
@@ -186,7 +186,7 @@ def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
     if now is not None and then is not None:
         if then > now:
             notes.append(f"{TIMES}{ratio_text(then, now)}")
-        often = "as often as now" if then == now else f"{ratio_text(then, now)}{TIMES} as often as now"
+        often = "as often as before" if then == now else f"{ratio_text(then, now)}{TIMES} as often as before"
         lines.append(f"runs {often}: {grouped(then)} iterations")
     held = _held(index, above, target)
     if held is not None:
@@ -211,7 +211,7 @@ def _place(before: ProgramIndex, after: PrimFunc, block: str) -> tuple[Stmt, ...
         stack += [
             (*path, child) for child in child_stmts(last) if isinstance(child, Stmt) and before.parent(child) is None
         ]
-    raise AssertionError(f"{block} is gone")
+    raise AssertionError(f"{block} is not in the program")
 
 
 def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[str, str] | None:
@@ -220,7 +220,7 @@ def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[s
     assert isinstance(realize, BlockRealize)
     producing = target.primitive == "compute_at"
     found = [r for r in (realize.block.writes if producing else realize.block.reads) if not index.is_param(r.buffer)]
-    shape = _turn(above, realize, target)
+    shape = _iteration_shape(above, realize, target)
     if len(found) != 1 or shape is None:
         return None
     # The elements read equal the iterations only if each iteration reads a single element.
@@ -232,11 +232,11 @@ def _held(index: ProgramIndex, above: Sequence[Stmt], target: Target) -> tuple[s
         return None
     size = size_text(min(whole, dtype.size_bytes(buffer.dtype) * prod(shape)))
     extents = f" {TIMES} ".join(map(str, shape)) or "1"
-    does = "fills" if producing else "takes"
-    return size, f"one turn of {target.loop.name} {does} {extents} of {buffer.name}: {size} of {size_text(whole)}"
+    does = "fills" if producing else "reads"
+    return size, f"one iteration of {target.loop.name} {does} {extents} of {buffer.name}: {size} of {size_text(whole)}"
 
 
-def _turn(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
+def _iteration_shape(above: Sequence[Stmt], realize: BlockRealize, target: Target) -> tuple[int, ...] | None:
     """Extents of the loops below the target that the block's spatial iterators use, outermost first; None if one is symbolic."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for iter_var, value in pairs if iter_var.iter_type == "spatial"]

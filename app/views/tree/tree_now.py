@@ -17,12 +17,12 @@ from .structure import marked_rows
 def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
     """`tree_rows` of the displayed program with the selected step's changes marked; the same object while nothing changes."""
     assert state.moment is not None
-    told = state.moment
-    func = told.schedule.func
+    shown = state.moment
+    func = shown.schedule.func
     held = held_buffers(state, func, store)
     live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
-    known = store.remember("said of rows", (), dict)
-    rows = store.remember("rows", (told, store.sized(state, func)), lambda: tree_rows(func, live, told, known))
+    known = store.remember("row-parts", (), dict)
+    rows = store.remember("rows", (shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known))
     return marked_rows(rows, state, store)
 
 

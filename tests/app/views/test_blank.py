@@ -31,4 +31,4 @@ def test_given_sizes_that_are_not_known_then_the_line_that_sets_them_is_offered_
 def test_given_a_machine_that_cannot_run_it_then_the_way_on_is_the_problems_pane() -> None:
     state, store = act(State(), OpenText(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))), Store()
     blank = pictures_value(state, store)["blank"]
-    assert "'shared'" in blank["why"] and blank["calls"] == [] and blank["shows"].startswith("Here stand")
+    assert "'shared'" in blank["why"] and blank["calls"] == [] and blank["shows"].startswith("This pane shows")

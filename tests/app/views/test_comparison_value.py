@@ -10,7 +10,7 @@ from tilewright.app.actions.machine_actions import TurnKnob
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError
-from tilewright.app.document.editing.remove_step import replay_without
+from tilewright.app.document.editing.remove_step import remove_steps
 from tilewright.app.jobs.on_demand import comparison_analysis
 from tilewright.app.state.comparison import (
     NOW,
@@ -75,14 +75,14 @@ def test_given_two_programs_then_the_table_has_the_figures_of_their_reports() ->
     assert (cycles["a"], cycles["b"], cycles["trend"]) == (grouped(a.cycles), grouped(b.cycles), "better")
     for report, side in ((a, "a"), (b, "b")):
         assert lines["Time: Bound"][side] == grouped(report.bound)
-        assert lines["Energy: all"][side] == energy_text(report.energy_pj)
-        assert lines["Bytes copied: all"][side] == size_text(sum(t.bytes for t in report.traffic))
+        assert lines["Energy: total"][side] == energy_text(report.energy_pj)
+        assert lines["Bytes copied: total"][side] == size_text(sum(t.bytes for t in report.traffic))
         out = sum(t.bytes for t in report.traffic if t.destination == "global")
         assert lines["Bytes copied: local → global"][side] == size_text(out)
-        assert lines["Most memory in use: local"][side] == size_text(report.memory["local"].peak_bytes)
+        assert lines["Peak memory use: local"][side] == size_text(report.memory["local"].peak_bytes)
         waits = sum(e.stall["data"] for e in report.engines.values() if e.tasks)
         assert lines["Stalls, by cause: operand not ready"][side] == grouped(waits)
-    assert lines["Most memory in use: local"]["trend"] == "worse"
+    assert lines["Peak memory use: local"]["trend"] == "worse"
     assert lines["Bytes copied: local → global"]["change"] == "−50\u202f%"
 
 
@@ -107,7 +107,7 @@ def test_given_two_moments_of_one_schedule_then_the_steps_between_say_what_expla
     simulate_steps(compared, store)
     a, b = reports(compared, store)
     value = explanation_value(compared, store)
-    assert value["how"] == "Each step between the two was simulated"
+    assert value["how"] == "Each step between A and B was simulated"
     assert "sch.double_buffer(AL), explains most" in value["text"]
     assert [e["text"] for e in value["effects"]] == ["sch.double_buffer(AL)", "sch.double_buffer(BL)"]
     assert sum(e["size"] for e in value["effects"]) == a.cycles - b.cycles
@@ -115,22 +115,22 @@ def test_given_two_moments_of_one_schedule_then_the_steps_between_say_what_expla
     turned = explanation_value(act(state, Compare(NOW, step_side(12))), store)
     assert "sch.double_buffer(AL), explains most" in turned["text"]
     alike = explanation_value(act(state, Compare(NOW, NOW)), store)
-    assert alike["text"] == "Both take the same cycles"
+    assert alike["text"] == "Both have the same cycles"
 
 
 def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named() -> None:
     store = Store()
     state = round_trips(store)
     value = explanation_value(state, store)
-    assert "left out by itself" in value["how"]
+    assert "was removed" in value["how"]
     best = value["effects"][0]
     assert (best["side"], best["text"]) == ("B", 'sch.set_scope(matmul, 0, "local")')
-    assert value["text"].startswith(f"Step {best['number']} of B, {best['text']}, explains most: without it ")
+    assert value["text"].startswith(f"Step {best['number']} of B, {best['text']}, explains most: ")
     # The same by hand: that line is taken out, the others are made again.
     assert state.comparison is not None and state.comparison.b.notebook is not None
     notebook = state.comparison.b.notebook
     (step,) = (s for s in notebook.steps if s.text == best["text"])
-    without = replay_without(notebook, len(notebook.steps), step.index)
+    without = remove_steps(notebook, len(notebook.steps), step.index)
     assert not without.dropped
     _, b = reports(state, store)
     machine = machine_now(side_state(state, state.comparison.b), store)
@@ -154,10 +154,10 @@ def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named
     study_all(compared, store)
     value, (a, b) = explanation_value(compared, store), reports(compared, store)
     both, *alone = value["effects"]
-    assert value["text"].startswith("Steps 4 and 11 of B, ") and "together explain most: without both " in value["text"]
+    assert value["text"].startswith("Steps 4 and 11 of B, ") and "together explain most: " in value["text"]
     assert both["text"] == " and ".join(lines) and both["size"] == a.cycles - b.cycles
     assert all(2 * effect["size"] < both["size"] for effect in alone)
-    assert value["how"].endswith("where none explained half of it, pairs of steps were left out")
+    assert value["how"].endswith("pairs of steps were removed")
 
 
 def test_given_a_step_that_explains_most_by_itself_then_no_pairs_are_tried() -> None:
@@ -165,7 +165,7 @@ def test_given_a_step_that_explains_most_by_itself_then_no_pairs_are_tried() -> 
     compared = act(state, Compare(without_lines("fused_matmul_relu", "sch.double_buffer(bias_local)"), NOW))
     study_all(compared, store)
     value = explanation_value(compared, store)
-    assert "sch.double_buffer(bias_local), explains most: without it" in value["text"]
+    assert "sch.double_buffer(bias_local), explains most: " in value["text"]
     assert len(value["effects"]) == 1 and "pairs" not in value["how"]
 
 
@@ -190,7 +190,7 @@ def test_given_a_step_that_others_need_then_they_are_left_out_with_it() -> None:
     notebook = opened_example("vtcm_double_buffer").notebook
     assert notebook is not None
     (step,) = (s for s in notebook.steps if s.text.startswith("AL = "))
-    without = replay_without(notebook, len(notebook.steps), step.index)
+    without = remove_steps(notebook, len(notebook.steps), step.index)
     texts = [notebook.steps[n].text for n in without.dropped]
     assert "sch.double_buffer(AL)" in texts and "sch.double_buffer(BL)" not in texts
     assert "A_local.vtcm" not in str(without.moment.schedule.mod)
@@ -256,11 +256,9 @@ def test_given_one_program_on_two_machines_then_the_sides_have_their_own() -> No
     assert b.cycles < a.cycles
     value = compare_value(compared, store, ())
     said = value["explanation"]["text"]
-    assert said == (
-        "The steps are the same: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle makes the difference"
-    )
+    assert said == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
     assert value["counts"]["same"] == len(value["lines"])
-    assert [side["label"] for side in value["sides"]] == ["as it was opened", "now"]
+    assert [side["label"] for side in value["sides"]] == ["as opened", "now"]
 
 
 def test_given_a_machine_that_cannot_run_a_side_then_it_says_so_and_the_rest_stays() -> None:

@@ -91,11 +91,11 @@ def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() ->
 def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() -> None:
     state, store, _ = searched()
     changed = act(state, RemoveItem(13))
-    assert explore_value(changed, store)["search"]["stale"] == "of an earlier text"
+    assert explore_value(changed, store)["search"]["stale"] == "of an earlier version of the schedule"
     opened = act(state, OpenPoint((0, 0, 0)))
     assert explore_value(opened, store)["search"]["stale"] == "of branch main"
     moved = act(state, PickMachine("cpu-core"))
-    assert explore_value(moved, store)["search"]["stale"] == "on the machine as it was"
+    assert explore_value(moved, store)["search"]["stale"] == "for the previous machine"
     assert explore_value(changed, store)["search"]["count"] == 12
 
 

@@ -214,7 +214,7 @@ def test_given_a_preview_of_nothing_that_is_known_then_the_grid_is_as_it_is() ->
     text = "lambda i, j: [j, i]"
     now = act(state, LookAt(Look(draft=text, preview=f"custom {text}")))
     grid = value_of(now, store)["grid"]
-    assert grid["preview"] == "your map" and grid["addresses"][1] == 32 * 4
+    assert grid["preview"] == "custom map" and grid["addresses"][1] == 32 * 4
 
 
 def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
@@ -312,7 +312,7 @@ def test_given_memories_then_the_scope_says_what_fits() -> None:
 def test_given_padding_that_is_there_then_it_can_be_taken_off() -> None:
     state, store = example("bank_conflicts", "A_shared"), Store()
     (padding,) = (c for c in value_of(state, store)["controls"] if c["id"] == "padding")
-    assert "beyond a multiple of 32" in padding["value"]
+    assert "mod 32" in padding["value"]
     off = next(o for o in padding["options"] if o["value"] == "none")["call"]
     report = store.report_now(applied(state, off))
     assert isinstance(report, Report) and lost(report, "A_shared")[0] == 32

@@ -42,7 +42,7 @@ def test_given_a_preset_then_every_figure_of_it_is_there_with_its_source(machine
                     continue
                 figure = shown.pop(f"{group}.{part.name}.{field}")
                 assert figure["text"] == figure_text(field, getattr(part, field))
-                assert figure["source"] == sources.get(field, "the schema's default: the machine file says nothing")
+                assert figure["source"] == sources.get(field, "default value; not set in the machine file")
                 assert field in MEANINGS, f"{field} has no words"
                 assert figure["meaning"] == meanings(type(part))[field] != ""
     assert set(shown) == {"clock_hz"}
@@ -116,7 +116,7 @@ def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() 
     looking = act(state, ShowPane("machine"))
     study = sensitivity_analysis(looking, store)
     assert study is not None and study.what == "sensitivity"
-    assert machine_value(looking, store)["limit"]["text"].startswith("Trying")
+    assert machine_value(looking, store)["limit"]["text"].startswith("Simulating")
     seen: list[int] = []
     for piece in study.pieces():
         store.keep(study.what, study.of, piece)

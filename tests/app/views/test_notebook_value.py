@@ -67,7 +67,7 @@ def test_given_a_step_that_is_chosen_then_its_figures_and_the_difference_of_the_
     chosen = act(state, ViewStep(12))
     details = row(chosen, "sch.reverse_compute_at", changes)["details"]
     figures = {figure["label"]: figure for figure in details["figures"]}
-    assert figures["Peak on chip"]["trend"] == "better" and figures["Cycles"]["trend"] == "worse"
+    assert figures["On-chip peak"]["trend"] == "better" and figures["Cycles"]["trend"] == "worse"
     assert details["changes"][0]["text"] == "block C_local.acc into loop no"
     double = changes[row(state, "sch.double_buffer(BL)")["index"]]
     assert {f["label"] for f in double["figures"]} >= {"Cycles", "Overlap"}
@@ -81,7 +81,7 @@ def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on()
     conflict = row(state, "sch.reorder")["conflict"]
     assert conflict["title"] == "This step no longer applies"
     assert conflict["needs"] == [
-        {"text": 'ko, ki, which `ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])` made'}
+        {"text": 'ko, ki, created by `ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])`'}
     ]
     assert conflict["changes"][0]["text"].startswith("removed: ko, ki")
     assert [c["message"]["kind"] for c in conflict["choices"]] == [
@@ -96,7 +96,7 @@ def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on()
 def test_given_a_step_moved_above_what_it_needs_then_moving_it_below_is_the_first_way() -> None:
     state = act(opened(with_lines("sch.unroll(ki)")), MoveItem(4, 1))
     choice = row(state, "sch.unroll")["conflict"]["choices"][0]
-    assert choice["label"].startswith("Move it below ko, ki = sch.split")
+    assert choice["label"].startswith("Move below ko, ki = sch.split")
     assert choice["message"] == {"kind": "move_item", "item": 1, "target": 3, "after": True}
 
 
@@ -104,7 +104,7 @@ def test_given_a_line_that_never_applied_then_it_is_wrong_and_the_nearest_name_i
     state = opened(with_lines("sch.unrol(ki)"))
     conflict = row(state, "sch.unrol")["conflict"]
     assert conflict["title"] == "This step does not apply" and conflict["changes"] == []
-    assert conflict["choices"][0]["label"] == "Write unroll"
+    assert conflict["choices"][0]["label"] == "Replace with unroll"
     assert value(state)["problems"][0]["mend"] == "unroll"
 
 

@@ -45,10 +45,10 @@ def test_given_a_change_then_it_is_against_the_step_before_and_the_original_once
     assert state.shown is not None and state.before is not None
     assert isinstance(store.report(state.before.schedule.func, machine), Report)
     (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    assert [c["against"] for c in cycles["changes"]] == ["the step before"]
+    assert [c["against"] for c in cycles["changes"]] == ["the previous step"]
     assert isinstance(store.report(state.shown.states[0].schedule.func, machine), Report)
     (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    assert [c["against"] for c in cycles["changes"]] == ["the step before", "the original"]
+    assert [c["against"] for c in cycles["changes"]] == ["the previous step", "the original"]
     assert all(c["trend"] == "better" for c in cycles["changes"])
 
 
@@ -93,6 +93,6 @@ def test_given_a_loop_around_a_placed_block_then_the_reason_names_the_step_to_ta
     assert placed.moment is not None
     targets = drop_targets(placed.moment.schedule, ["A_local.vtcm"])["A_local.vtcm"]
     (around,) = (t for t in targets if t["loop"] == "mo" and t["code"] == "loop-around-block")
-    assert "take compute_at(A_local.vtcm, ko) out of the schedule" in around["reason"]
+    assert "remove compute_at(A_local.vtcm, ko) from the schedule" in around["reason"]
     own = drop_targets(placed.moment.schedule, ["C"])["C"]
     assert all("take " not in t["reason"] for t in own)

@@ -30,7 +30,7 @@ AL = 'AL = sch.cache_read(C, 0, "local.vtcm")'
     ("lines", "expected"),
     [
         (("io, ii = sch.split(i, factors=[None, 16])",), ["+ loops i_0 8, i_1 16", "− loop i"]),
-        (("sch.reorder(j, i)",), ["→ loops in another order: j, ko, i, ki"]),
+        (("sch.reorder(j, i)",), ["→ loops reordered: j, ko, i, ki"]),
         (("sch.vectorize(j)",), ["~ loop j: vectorized, was serial"]),
         (('sch.annotate(i, "x", 1)',), ["~ loop i: x = 1"]),
         (
@@ -47,7 +47,7 @@ AL = 'AL = sch.cache_read(C, 0, "local.vtcm")'
             (AL, 'sch.transform_layout(AL, ("write", 0), lambda i, k: [k, i])'),
             ["~ block A_local.vtcm: A_local.vtcm[v1, v0], was [v0, v1]", "~ block C: A_local.vtcm[vk, vi], was [vi, vk]"],
         ),
-        (("init = sch.decompose_reduction(C, ko)",), ["+ block C_init", "~ block C: its init taken out; reads C"]),
+        (("init = sch.decompose_reduction(C, ko)",), ["+ block C_init", "~ block C: its init removed; reads C"]),
         (("sch.get_loops(C)",), []),
     ],
 )  # fmt: skip

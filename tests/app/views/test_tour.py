@@ -96,4 +96,4 @@ def test_each_step_points_at_something_and_tells_how_it_is_done() -> None:
     for step in STEPS:
         assert step.title and step.text and step.anchors
         assert bool(step.task) == (step.test is not None or bool(step.notice))
-        assert bool(step.told) == (step.test is not None) == bool(step.calls)
+        assert bool(step.result) == (step.test is not None) == bool(step.calls)

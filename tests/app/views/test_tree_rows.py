@@ -136,8 +136,8 @@ def test_given_overlapping_tiles_when_a_producer_is_dropped_among_them_then_it_i
     (entry,) = [e for e in entries if e["legal"]]
     assert entry["costly"]
     assert entry["reason"].splitlines() == [
-        "runs 2.91\u00d7 as often as now: 36\u202f864 iterations",
-        "one turn of y fills 3 \u00d7 64 \u00d7 3 of x_blur: 1.125\u202fKiB of 24.75\u202fKiB",
+        "runs 2.91\u00d7 as often as before: 36\u202f864 iterations",
+        "one iteration of y fills 3 \u00d7 64 \u00d7 3 of x_blur: 1.125\u202fKiB of 24.75\u202fKiB",
     ]
 
 
@@ -149,8 +149,8 @@ def test_given_a_consumer_when_dropped_at_its_producers_loop_then_what_one_turn_
     assert not entry["costly"]
     assert entry["note"] == "384\u202fB"
     assert entry["reason"].splitlines() == [
-        "runs as often as now: 12\u202f288 iterations",
-        "one turn of i takes 96 of C: 384\u202fB of 48\u202fKiB",
+        "runs as often as before: 12\u202f288 iterations",
+        "one iteration of i reads 96 of C: 384\u202fB of 48\u202fKiB",
     ]
 
 

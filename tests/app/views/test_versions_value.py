@@ -42,7 +42,7 @@ def test_given_edits_then_each_version_says_what_it_changed_and_which_is_there_n
     send(page, "versions")
     shown = value(page)
     assert shown["name"] == "mine.py"
-    assert [v["what"] for v in shown["versions"]] == ["+ sch.unroll(ki)", "+ sch.parallel(i)", "as it was found"]
+    assert [v["what"] for v in shown["versions"]] == ["+ sch.unroll(ki)", "+ sch.parallel(i)", "first version"]
     assert [v["now"] for v in shown["versions"]] == [False, True, False]
     assert [(line["mark"], line["text"]) for line in shown["lines"] if line["mark"] in ("added", "removed")] == [
         ("added", "sch.unroll(ki)")

@@ -39,7 +39,7 @@ def test_given_a_notebook_then_handles_that_are_gone_come_last_and_strings_are_t
     words = words_value(state, store)
     handles = {handle["name"]: handle for handle in words["handles"]}
     assert handles["xi"] == {"name": "xi", "kind": "loop", "detail": "4"}
-    assert handles["i"]["detail"] == "not in the program any more"
+    assert handles["i"]["detail"] == "no longer in the program"
     gone = [h["detail"].startswith("not") for h in words["handles"]]
     assert gone == sorted(gone), "what is there comes first"
     assert handles["C"]["kind"] == "block"
@@ -47,7 +47,7 @@ def test_given_a_notebook_then_handles_that_are_gone_come_last_and_strings_are_t
     assert "C" in words["strings"]["block"] and "global" in words["strings"]["scope"]
     assert "dual-bank-npu" in words["strings"]["machine"] and "threadIdx.x" in words["strings"]["thread"]
     back = words_value(act(state, ViewStep(0)), store)
-    assert {h["name"]: h["detail"] for h in back["handles"]}["i"] != "not in the program any more"
+    assert {h["name"]: h["detail"] for h in back["handles"]}["i"] != "no longer in the program"
 
 
 def test_given_no_notebook_then_calls_and_machines_are_offered_all_the_same() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.engine.hwsim import Machine, load_machine, simulate
 from tilewright.engine.ir import called_with
-from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, told_of
+from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, simulator_findings
 from tilewright.engine.lint.capacity import remedies_overflow
 from tilewright.engine.lint.subject import Subject
 from tilewright.engine.schedule import Schedule
@@ -379,7 +379,7 @@ def test_given_findings_then_they_are_in_the_order_of_severity_and_as_json(name:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_given_a_report_then_what_it_says_is_told_at_once_and_found_again_by_the_lints(name: str):
     sch, machine, found = said(name)
-    told = told_of(sch, machine, simulate(sch.func, machine))
+    told = simulator_findings(sch, machine, simulate(sch.func, machine))
     assert {(f.code, f.message) for f in told} <= {(f.code, f.message) for f in found}
     assert not any(f.fixes or f.hints for f in told)
 

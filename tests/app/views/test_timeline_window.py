@@ -13,7 +13,7 @@ from support.machines import plain
 from support.sources import matmul
 
 from tilewright.app.views.timeline import window as lens
-from tilewright.app.views.timeline.data import Scene
+from tilewright.app.views.timeline.data import TimelineData
 from tilewright.app.views.timeline.window import edges_of, packed, window
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.schedule import Schedule
@@ -34,11 +34,11 @@ def report(k: int, *, slots: int = 1, whole: int = 400) -> Report:
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[Scene, Scene]]:
+def pair() -> Iterator[tuple[TimelineData, TimelineData]]:
     """The same program played whole, and with what repeats left out."""
     every, few = report(300, slots=2, whole=10**9), report(300, slots=2, whole=0)
     assert few.timeline.repeats and not every.timeline.repeats and every.cycles == few.cycles
-    yield Scene(every), Scene(few)
+    yield TimelineData(every), TimelineData(few)
 
 
 def lists(found: dict[str, list[int]]) -> set[tuple[int, int, int]]:
@@ -47,7 +47,7 @@ def lists(found: dict[str, list[int]]) -> set[tuple[int, int, int]]:
 
 @given(st.floats(0, 0.99), st.integers(1, 3_000))
 def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
-    pair: tuple[Scene, Scene], part: float, length: int
+    pair: tuple[TimelineData, TimelineData], part: float, length: int
 ) -> None:
     every = pair[0]
     start = round(part * every.report.cycles)
@@ -56,18 +56,17 @@ def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
     for column in ("start", "length", "place"):
         assert whole["tasks"][column] == folded["tasks"][column]
     said = [
-        [scene.kinds[n].block for n in found["tasks"]["kind"]]
-        for scene, found in zip(pair, (whole, folded), strict=True)
+        [data.kinds[n].block for n in found["tasks"]["kind"]] for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert said[0] == said[1]
     labels = [
-        {(s, n, scene.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(found[what])}
-        for scene, found in zip(pair, (whole, folded), strict=True)
+        {(s, n, data.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(found[what])}
+        for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert labels[0] == labels[1]
     waits = [
-        {(s, n, scene.waits[of]) for s, n, of in lists(found["waits"])}
-        for scene, found in zip(pair, (whole, folded), strict=True)
+        {(s, n, data.waits[of]) for s, n, of in lists(found["waits"])}
+        for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert waits[0] == waits[1]
     assert whole["bytes"] == folded["bytes"]
@@ -76,7 +75,7 @@ def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
 @given(st.floats(0, 0.9), st.floats(0.02, 0.1))
 @settings(max_examples=15)
 def test_law_bins_of_what_was_skipped_are_those_of_a_plain_replay(
-    pair: tuple[Scene, Scene], part: float, share: float
+    pair: tuple[TimelineData, TimelineData], part: float, share: float
 ) -> None:
     every, few = pair
     cycles = every.report.cycles
@@ -84,10 +83,10 @@ def test_law_bins_of_what_was_skipped_are_those_of_a_plain_replay(
     edges = edges_of(start, end, 50)
     by_name = [
         {
-            (what, _name(scene, what, n)): column
-            for (what, n), column in zip(scene.bands, scene.by_the_clock.shares(edges).T, strict=True)
+            (what, _name(data, what, n)): column
+            for (what, n), column in zip(data.bands, data.real_time_density.shares(edges).T, strict=True)
         }
-        for scene in pair
+        for data in pair
     ]
     for band, column in by_name[1].items():
         if band[0] != "overlap" and band in by_name[0]:
@@ -95,38 +94,38 @@ def test_law_bins_of_what_was_skipped_are_those_of_a_plain_replay(
     assert every.engines == few.engines
 
 
-def _name(scene: Scene, what: str, n: int) -> object:
+def _name(data: TimelineData, what: str, n: int) -> object:
     if what == "task":
-        return scene.templates[n].block
+        return data.templates[n].block
     if what == "wait":
-        return scene.waits[n]
-    return scene.cells[n].label if what in ("fill", "live") else ""
+        return data.waits[n]
+    return data.cells[n].label if what in ("fill", "live") else ""
 
 
 def test_given_more_tasks_than_fit_then_they_come_as_bins_of_a_few_kilobytes() -> None:
-    scene = Scene(report(300, whole=10**9))
-    found = window(scene, 0, scene.length, folded=True, most=100)
+    data = TimelineData(report(300, whole=10**9))
+    found = window(data, 0, data.length, folded=True, most=100)
     assert not found["exact"] and "tasks" not in found
     bins = found["bins"]
     levels = {n: np.frombuffer(base64.b64decode(text), np.uint8) for n, text in bins["task"]}
     assert all(len(column) == bins["count"] <= lens.BINS for column in levels.values())
     busy = {n: float(column.mean()) / 255 for n, column in levels.items()}
-    for number, template in enumerate(scene.templates):
-        spans = scene.task_spans
+    for number, template in enumerate(data.templates):
+        spans = data.task_spans
         mine = spans.of == number
         cycles = int((spans.ends[mine] - spans.starts[mine]).sum())
-        assert busy[number] == pytest.approx(cycles / scene.length, abs=0.01), template.block
+        assert busy[number] == pytest.approx(cycles / data.length, abs=0.01), template.block
 
 
 def test_given_waits_then_they_add_up_to_the_report_and_fill_the_gaps_of_their_engine() -> None:
     found = report(40)
-    scene = Scene(found)
-    for lane, name in enumerate(scene.engines):
+    data = TimelineData(found)
+    for lane, name in enumerate(data.engines):
         for cause in ("data", "slot", "issue", "idle"):
             drawn = sum(
                 int(end - start)
-                for start, end, of in zip(*scene.wait_spans, strict=True)
-                if scene.waits[of].lane == lane and scene.waits[of].cause == cause
+                for start, end, of in zip(*data.wait_spans, strict=True)
+                if data.waits[of].lane == lane and data.waits[of].cause == cause
             )
             assert drawn == found.engines[name].stall[cause], (name, cause)
 
@@ -134,12 +133,12 @@ def test_given_waits_then_they_add_up_to_the_report_and_fill_the_gaps_of_their_e
 def test_given_bytes_with_many_corners_then_the_least_and_the_most_of_each_bin_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scene = Scene(report(300, whole=0))
-    memory = scene.report.memory[scene.rows[0]]
+    data = TimelineData(report(300, whole=0))
+    memory = data.report.memory[data.rows[0]]
     monkeypatch.setattr(lens, "CORNERS", 10**6)
-    (exact, *_) = window(scene, 0, scene.report.cycles, folded=False)["bytes"]
+    (exact, *_) = window(data, 0, data.report.cycles, folded=False)["bytes"]
     monkeypatch.setattr(lens, "CORNERS", 10)
-    (binned, *_) = window(scene, 0, scene.report.cycles, folded=False)["bytes"]
+    (binned, *_) = window(data, 0, data.report.cycles, folded=False)["bytes"]
     assert max(binned["live"]) == max(exact["live"]) == memory.peak_live_bytes
     assert max(binned["allocated"]) == max(exact["allocated"]) == memory.peak_bytes
     assert len(binned["least"]) == len(binned["live"]) <= lens.BINS

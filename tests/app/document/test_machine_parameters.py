@@ -12,7 +12,12 @@ from tilewright.app.actions.machine_actions import PickMachine, ResetKnob, TurnK
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
 from tilewright.app.document import evaluate, read_document
-from tilewright.app.document.editing.machine_parameters import turned_paths, unchained, with_turn, without_turns
+from tilewright.app.document.editing.machine_parameters import (
+    overridden_paths,
+    unchained,
+    with_parameter,
+    without_parameters,
+)
 from tilewright.app.state.model import State
 from tilewright.engine.hwsim import Machine, load_machine
 
@@ -81,11 +86,11 @@ def test_given_a_chain_then_it_is_read_and_edited_in_place() -> None:
     document = read_document(text)
     machine = evaluate(document).machine
     assert machine is not None and (machine.memory("vtcm").banks, machine.clock_hz) == (4, 5)
-    assert turned_paths(document, machine) == ("memories.vtcm.banks", "clock_hz")
-    changed = with_turn(document, machine, "memories.vtcm.banks", 8)
+    assert overridden_paths(document, machine) == ("memories.vtcm.banks", "clock_hz")
+    changed = with_parameter(document, machine, "memories.vtcm.banks", 8)
     assert '.replace("local.vtcm.banks", 8).replace("clock_hz", 5)' in changed.text
-    assert ".replace" in without_turns(changed, machine, "memories.vtcm.banks").text
-    assert without_turns(changed).of_kind("machine")[0].text == CELL.format(turns="")
+    assert ".replace" in without_parameters(changed, machine, "memories.vtcm.banks").text
+    assert without_parameters(changed).of_kind("machine")[0].text == CELL.format(turns="")
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -95,10 +100,10 @@ def test_given_any_line_endings_then_the_rest_of_the_file_stays_byte_for_byte(ne
     machine = evaluate(document).machine
     assert machine is not None
     path = f"memories.{machine.memories[0].name}.latency_cycles"
-    turned = with_turn(document, machine, path, 7)
+    turned = with_parameter(document, machine, path, 7)
     line = f'machine = machine.replace("{path}", 7){newline}'
     assert turned.text.replace(line, "") == text
-    assert without_turns(turned).text == text
+    assert without_parameters(turned).text == text
 
 
 def test_given_chains_over_lines_then_the_lines_below_keep_their_numbers() -> None:
