@@ -93,7 +93,7 @@ def test_given_the_machine_in_sight_then_its_figures_are_tried_until_it_is_not(s
     wait(session, lambda: tried_now(session.state, session.store) is not None)
     found = tried_now(session.state, session.store)
     assert found is not None and found.done < found.total
-    assert "Trying" in machine_value(session.state, session.store)["limit"]["text"]
+    assert "Simulating" in machine_value(session.state, session.store)["limit"]["text"]
     send(session, "pane", pane="script")
     send(session, "pane", pane="machine")
     wait(session, lambda: (now := tried_now(session.state, session.store)) is not None and now.is_complete)

@@ -140,7 +140,7 @@ def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
     open_files = OpenFileRegistry(inside, FAST, drafts=drafts)
     assert open_files.place_of(drafts / "own.py") == drafts / "own.py"
     for path in (inside / "link.py", drafts / "link.py", drafts / ".." / "outside" / "notebook.py"):
-        with pytest.raises(TilewrightError, match="leads out"):
+        with pytest.raises(TilewrightError, match="outside of"):
             open_files.place_of(path)
 
 

@@ -316,7 +316,7 @@ def test_given_a_read_only_file_then_it_is_not_replaced_and_the_edits_outlive_th
     assert path.read_text() == MATMUL_NOTEBOOK
     again = Desk(path.parent)
     page = again.page(path)
-    assert text_of(page) == mine and "are back" in filed(page).standing.told
+    assert text_of(page) == mine and "were restored" in filed(page).standing.told
     path.chmod(0o644)
     again.settle()
     assert path.read_text() == mine

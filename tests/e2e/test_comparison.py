@@ -119,7 +119,7 @@ def test_given_another_program_then_the_step_that_explains_most_is_found_by_leav
     page.get_by_label("Side B").select_option("example:fused_matmul_relu")
     box = explained(page)
     expect(box).to_contain_text('sch.set_scope(matmul, 0, "local")')
-    expect(box).to_contain_text("left out by itself")
+    expect(box).to_contain_text("was removed")
     expect(page.locator('.ab-line[data-status="only_a"]').first).to_contain_text("only A")
     assert line(page, "Bytes copied: local → global").locator("td").all_inner_texts()[:2] == [
         "512\u202fB",

@@ -230,7 +230,7 @@ def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: P
     name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
     name.fill("fresh")
     name.press("Enter")
-    expect(page.locator(".page-notice")).to_contain_text("there is a file fresh.py already")
+    expect(page.locator(".page-notice")).to_contain_text("the file fresh.py already exists")
     page.get_by_role("button", name="Replace it").click()
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK)
 

@@ -38,7 +38,7 @@ def begin(page: Page, step: int) -> None:
 
 def test_given_the_tour_when_its_tasks_are_done_with_the_mouse_then_each_is_noticed_and_answered(gallery: Page) -> None:
     begin(gallery, 1)
-    expect(gallery.locator(".tour")).to_contain_text("Point at the bars")
+    expect(gallery.locator(".tour")).to_contain_text("Point at a bar")
     box = gallery.locator("#area-timeline").bounding_box()
     assert box is not None
     gallery.mouse.move(box["x"] + 300, box["y"] + 100)
@@ -54,7 +54,7 @@ def test_given_the_tour_when_its_tasks_are_done_with_the_mouse_then_each_is_noti
     choose(gallery, "B", "Set scope…")
     gallery.locator(".form [name=storage_scope]").fill("local")
     gallery.locator(".form [type=submit]").click()
-    expect(gallery.locator(".tour-told")).to_contain_text("not one loop")
+    expect(gallery.locator(".tour-told")).to_contain_text("no loop changed")
     # Undone, it is to be done again.
     gallery.get_by_label("Undo (Ctrl+Z)").click()
     expect(gallery.locator(".tour-told")).to_have_count(0)

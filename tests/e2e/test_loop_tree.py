@@ -248,7 +248,7 @@ def test_given_a_loop_of_another_nest_when_dropped_upon_then_it_is_refused(bench
     made, page = bench(MATMUL_RELU, lambda _: None)
     other = row_ids(made.schedule.func).of(made.schedule.get_loops("relu")[0])
     drag(page, "k", other)
-    expect(page.locator(".notice")).to_contain_text("one chain")
+    expect(page.locator(".notice")).to_contain_text("not perfectly nested")
     assert made.kinds() == []
 
 

@@ -80,7 +80,7 @@ def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_l
     expect(problem).to_be_visible(timeout=WAIT)
     expect(app.locator(".editor-marks .squiggle")).not_to_have_count(0)
     expect(app.locator(".editor-numbers .is-bad")).to_have_count(1)
-    expect(app.locator(".banner.is-stale")).to_contain_text("the last text that was")
+    expect(app.locator(".banner.is-stale")).to_contain_text("the last valid program")
     assert tree_text(app) == before
     shoot(app, "notebook-syntax-error")
     # A click elsewhere means that it is meant: it stays in the text, said at its line.

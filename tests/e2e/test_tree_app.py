@@ -161,7 +161,7 @@ def test_given_f2_then_the_name_changes_in_the_tree_and_in_the_text(opened: Call
     shoot(page, "tree-rename")
     field.fill("ki")
     page.keyboard.press("Enter")
-    expect(page.locator(".tw-tree .notice")).to_contain_text("there is a loop called 'ki' already")
+    expect(page.locator(".tw-tree .notice")).to_contain_text("a loop 'ki' already exists")
     row(page, "ko").locator(".loop-name").dblclick()
     field.fill("kk")
     page.keyboard.press("Enter")

@@ -102,7 +102,7 @@ def test_given_a_file_with_te_text_in_its_workload_cell_then_what_to_do_is_said(
         read_document(f"# %% workload\n{MATMUL_VTCM}\n# %% schedule\nsch = tilewright.Schedule(main)\n")
     )
     assert notebook.error is not None and notebook.error.code == "te-workload"
-    assert "tilewright convert" in notebook.error.refusal.fix[0]
+    assert "tilewright import" in notebook.error.refusal.fix[0]
 
 
 def test_given_a_plain_program_then_its_text_stays() -> None:
