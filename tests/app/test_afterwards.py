@@ -96,7 +96,7 @@ def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_
     state, store = watched.session.state, watched.session.store
     assert len(watched.screen.drawn) == 1 and watched.report is None
     assert headline_value(state, store)["figures"][0]["value"] == "…"
-    assert "being simulated" in timeline_value(state, store)["note"]
+    assert "Simulation in progress" in timeline_value(state, store)["note"]
     assert JobStatus("report", "area-timeline", "Simulating") in watched.doing
     slow_report.may_end.set()
     watched.until(lambda: isinstance(watched.report, Report))
