@@ -130,7 +130,7 @@ def call_of(message: Move | Reorder | CallOnRow | RepairOnRow | FindRepair, stat
             return Call("reorder", tuple(handle_of(ids, row) for row in message.loops))
         case Move() | FindRepair():
             if message.primitive not in MOVES:
-                found, expected = f"a drop cannot be {message.primitive!r}", " or ".join(MOVES)
+                found, expected = f"a drop cannot apply {message.primitive!r}", " or ".join(MOVES)
                 raise DocumentError(Refusal("unknown-method", found, expected=expected))
             ids = row_ids(func)
             return Call(message.primitive, (handle_of(ids, message.block), handle_of(ids, message.loop)))
@@ -160,7 +160,7 @@ def resolved(intent: Intent, state: State) -> Intent:
 def moved(schedule: Schedule, blocks: Sequence[str], loop: Var | str) -> Calls:
     """The calls that move blocks to a loop. Raises TilewrightError if the move is illegal."""
     if not isinstance(loop, Var):
-        raise TilewrightError(Refusal("unknown-row", f"{loop!r} is no loop", expected="the row of a loop"))
+        raise TilewrightError(Refusal("unknown-row", f"{loop!r} is not a loop", expected="the row of a loop"))
     moves = moves_of(schedule, blocks, loop)
     if isinstance(moves, TilewrightError):
         raise moves

@@ -253,7 +253,7 @@ def _refusal(data: object, why: str) -> Refusal:
     name = _short(fields.get("kind"))
     place = re.search(r"at `\$\.(\w+)", why)
     if place is not None:
-        found, what = _short(fields.get(place[1])), f"the message {name} cannot have this as {place[1]!r}"
+        found, what = _short(fields.get(place[1])), f"the message {name} has an invalid field {place[1]!r}"
         return Refusal("bad-message", what, found, why[:400])
     missing, unknown = re.search(r"missing required field `(\w+)`", why), re.search(r"unknown field `(.*)`", why)
     if missing is not None:

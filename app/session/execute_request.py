@@ -104,7 +104,7 @@ def _require_possible(session: Session, message: Message) -> None:
 def _require_own_file(session: Session) -> None:
     notebook = session.state.notebook
     if notebook is None or notebook.document.path is None or session.state.is_draft:
-        expected = "save_as, or its text, from the part `notebook`"
+        expected = "save_as, or the text in the part `notebook`"
         raise DocumentError(Refusal("no-path", "the notebook has no file", expected=expected))
 
 
