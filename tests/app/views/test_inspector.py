@@ -90,7 +90,7 @@ def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
 
 @pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "x"}])
 def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any]) -> None:
-    with pytest.raises(DocumentError, match="the message 'look' cannot have this as 'look'"):
+    with pytest.raises(DocumentError, match="the message 'look' has an invalid field 'look'"):
         decode({"kind": "look", "look": look})
 
 
