@@ -1,11 +1,25 @@
-// What is being typed: the call that the caret is in, its parameter, a string or a name that is begun. Python that is not finished yet is
-// read as far as it goes; nothing of it is run.
+// The call, the parameter, the string or the name at the caret, and the completions there. Incomplete Python is read as far as possible and never
+// executed.
+
+/** @import { Call, Parameter, Words } from "./types.js" */
+
+/** @typedef {{ char: string, at: number, commas: number, from: number }} Bracket An open bracket; `from`: where its last argument begins. */
+/** @typedef {{ inside: "code" | "comment" | "string", from: number, open: Bracket[] }} Context */
+/** @typedef {{ call: Call, at: number, parameter: number }} CallContext `parameter` is an index or -1. */
+/** @typedef {{ text: string, kind: string, detail?: string }} Completion */
+/** @typedef {{ from: number, begun: string, items: Completion[], isString?: boolean }} Completions */
 
 const OPEN = "([{";
 const CLOSE = ")]}";
 
-/** {inside: "code" | "comment" | "string", from: where the string begins, open: [{char, at, commas, from}]} at `caret`. */
+/**
+ * The lexical context at the caret.
+ * @param {string} text
+ * @param {number} caret
+ * @returns {Context}
+ */
 export function contextAt(text, caret) {
+  /** @type {Bracket[]} */
   let open = [];
   let quote = "";
   let from = 0;
@@ -27,24 +41,39 @@ export function contextAt(text, caret) {
       n += quote.length - 1;
     } else if (OPEN.includes(char)) open.push({ char, at: n, commas: 0, from: n + 1 });
     else if (CLOSE.includes(char)) open.pop();
-    else if (char === "," && open.length) Object.assign(open.at(-1), { commas: open.at(-1).commas + 1, from: n + 1 });
-    // A bracket that was never closed ends where a line begins anew.
+    else if (char === "," && open.length) {
+      const bracket = open[open.length - 1];
+      bracket.commas += 1;
+      bracket.from = n + 1;
+    }
+    // An unclosed bracket ends at the next line that starts with a name.
     else if (char === "\n" && /[A-Za-z_]/.test(text[n + 1] ?? "")) open = [];
   }
   return { inside: quote ? "string" : "code", from, open };
 }
 
-/** The innermost of `calls` (by name) that is open: {call, at, parameter: its number or -1, path: whether the caret is in a list in it}. */
+/**
+ * The innermost open call of `calls`, by name.
+ * @param {string} text
+ * @param {Context} context
+ * @param {Map<string, Call>} calls
+ * @returns {CallContext | null}
+ */
 export function callAt(text, context, calls) {
   for (let n = context.open.length - 1; n >= 0; n -= 1) {
     const bracket = context.open[n];
     const name = bracket.char === "(" && /(\w+)\s*\.\s*(\w+)\s*$/.exec(text.slice(0, bracket.at))?.[2];
-    const call = name && calls.get(name);
+    const call = name ? calls.get(name) : undefined;
     if (call) return { call, at: bracket.at, parameter: parameterAt(text, bracket, call.parameters) };
   }
   return null;
 }
 
+/**
+ * @param {string} text
+ * @param {Bracket} bracket
+ * @param {Parameter[]} parameters
+ */
 function parameterAt(text, bracket, parameters) {
   const named = /^\s*(\w+)\s*=(?!=)/.exec(text.slice(bracket.from));
   if (named) return parameters.findIndex((it) => it.name === named[1]);
@@ -53,13 +82,20 @@ function parameterAt(text, bracket, parameters) {
   return parameters[bracket.commas] && !parameters[bracket.commas].named ? bracket.commas : -1;
 }
 
-/** The names of arguments that the call at `at` has already. */
+/**
+ * The keyword arguments of the call at `at`.
+ * @param {string} text
+ * @param {number} at
+ */
 export function namedArguments(text, at) {
   const end = text.indexOf("\n", at);
   return new Set([...text.slice(at, end < 0 ? undefined : end).matchAll(/(\w+)\s*=(?!=)/g)].map((match) => match[1]));
 }
 
-/** Names that the text itself gives to what calls return. */
+/**
+ * The names that the text assigns.
+ * @param {string} text
+ */
 export function assignedNames(text) {
   const lines = text.split("\n").map((line) => /^([A-Za-z_][\w, ]*?),?\s*=(?!=)/.exec(line)?.[1] ?? "");
   return [
@@ -74,7 +110,14 @@ export function assignedNames(text) {
   ];
 }
 
-/** What could stand where the caret is: {from, items: [{text, kind, detail}]}; none where nothing fits. `asked`: by a key, so that all is shown. */
+/**
+ * The completions at the caret, or null.
+ * @param {string} text
+ * @param {number} caret
+ * @param {Words} words
+ * @param {boolean} asked Whether the user pressed the key for completions, which also shows them without a prefix.
+ * @returns {Completions | null}
+ */
 export function offersAt(text, caret, words, asked) {
   const context = contextAt(text, caret);
   if (context.inside === "comment") return null;
@@ -92,7 +135,15 @@ export function offersAt(text, caret, words, asked) {
   return { from: caret - begun.length, begun, items: nameOffers(text, words, within, parameter, begun) };
 }
 
+/**
+ * @param {string} begun
+ * @param {number} from
+ * @param {Words} words
+ * @param {Parameter | undefined} parameter
+ * @returns {Completions | null}
+ */
 function stringOffers(begun, from, words, parameter) {
+  /** @type {Record<string, string[]>} */
   const kinds = {
     block: ["block"],
     loop: ["loop"],
@@ -102,16 +153,27 @@ function stringOffers(begun, from, words, parameter) {
     buffer: ["buffer"],
     machine: ["machine"],
   };
-  const items = (kinds[parameter?.takes] ?? []).flatMap((kind) => words.strings[kind].map((text) => ({ text, kind })));
+  const items = (kinds[parameter?.takes ?? ""] ?? []).flatMap((kind) =>
+    words.strings[kind].map((text) => ({ text, kind })),
+  );
   return items.length ? { from, begun, items, isString: true } : null;
 }
 
+/** @param {Words} words */
 function methodOffers(words) {
   return words.calls
     .filter((call) => call.name !== "machine")
     .map((call) => ({ text: call.name, kind: "call", detail: call.summary }));
 }
 
+/**
+ * @param {string} text
+ * @param {Words} words
+ * @param {CallContext | null} within
+ * @param {Parameter | undefined} parameter
+ * @param {string} begun
+ * @returns {Completion[]}
+ */
 function nameOffers(text, words, within, parameter, begun) {
   const known = new Map(words.handles.map((it) => [it.name, it]));
   const typed = assignedNames(text).filter((name) => !known.has(name) && name !== begun && name !== words.schedule);
@@ -134,7 +196,11 @@ function nameOffers(text, words, within, parameter, begun) {
   return [...wanted, ...named, ...others, ...schedule];
 }
 
-/** Those of `items` that what is `begun` may be: what starts so first, then what has it inside. */
+/**
+ * The items that match a prefix first, then those that contain it.
+ * @param {Completion[]} items
+ * @param {string} begun
+ */
 export function fitting(items, begun) {
   const low = begun.toLowerCase();
   const starts = items.filter((it) => it.text.toLowerCase().startsWith(low));

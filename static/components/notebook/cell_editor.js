@@ -1,16 +1,27 @@
-// An editor for the text of a cell or of one line: a text field over its own text in colours, with line numbers, indentation, brackets that come
-// in pairs, and wavy lines under what is wrong. The browser's own undo keeps working, since every change is typed.
+// An editor for a cell or a line: a text field above the same text with syntax colours, with line numbers, indentation, paired brackets, and wavy
+// lines under errors. Every change is an input event, so that the browser's undo works.
 
-import { h } from "../core/dom.js";
+import { focusIn, h } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { EditorHelp } from "./editor_help.js";
 
+/** @import { Child } from "../core/dom.js" */
+/** @import { CellProblem } from "./types.js" */
+
+/** @typedef {Omit<CellProblem, "in_file"> & { in_file?: number }} EditorProblem */
+/** @typedef {[start: number, end: number, className: string, title?: string]} MarkedRange */
+
+/** @type {Record<string, string>} */
 const PAIRS = { "(": ")", "[": "]", "{": "}", '"': '"', "'": "'" };
 const CLOSING = new Set(Object.values(PAIRS));
 const PAUSE_MS = 260;
-const LINE = 18; // as in the style
+const LINE = 18; // px, as in the style sheet
 
-/** Put `text` in place of what is selected, as if it was typed. */
+/**
+ * Replace the selection as if the user typed `text`.
+ * @param {HTMLTextAreaElement} area
+ * @param {string} text
+ */
 function type(area, text) {
   const done = text === "" ? document.execCommand("delete") : document.execCommand("insertText", false, text);
   if (done) return;
@@ -18,12 +29,21 @@ function type(area, text) {
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
+/**
+ * @param {HTMLTextAreaElement} area
+ * @param {number} start
+ * @param {number} end
+ * @param {string} text
+ */
 function replaceRange(area, start, end, text) {
   area.setSelectionRange(start, end);
   type(area, text);
 }
 
-/** From the start of the first line that is selected to the end of the last one. */
+/**
+ * The range from the start of the first selected line to the end of the last one.
+ * @param {HTMLTextAreaElement} area
+ */
 function selectedLines(area) {
   const { value, selectionStart: start, selectionEnd: end } = area;
   const first = value.lastIndexOf("\n", start - 1) + 1;
@@ -32,7 +52,11 @@ function selectedLines(area) {
   return [first, stop < 0 ? value.length : stop];
 }
 
-/** Change the selected lines one by one; what was selected stays selected. */
+/**
+ * Change the selected lines, and keep them selected.
+ * @param {HTMLTextAreaElement} area
+ * @param {(lines: string[]) => string[]} change
+ */
 function changeLines(area, change) {
   const { selectionStart: start, selectionEnd: end, value } = area;
   const [first, last] = selectedLines(area);
@@ -47,6 +71,10 @@ function changeLines(area, change) {
   } else area.setSelectionRange(first, last + grown);
 }
 
+/**
+ * @param {HTMLTextAreaElement} area
+ * @param {boolean} outwards
+ */
 function indent(area, outwards) {
   const { value, selectionStart: start, selectionEnd: end } = area;
   if (!outwards && start === end) {
@@ -59,7 +87,11 @@ function indent(area, outwards) {
   );
 }
 
-/** Comment signs before the selected lines, or off them where all have one. */
+/**
+ * Comment the selected lines, or uncomment them if all are comments.
+ * @param {HTMLTextAreaElement} area
+ * @param {string} sign
+ */
 function toggleComment(area, sign) {
   changeLines(area, (lines) => {
     const full = lines.filter((line) => line.trim());
@@ -70,11 +102,14 @@ function toggleComment(area, sign) {
   });
 }
 
-/** A new line as far in as this one, and further behind a colon or an open bracket. */
+/**
+ * Insert a line break with the indentation of the line, one level deeper after a colon or an open bracket.
+ * @param {HTMLTextAreaElement} area
+ */
 function newLine(area) {
   const { value, selectionStart: start } = area;
   const line = value.slice(value.lastIndexOf("\n", start - 1) + 1, start);
-  const spaces = line.match(/^\s*/)[0];
+  const spaces = line.match(/^\s*/)?.[0] ?? "";
   const opens = /[:([{]\s*$/.test(line);
   const closes = opens && /^[)\]}]/.test(value.slice(area.selectionEnd));
   type(area, `\n${spaces}${opens ? "    " : ""}`);
@@ -85,6 +120,10 @@ function newLine(area) {
   }
 }
 
+/**
+ * @param {HTMLTextAreaElement} area
+ * @param {1 | -1} by
+ */
 function moveLines(area, by) {
   const { value, selectionStart: start, selectionEnd: end } = area;
   const [first, last] = selectedLines(area);
@@ -103,7 +142,11 @@ function moveLines(area, by) {
   }
 }
 
-/** Brackets and quotes in pairs; whether the key is dealt with. */
+/**
+ * Insert, skip and delete brackets and quotes in pairs. Returns whether the key was handled.
+ * @param {HTMLTextAreaElement} area
+ * @param {string} key
+ */
 function pairs(area, key) {
   const { value, selectionStart: start, selectionEnd: end } = area;
   const after = value[end] ?? "";
@@ -130,8 +173,12 @@ function pairs(area, key) {
   return true;
 }
 
-/** The bracket beside the caret and the one it belongs to, as offsets; none inside of strings is looked for. */
-function matching(value, caret) {
+/**
+ * The offsets of the bracket beside the caret and of its partner. Strings are not considered.
+ * @param {string} value
+ * @param {number} caret
+ */
+export function matching(value, caret) {
   const open = "([{";
   const close = ")]}";
   for (const at of [caret - 1, caret]) {
@@ -147,7 +194,12 @@ function matching(value, caret) {
   return [];
 }
 
-/** The text once more, without colour, with the ranges ([start, end, class, title]) that are marked; they may lie over one another. */
+/**
+ * The text without colours, with marked ranges, which may overlap.
+ * @param {string} value
+ * @param {MarkedRange[]} ranges
+ * @returns {(Node | string)[]}
+ */
 function marked(value, ranges) {
   const edges = [
     ...new Set([0, value.length, ...ranges.flatMap(([start, end]) => [start, Math.min(end, value.length)])]),
@@ -160,6 +212,11 @@ function marked(value, ranges) {
   return [...parts, "\n"];
 }
 
+/**
+ * @param {string} value
+ * @param {number} line
+ * @param {number} column
+ */
 function offsetOf(value, line, column) {
   let at = 0;
   for (let n = 1; n < line; n += 1) {
@@ -171,8 +228,13 @@ function offsetOf(value, line, column) {
   return Math.min(at + column - 1, end < 0 ? value.length : end);
 }
 
-/** Where a problem ({line, column, end_line, end_column} within the text) is in `value`: at least one character. */
-function rangeOf(value, problem) {
+/**
+ * The range of a problem in `value`, at least one character.
+ * @param {string} value
+ * @param {{ line: number, column: number, end_line: number, end_column: number }} problem
+ * @returns {[start: number, end: number]}
+ */
+export function rangeOf(value, problem) {
   let start = offsetOf(value, problem.line, problem.column);
   let end = offsetOf(value, problem.end_line, problem.end_column);
   if (end <= start) end = start + 1;
@@ -180,6 +242,12 @@ function rangeOf(value, problem) {
   return [start, end];
 }
 
+/**
+ * A problem with its place and a button for its fix.
+ * @param {EditorProblem} problem
+ * @param {number} line
+ * @param {{ mend?: () => void, go?: () => void }} [actions]
+ */
 export function problemLine(problem, line, { mend, go } = {}) {
   return h(
     "div",
@@ -191,7 +259,7 @@ export function problemLine(problem, line, { mend, go } = {}) {
       go
         ? h(
             "button",
-            { class: "where", type: "button", title: "Go there", onclick: go },
+            { class: "where", type: "button", title: "Go to the line", onclick: go },
             `line ${line}:${problem.column}`,
           )
         : h("span", { class: "where" }, `line ${line}:${problem.column}`),
@@ -208,12 +276,31 @@ export function problemLine(problem, line, { mend, go } = {}) {
   );
 }
 
-/** `options`: label, kind ("python", "prose", "line"), comment (its sign), and what to call: draft(text) at a pause, done(text), dropped(). */
+/**
+ * @typedef {object} EditorOptions
+ * @property {string} label
+ * @property {"python" | "prose" | "line"} kind
+ * @property {string} [comment] The comment sign.
+ * @property {(text: string) => void} draft Called after a pause.
+ * @property {(text: string, byKey: boolean) => void} done
+ * @property {() => void} dropped
+ */
+
 export class CellEditor {
+  /**
+   * @param {string} text
+   * @param {EditorOptions} options
+   */
   constructor(text, options) {
     this.options = options;
     this.first = text;
+    this.over = false;
+    /** @type {EditorProblem[]} */
     this.problems = [];
+    /** @type {EditorHelp | undefined} */
+    this.help = undefined;
+    /** @type {number | undefined} */
+    this.timer = undefined;
     this.area = h("textarea", {
       class: "cell-editor",
       spellcheck: options.kind === "prose" ? "true" : "false",
@@ -227,9 +314,9 @@ export class CellEditor {
     this.colours = h("pre", { class: "editor-colours", "aria-hidden": "true" });
     this.marks = h("pre", { class: "editor-marks", "aria-hidden": "true" });
     this.numbers = h("div", { class: "editor-numbers", "aria-hidden": "true" });
-    this.said = h("div", { class: "editor-problems", role: "status" });
+    this.messages = h("div", { class: "editor-problems", role: "status" });
     const text_ = h("div", { class: "editor-text" }, this.marks, this.colours, this.area);
-    const keep = (event) => event.preventDefault(); // the focus stays in the text, whose loss means "done"
+    const keep = (/** @type {Event} */ event) => event.preventDefault(); // a loss of the focus would finish the edit
     const bar = h(
       "div",
       { class: "cell-edit-bar", onpointerdown: keep, onmousedown: keep },
@@ -255,7 +342,7 @@ export class CellEditor {
       "div",
       { class: `cell-edit is-${options.kind}` },
       this.frame,
-      h("div", { class: "editor-foot" }, this.said, bar),
+      h("div", { class: "editor-foot" }, this.messages, bar),
     );
     if (options.kind !== "prose") {
       this.help = new EditorHelp({
@@ -278,7 +365,7 @@ export class CellEditor {
     this.show();
   }
 
-  /** All of it in sight, and the line with the caret too when what is said below leaves less room. */
+  /** Scroll to the editor, and to the line of the caret. */
   show() {
     this.element.scrollIntoView({ block: "nearest" });
     if (this.options.kind !== "python") return;
@@ -292,14 +379,17 @@ export class CellEditor {
     return this.area.value;
   }
 
-  /** What is wrong, with the lines of the text in the editor; `mend` writes what is suggested. */
-  tell(problems, mend) {
+  /**
+   * Show the problems of the text; lines count from its start.
+   * @param {EditorProblem[]} problems
+   */
+  showProblems(problems) {
     const grown = problems.length > this.problems.length;
     this.problems = problems;
-    this.said.replaceChildren(
+    this.messages.replaceChildren(
       ...problems.map((p) =>
         problemLine(p, p.line, {
-          mend: p.mend ? () => this.take(p) : mend,
+          mend: p.mend ? () => this.applyFix(p) : undefined,
           go: () => {
             const [start, end] = rangeOf(this.area.value, p);
             this.area.focus();
@@ -308,20 +398,24 @@ export class CellEditor {
         }),
       ),
     );
-    for (const button of this.said.querySelectorAll("button"))
+    for (const button of this.messages.querySelectorAll("button"))
       button.addEventListener("mousedown", (event) => event.preventDefault());
     this.mark();
     if (grown) this.show();
     this.help?.place();
   }
 
-  take(problem) {
+  /** @param {EditorProblem} problem */
+  applyFix(problem) {
     const [start, end] = rangeOf(this.area.value, problem);
     this.area.focus();
-    replaceRange(this.area, start, end, problem.mend);
+    replaceRange(this.area, start, end, problem.mend ?? "");
   }
 
-  /** Put another text in its place, as if it was typed. */
+  /**
+   * Replace the text as if the user typed it.
+   * @param {string} text
+   */
   retype(text) {
     this.area.value = text;
     this.input();
@@ -330,11 +424,11 @@ export class CellEditor {
   input() {
     this.draw();
     this.help?.typed();
-    // The page asks before it is left with a half-written edit.
+    // The page asks for consent before it closes with an unfinished edit.
     if (this.area.value === this.first) delete document.documentElement.dataset.editing;
     else document.documentElement.dataset.editing = "";
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.options.draft(this.area.value), PAUSE_MS);
+    this.timer = window.setTimeout(() => this.options.draft(this.area.value), PAUSE_MS);
   }
 
   draw() {
@@ -347,6 +441,7 @@ export class CellEditor {
 
   mark() {
     const { value, selectionStart: start, selectionEnd: end } = this.area;
+    /** @type {MarkedRange[]} */
     const ranges = this.problems.map((p) => [...rangeOf(value, p), "squiggle", p.message]);
     if (start === end) for (const at of matching(value, start)) ranges.push([at, at + 1, "bracket"]);
     this.marks.replaceChildren(...marked(value, ranges));
@@ -354,6 +449,7 @@ export class CellEditor {
     [...this.numbers.children].forEach((number, n) => number.classList.toggle("is-bad", bad.has(n + 1)));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     event.stopPropagation();
     const { key } = event;
@@ -368,16 +464,19 @@ export class CellEditor {
       moveLines(this.area, key === "ArrowUp" ? -1 : 1);
     else if (key === "Enter") newLine(this.area);
     else if (control || event.altKey || !pairs(this.area, key)) return;
-    else this.help?.typed(); // the caret is between the two now
+    else this.help?.typed(); // the caret is between the pair now
     event.preventDefault();
   }
 
-  /** The focus went elsewhere on the page: what is typed is meant. Another window is no reason. */
+  /**
+   * Finish the edit when another element of the page gets the focus, not when another window does.
+   * @param {FocusEvent} event
+   */
   left(event) {
-    if (this.over || !document.hasFocus() || this.element.contains(event.relatedTarget)) return;
+    if (this.over || !document.hasFocus() || this.element.contains(/** @type {Node | null} */ (event.relatedTarget)))
+      return;
     setTimeout(() => {
-      if (!this.over && this.area.isConnected && this.area.getRootNode().activeElement !== this.area)
-        this.finish(false);
+      if (!this.over && this.area.isConnected && focusIn(this.area) !== this.area) this.finish(false);
     });
   }
 

@@ -1,14 +1,23 @@
-// Program text with line numbers; lines that the chosen step changed are marked, lines it took away are listed where they stood.
+// Program text with line numbers. Lines that the selected step added are marked; removed lines are shown at their former place.
 
-import { h, icon, follow, keepScroll } from "../core/dom.js";
+import { follow, h, icon, keepScroll, nodes } from "../core/dom.js";
 import { followMoment, presentMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
 import { reconcile } from "../core/reconcile.js";
 import { patchChildren } from "../core/patch.js";
 
+/** @import { Moment } from "../core/playhead.js" */
+/** @import { PayloadModel } from "../core/types.js" */
+
+/** @typedef {{ number?: number | null, text: string, mark?: keyof typeof SIGN | null, error?: string | null }} Line */
+/** @typedef {{ caption: string, file: string | null, reveal: boolean, playhead?: boolean, lines: Line[] }} CodeData */
+
 const SIGN = { added: "+", removed: "−" };
 
-/** A line by its text alone: what else is said of it may change while it stands. */
+/**
+ * A line with its text; `decorate` sets the rest, which may change.
+ * @param {Line} line
+ */
 function row({ text }) {
   return h(
     "div",
@@ -19,18 +28,26 @@ function row({ text }) {
   );
 }
 
-function tellOf(row, { number, mark, error }) {
+/**
+ * @param {HTMLElement} row
+ * @param {Line} line
+ */
+function decorate(row, { number, mark, error }) {
   const [place, sign] = row.children;
   const kind = ["code-line", mark, error && "error"].filter(Boolean).join(" ");
   if (row.className !== kind) row.className = kind;
   if (row.title !== (error ?? "")) row.title = error ?? "";
-  if (place.textContent !== String(number ?? "")) place.textContent = number ?? "";
+  if (place.textContent !== String(number ?? "")) place.textContent = String(number ?? "");
   if (sign.ariaLabel === (mark ?? null)) return;
-  sign.ariaLabel = mark;
-  sign.textContent = SIGN[mark] ?? "";
+  sign.ariaLabel = mark ?? null;
+  sign.textContent = mark ? SIGN[mark] : "";
 }
 
-/** Bring line `n` into sight; a body that is not shown yet has no height, so it waits for one. */
+/**
+ * Scroll to line `n`, once the body is visible.
+ * @param {HTMLElement} body
+ * @param {number} n
+ */
 function reveal(body, n) {
   if (!body.clientHeight) {
     const watch = new ResizeObserver(() => {
@@ -42,49 +59,67 @@ function reveal(body, n) {
     return;
   }
   const target = body.children[n];
-  if (!target) return;
+  if (!(target instanceof HTMLElement)) return;
   const above = target.offsetTop < body.scrollTop;
   const below = target.offsetTop > body.scrollTop + body.clientHeight - 40;
   if (above || below) body.scrollTop = Math.max(0, target.offsetTop - 40);
 }
 
+/**
+ * @param {HTMLElement} body
+ * @param {Line[]} lines
+ */
 function drawLines(body, lines) {
   reconcile(body, lines, (line) => line.text, row);
-  lines.forEach((line, n) => tellOf(body.children[n], line));
+  lines.forEach((line, n) => decorate(/** @type {HTMLElement} */ (body.children[n]), line));
 }
 
-const REST_MS = 350;
+const SCROLL_DELAY_MS = 350;
 
-/** Marks the lines of the blocks that run at the playhead; once it rests, the first of them comes into sight. */
+/** Marks the running lines at the playhead, and scrolls to the first one after a delay. */
 class PlayheadLines {
+  /** @param {HTMLElement} body */
   constructor(body) {
-    Object.assign(this, { body, marked: [], numbers: new Map() });
+    this.body = body;
+    /** @type {Element[]} */
+    this.marked = [];
+    /** @type {Map<number | null | undefined, number>} The index of each line by its number. */
+    this.numbers = new Map();
+    /** @type {number | undefined} */
+    this.timer = undefined;
     followMoment((moment) => this.mark(moment));
   }
 
-  /** The text is another one: `lines` follow the playhead where the view says so. */
+  /**
+   * Follow a new text.
+   * @param {Line[]} lines
+   * @param {boolean} follows Whether the view follows the playhead.
+   */
   drawn(lines, follows) {
-    this.numbers = new Map(follows ? lines.map((line, n) => [line.number, n]) : []);
+    this.numbers = new Map();
+    if (follows) lines.forEach((line, n) => this.numbers.set(line.number, n));
     this.mark(presentMoment());
   }
 
+  /** @param {Moment | null} moment */
   mark(moment) {
     for (const row of this.marked) row.classList.remove("is-now");
-    const places = (moment?.lines ?? []).map((number) => this.numbers.get(number)).filter((n) => n !== undefined);
+    const places = (moment?.lines ?? []).flatMap((number) => this.numbers.get(number) ?? []);
     this.marked = places.map((n) => this.body.children[n]).filter(Boolean);
     for (const row of this.marked) row.classList.add("is-now");
-    clearTimeout(this.rest);
+    clearTimeout(this.timer);
     if (places.length && this.body.clientHeight)
-      this.rest = setTimeout(() => reveal(this.body, Math.min(...places)), REST_MS);
+      this.timer = window.setTimeout(() => reveal(this.body, Math.min(...places)), SCROLL_DELAY_MS);
   }
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const body = h("div", { class: "code-body", tabindex: "0", role: "group" });
   const bar = h("div", { class: "code-bar" });
   const view = h("section", { class: "code-view" }, bar, body);
   const now = new PlayheadLines(body);
-  follow(model, (data) => {
+  follow(model, (/** @type {CodeData} */ data) => {
     const tools = [
       h("span", { class: "quiet", title: data.caption }, data.caption),
       h(
@@ -111,12 +146,12 @@ export function render({ model }) {
           )
         : null,
     ];
-    patchChildren(bar, ...tools.filter(Boolean));
+    patchChildren(bar, ...nodes(tools));
     body.setAttribute("aria-label", data.caption);
     keepScroll(body, () => drawLines(body, data.lines));
-    now.drawn(data.lines, data.playhead);
+    now.drawn(data.lines, data.playhead ?? false);
     const change = data.lines.findIndex((line) => line.mark);
-    // In the frame to come, when the page is laid out once for all that changed.
+    // In the next frame, so that the page is laid out once.
     if (data.reveal && change >= 0) requestAnimationFrame(() => reveal(body, change));
   });
   return view;

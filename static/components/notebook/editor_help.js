@@ -1,54 +1,85 @@
-// Help beside the caret of a cell's editor: the call that is being written with the parameter that is meant, and a list of what could stand here.
+// Help at the caret of a cell editor: the signature of the present call with the current parameter, and completions.
 
 import { h } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { callAt, contextAt, fitting, offersAt } from "./call_text.js";
 
+/** @import { Call, Words } from "./types.js" */
+/** @import { Completion } from "./call_text.js" */
+
 const MOST_OFFERS = 60;
+/** @type {Record<string, string>} */
 const KIND_SIGNS = { call: "ƒ", loop: "↻", block: "■", list: "[ ]", argument: "=", name: "x", schedule: "s" };
 
-/** Where a character of `pre` is on the screen. */
+/**
+ * The place of a character on the screen.
+ * @param {Element} pre
+ * @param {number} offset
+ */
 function rectAt(pre, offset) {
   const walker = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
   let left = offset;
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (left <= node.length) {
+    const { length } = /** @type {Text} */ (node);
+    if (left <= length) {
       const range = document.createRange();
       range.setStart(node, left);
       range.setEnd(node, left);
       return range.getClientRects()[0] ?? range.getBoundingClientRect();
     }
-    left -= node.length;
+    left -= length;
   }
   return pre.getBoundingClientRect();
 }
 
-/** `names` in back quotes as code. */
+/**
+ * Text with `code` in it.
+ * @param {string} text
+ */
 function coded(text) {
   return text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
 }
 
-/** `area` is the text field, `pre` the same text drawn, `host` what both are in; `write(start, end, text)` types. */
 export class EditorHelp {
+  /**
+   * @param {object} editor
+   * @param {HTMLTextAreaElement} editor.area The text field.
+   * @param {HTMLElement} editor.pre The same text, drawn.
+   * @param {HTMLElement} editor.host Contains both.
+   * @param {(start: number, end: number, text: string) => void} editor.write Replaces a range.
+   */
   constructor({ area, pre, host, write }) {
-    Object.assign(this, { area, pre, host, write });
+    this.area = area;
+    this.pre = pre;
+    this.write = write;
+    /** @type {Words | null} */
     this.words = null;
+    /** @type {Map<string, Call>} */
+    this.calls = new Map();
+    /** @type {Completion[]} */
+    this.items = [];
+    /** @type {number | undefined} The caret after the last input. */
+    this.at = undefined;
+    this.from = 0;
+    this.chosen = 0;
+    this.signAt = 0;
+    this.isString = false;
+    this.walked = false;
     this.list = new Popup(host, "offers");
     this.sign = new Popup(host, "signature", { "aria-hidden": "true" });
-    this.said = h("div", { class: "tw-hidden", role: "status" });
-    host.append(this.said);
+    this.status = h("div", { class: "tw-hidden", role: "status" });
+    host.append(this.status);
     area.setAttribute("aria-autocomplete", "list");
     for (const name of ["keyup", "pointerup"]) area.addEventListener(name, () => this.moved());
     area.addEventListener("focusout", () => setTimeout(() => area.matches(":focus") || this.hide()));
-    window.addEventListener(
-      "scroll",
-      (this.away = (event) => event.target !== area && !this.list.element.contains(event.target) && this.hide()),
-      true,
-    );
+    this.scrolled = (/** @type {Event} */ event) => {
+      if (event.target !== area && !this.list.element.contains(/** @type {Node} */ (event.target))) this.hide();
+    };
+    window.addEventListener("scroll", this.scrolled, true);
   }
 
   remove() {
-    window.removeEventListener("scroll", this.away, true);
+    window.removeEventListener("scroll", this.scrolled, true);
     this.hide();
   }
 
@@ -57,24 +88,27 @@ export class EditorHelp {
     this.sign.hide();
   }
 
-  /** What is known of the notebook. */
-  tell(words) {
+  /**
+   * Set the words of the notebook.
+   * @param {Words} words
+   */
+  setWords(words) {
     const late = !this.words && this.at !== undefined;
     this.words = words;
     this.calls = new Map(words.calls.map((call) => [call.name, call]));
     if (!this.area.matches(":focus")) return;
     this.explain();
-    if (late) this.offer(false); // something was typed before the answer was here
+    if (late) this.offer(false); // the user typed before the words arrived
   }
 
-  /** Something was typed. */
+  /** Update after an input. */
   typed() {
     this.at = this.area.selectionStart;
     this.explain();
     this.offer(false);
   }
 
-  /** The caret went elsewhere. */
+  /** Update after a movement of the caret. */
   moved() {
     if (this.area.selectionStart === this.at) return;
     this.at = this.area.selectionStart;
@@ -82,7 +116,7 @@ export class EditorHelp {
     this.explain();
   }
 
-  /** The text moves when something is said below it: the list stands below its line, the call above. */
+  /** Place the list below its line and the signature above; the text moves when messages appear below it. */
   place() {
     if (this.open) {
       const { left, top, bottom } = rectAt(this.pre, this.from);
@@ -102,7 +136,7 @@ export class EditorHelp {
     const context = contextAt(area.value, area.selectionStart);
     const within = context.inside === "comment" ? null : callAt(area.value, context, this.calls);
     if (!within) {
-      this.said.textContent = "";
+      this.status.textContent = "";
       return this.sign.hide();
     }
     const { call, parameter, at } = within;
@@ -123,17 +157,18 @@ export class EditorHelp {
       h("div", { class: "signature-says" }, ...coded(call.summary)),
     );
     this.place();
-    const spoken = `${call.name}: ${call.parameters.map((it) => it.name).join(", ")}. ${call.parameters[parameter]?.name ?? ""}`;
-    if (this.said.textContent !== spoken) this.said.textContent = spoken;
+    const label = `${call.name}: ${call.parameters.map((it) => it.name).join(", ")}. ${call.parameters[parameter]?.name ?? ""}`;
+    if (this.status.textContent !== label) this.status.textContent = label;
     return undefined;
   }
 
-  // What could stand here.
+  // Completions.
 
   get open() {
     return this.list.shown;
   }
 
+  /** @param {boolean} asked Whether the user pressed the key for completions. */
   offer(asked) {
     const { area, words } = this;
     const found =
@@ -141,13 +176,14 @@ export class EditorHelp {
         ? offersAt(area.value, area.selectionStart, words, asked)
         : null;
     this.items = found ? fitting(found.items, found.begun).slice(0, MOST_OFFERS) : [];
-    this.from = found?.from;
-    this.isString = found?.isString;
+    this.from = found?.from ?? 0;
+    this.isString = found?.isString ?? false;
     this.walked = asked;
     if (this.items.length) this.draw(0, true);
     else this.close();
   }
 
+  /** @param {number} at */
   draw(at, fresh = false) {
     this.chosen = (at + this.items.length) % this.items.length;
     if (fresh) {
@@ -168,14 +204,14 @@ export class EditorHelp {
       );
       const box = h(
         "div",
-        { class: "offer-lines", role: "listbox", id: "offers", "aria-label": "What could stand here" },
+        { class: "offer-lines", role: "listbox", id: "offers", "aria-label": "Completions" },
         ...options,
       );
       this.list.show(
         rectAt(this.pre, this.from),
         "below",
         box,
-        h("div", { class: "offer-keys" }, "Tab takes it, ↑ ↓ choose, Esc closes"),
+        h("div", { class: "offer-keys" }, "Tab inserts, ↑ ↓ select, Esc closes"),
       );
       this.place();
       this.area.setAttribute("aria-controls", "offers");
@@ -192,6 +228,7 @@ export class EditorHelp {
     this.area.removeAttribute("aria-controls");
   }
 
+  /** @param {number} n */
   take(n) {
     const { text, kind } = this.items[n];
     const { from } = this;
@@ -199,20 +236,23 @@ export class EditorHelp {
     const after = this.area.value[end] ?? "";
     const call = kind === "call" && after !== "(";
     this.write(from, end, call ? `${text}()` : text);
-    this.close(); // what was written would be offered again
+    this.close(); // else the inserted text would be completed again
     if (call) this.area.setSelectionRange(from + text.length + 1, from + text.length + 1);
     this.at = this.area.selectionStart;
     this.explain();
   }
 
-  /** Whether the key was for the list. Enter is, once one has gone into it: else it means what it always does. */
+  /**
+   * Handle a key of the list. Enter belongs to it after an arrow key. Returns whether it did.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
     if (event.key === " " && (event.ctrlKey || event.metaKey)) {
       this.offer(true);
       return true;
     }
     if (!this.open || event.ctrlKey || event.metaKey || event.altKey) return false;
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (by) {
       this.draw(this.chosen + by);
       this.walked = true;

@@ -1,22 +1,31 @@
-// What the notebook's menus offer: for the place between two cells, a cell, a step, the branches.
+// The menus of the notebook: between two cells, of a cell, of a step, of branches.
 
 import { promptName } from "../core/name_prompt.js";
 
+/** @import { MenuItem } from "../core/menu.js" */
+/** @import { Notebook } from "./column.js" */
+/** @import { Cell, Step } from "./types.js" */
+
 const NEW_CELLS = [
-  ["markdown", "Words", "Prose in Markdown"],
+  ["markdown", "Text", "Prose in Markdown"],
   ["schedule", "Schedule", "More steps"],
-  ["machine", "Machine", "Which machine, and its figures"],
+  ["machine", "Machine", "The machine and its parameters"],
   ["workload", "Workload", "The program"],
   ["intrinsic", "Intrinsic", "A tensor instruction"],
-  ["code", "Python", "Python that only `python file.py` runs"],
+  ["code", "Python", "Python for `python file.py` only"],
 ];
 
+/**
+ * @param {Notebook} notebook
+ * @param {number} index
+ * @returns {MenuItem[]}
+ */
 export function newCellItems(notebook, index) {
-  const there = new Set(notebook.data.cells.map((c) => c.kind));
+  const present = new Set(notebook.data.cells.map((c) => String(c.kind)));
   return NEW_CELLS.map(([kind, label, help]) => ({
     label,
     help,
-    disabled: ["machine", "workload"].includes(kind) && there.has(kind) ? "there is one" : undefined,
+    disabled: ["machine", "workload"].includes(kind) && present.has(kind) ? "the notebook has one" : undefined,
     run: () => {
       notebook.newCell = index;
       notebook.send({ kind: "insert_cell", cell: index, cell_kind: kind });
@@ -24,49 +33,57 @@ export function newCellItems(notebook, index) {
   }));
 }
 
+/**
+ * @param {Notebook} notebook
+ * @param {Cell} cell
+ * @returns {MenuItem[]}
+ */
 export function cellItems(notebook, cell) {
   const { cells } = notebook.data;
   const at = cells.findIndex((c) => c.index === cell.index);
-  const to = (other) => () => {
-    notebook.wish = `more-${other.index}`;
+  const to = (/** @type {Cell | undefined} */ other) => () => {
+    if (!other) return;
+    notebook.pendingFocus = `more-${other.index}`;
     notebook.send({ kind: "move_cell", cell: cell.index, to: other.index });
   };
   const fixed = cell.kind === "preamble" ? "it is the start of the file" : undefined;
   const above = cells[at - 1]?.kind === "preamble" ? undefined : cells[at - 1];
   return [
     { label: "Edit", key: "e", run: () => notebook.edit({ cell: cell.index }) },
-    { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: above && to(above) },
+    { label: "Move up", key: "u", disabled: fixed ?? (above ? undefined : "it is the first"), run: to(above) },
     {
       label: "Move down",
       key: "d",
       disabled: fixed ?? (cells[at + 1] ? undefined : "it is the last"),
-      run: cells[at + 1] && to(cells[at + 1]),
+      run: to(cells[at + 1]),
     },
     {
       label: "Add a cell below",
       key: "a",
       run: () =>
-        notebook.menu(
-          notebook.list.querySelector(`[data-focus="more-${cell.index}"]`),
-          "New cell",
-          newCellItems(notebook, cell.index + 1),
-        ),
+        notebook.menu(notebook.focusable(`more-${cell.index}`), "New cell", newCellItems(notebook, cell.index + 1)),
     },
     {
       label: "Remove",
       key: "r",
-      help: "Undo brings it back",
+      help: "Undo restores it",
       run: () => notebook.send({ kind: "remove_cell", cell: cell.index }),
     },
   ];
 }
 
+/**
+ * @param {Notebook} notebook
+ * @param {Cell} cell
+ * @param {Step} line
+ * @returns {MenuItem[]}
+ */
 export function stepItems(notebook, cell, line) {
   const off = line.kind === "off";
-  const failed = off || line.status !== "applied" ? "it is not applied" : undefined;
+  const failed = off || line.status !== "applied" ? "the step is not applied" : undefined;
   return [
     {
-      label: "Look at the program after it",
+      label: "Show the program after it",
       key: "v",
       disabled: failed,
       run: () => notebook.send({ kind: "view", count: line.count }),
@@ -75,7 +92,7 @@ export function stepItems(notebook, cell, line) {
       label: "Compare with now",
       key: "c",
       disabled: failed,
-      help: "A/B: trees, timelines and figures beside each other",
+      help: "A/B: trees, timelines and figures side by side",
       run: () => notebook.send({ kind: "compare", a: `step:${line.count}`, b: "now" }),
     },
     {
@@ -83,7 +100,7 @@ export function stepItems(notebook, cell, line) {
       key: "e",
       run: () => notebook.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }),
     },
-    { label: off ? "Switch on" : "Switch off", key: "o", run: () => notebook.toggle(line) },
+    { label: off ? "Enable" : "Disable", key: "o", run: () => notebook.toggle(line) },
     {
       label: "Move up",
       key: "u",
@@ -100,26 +117,31 @@ export function stepItems(notebook, cell, line) {
       label: "Branch from here…",
       key: "b",
       disabled: failed,
-      run: () => nameBranch(notebook, notebook.list.querySelector(`[data-item="${line.item}"]`), line.count),
+      run: () => nameBranch(notebook, notebook.rowOf(line), line.count),
     },
     { label: "Remove", key: "r", run: () => notebook.send({ kind: "remove_item", item: line.item }) },
   ];
 }
 
+/**
+ * @param {Notebook} notebook
+ * @returns {MenuItem[]}
+ */
 export function branchItems(notebook) {
   const { branches } = notebook.data;
   const current = branches.find((branch) => branch.current)?.name ?? "main";
-  const anchor = () => notebook.list.querySelector('[data-focus="branch"]');
+  const anchor = () => notebook.focusable("branch");
+  /** @type {MenuItem[]} */
   const items = branches.map((branch) => ({
     label: `${branch.current ? "● " : ""}${branch.name}`,
     disabled: branch.current ? "shown" : undefined,
-    help: branch.shared === null ? "" : `The first ${branch.shared} lines are the same`,
+    help: branch.shared === null ? "" : `The first ${branch.shared} lines are equal`,
     run: () => notebook.send({ kind: "choose_branch", name: branch.name }),
   }));
   items.push({
     label: "New branch…",
     key: "n",
-    help: "From the step that is looked at; what is there now is kept",
+    help: "From the displayed step; the present branch is kept",
     run: () =>
       nameBranch(
         notebook,
@@ -139,18 +161,24 @@ export function branchItems(notebook) {
   for (const branch of branches.filter((b) => !b.current)) {
     items.push({
       label: `Compare ${branch.name} with now`,
-      help: "A/B: trees, timelines and figures beside each other",
+      help: "A/B: trees, timelines and figures side by side",
       run: () => notebook.send({ kind: "compare", a: `branch:${branch.name}`, b: "now" }),
     });
     items.push({
       label: `Delete ${branch.name}`,
-      help: "Undo brings it back",
+      help: "Undo restores it",
       run: () => notebook.send({ kind: "delete_branch", name: branch.name }),
     });
   }
   return items;
 }
 
+/**
+ * Ask for the name of a new branch.
+ * @param {Notebook} notebook
+ * @param {HTMLElement} anchor
+ * @param {number | null} steps The number of its first steps; null: all.
+ */
 export function nameBranch(notebook, anchor, steps) {
   const taken = new Set(["main", ...notebook.data.branches.map((branch) => branch.name)]);
   let number = 2;
@@ -165,7 +193,15 @@ export function nameBranch(notebook, anchor, steps) {
   );
 }
 
+/**
+ * @param {Notebook} notebook
+ * @param {HTMLElement} anchor
+ * @param {string} title
+ * @param {string} action
+ * @param {string} value
+ * @param {(name: string) => void} done
+ */
 function askBranch(notebook, anchor, title, action, value, done) {
-  const back = () => notebook.list.querySelector('[data-focus="branch"]');
+  const back = () => notebook.focusable("branch");
   promptName(notebook.popup, anchor, { title, value, action, most: 60, back }, done);
 }

@@ -1,10 +1,31 @@
-// The lines of a schedule as rows: looked at, edited in place, switched off, dragged, taken out; and the one that does not apply, with the ways on.
+// The steps of a schedule as rows, with their costs, details and conflicts; a drag moves them.
 
 import { h, icon } from "../core/dom.js";
 import { plainText } from "../core/hole_text.js";
 import { highlighted } from "../core/python_text.js";
 
-/** Code with a wavy line under one part of it. */
+/** @import { Send } from "../core/types.js" */
+/** @import { Choice, Conflict, Figure, Hole, Note, Step } from "./types.js" */
+
+/**
+ * What a row calls.
+ * @typedef {object} StepActions
+ * @property {Send} send
+ * @property {(line: Step) => void} view
+ * @property {(line: Step) => void} edit
+ * @property {(line: Step) => void} toggle
+ * @property {(line: Step, anchor: HTMLElement) => void} menu
+ * @property {(event: KeyboardEvent, line: Step) => void} key
+ * @property {(choice: Choice, line: Step) => void} choice
+ */
+
+/** @typedef {{ target: number, after: boolean } | { cell: number }} Destination Beside a step, or into a cell without steps. */
+
+/**
+ * Code with a wavy line under a range.
+ * @param {string} text
+ * @param {[start: number, end: number] | null} range
+ */
 function underlined(text, range) {
   if (!range) return highlighted(text);
   const [start, end] = range;
@@ -15,8 +36,10 @@ function underlined(text, range) {
   ];
 }
 
+/** @type {Record<string, string>} */
 const WORD = { better: "better", worse: "worse" };
 
+/** @param {Step} line */
 function cost(line) {
   if (!line.change)
     return line.hint
@@ -36,12 +59,13 @@ function cost(line) {
   );
 }
 
+/** @param {Figure[]} list */
 function figures(list) {
-  if (!list.length) return h("p", { class: "quiet" }, "The figures stay as they were.");
+  if (!list.length) return h("p", { class: "quiet" }, "The figures are unchanged.");
   return h(
     "table",
     { class: "step-figures" },
-    h("caption", { class: "tw-hidden" }, "What this step changed in figures"),
+    h("caption", { class: "tw-hidden" }, "Changes of figures by this step"),
     h(
       "tbody",
       {},
@@ -62,9 +86,15 @@ function figures(list) {
   );
 }
 
-/** What the chosen step did: figures, and the difference of the trees. */
-function details(line, send) {
-  const { figures: list, changes } = line.details;
+const CHANGE_CLASSES = { "+": "is-new", "−": "is-gone", "→": "is-moved", "~": "is-other" };
+
+/**
+ * The changes by the selected step: figures and the tree.
+ * @param {Step} line
+ * @param {NonNullable<Step["details"]>} details
+ * @param {Send} send
+ */
+function details(line, { figures: list, changes }, send) {
   return h(
     "div",
     { class: "step-details" },
@@ -72,11 +102,11 @@ function details(line, send) {
     changes.length
       ? h(
           "ul",
-          { class: "step-changes", "aria-label": "What this step changed in the tree" },
+          { class: "step-changes", "aria-label": "Changes of the tree by this step" },
           changes.map((c) =>
             h(
               "li",
-              { class: { "+": "is-new", "−": "is-gone", "→": "is-moved", "~": "is-other" }[c.sign] },
+              { class: CHANGE_CLASSES[c.sign] },
               h("span", { class: "sign", title: c.word }, c.sign),
               h("span", { class: "tw-hidden" }, c.word),
               c.rows.length
@@ -85,7 +115,7 @@ function details(line, send) {
                     {
                       class: "link",
                       type: "button",
-                      title: "Choose it in the tree",
+                      title: "Select it in the tree",
                       onclick: () => send({ kind: "select", id: c.rows[0] }),
                     },
                     c.text,
@@ -94,10 +124,14 @@ function details(line, send) {
             ),
           ),
         )
-      : h("p", { class: "quiet" }, line.query ? "It only looks something up." : "The tree stays as it was."),
+      : h("p", { class: "quiet" }, line.query ? "This step only queries the program." : "The tree is unchanged."),
   );
 }
 
+/**
+ * @param {string} title
+ * @param {{ text: string }[]} list
+ */
 function facts(title, list) {
   if (!list.length) return null;
   return h(
@@ -112,13 +146,20 @@ function facts(title, list) {
   );
 }
 
-/** `code` between back quotes. */
+/**
+ * Text with `code` in it.
+ * @param {string} text
+ */
 function marks(text) {
   return text.split("`").map((part, n) => (n % 2 ? h("b", { class: "tw-mono" }, part) : part));
 }
 
-function conflict(line, act) {
-  const found = line.conflict;
+/**
+ * @param {Step} line
+ * @param {Conflict} found
+ * @param {StepActions} act
+ */
+function conflict(line, found, act) {
   return h(
     "div",
     { class: "conflict", role: "alert" },
@@ -130,7 +171,7 @@ function conflict(line, act) {
     facts("Since it last applied", found.changes),
     h(
       "div",
-      { class: "conflict-choices", role: "group", "aria-label": "Ways on" },
+      { class: "conflict-choices", role: "group", "aria-label": "Ways to continue" },
       found.choices.map((c, n) =>
         h(
           "button",
@@ -153,15 +194,22 @@ function conflict(line, act) {
   );
 }
 
-/** A comment of the schedule. */
+/**
+ * A comment of the schedule.
+ * @param {Note} line
+ */
 export function noteRow(line) {
   return h("li", { class: "note-line" }, line.text);
 }
 
-/** The values of a hole, in the order of their size; the one in front of the text's holds where nobody searches. */
-function holeChips(line, act) {
-  const { name, values, order } = line.hole;
-  const choose = (position) => act.send({ kind: "default", step: line.index, position });
+/**
+ * The values of a hole by size. The first value in the text is the default, used outside of a search.
+ * @param {Step} line
+ * @param {Hole} hole
+ * @param {StepActions} act
+ */
+function holeChips(line, { name, values, order }, act) {
+  const choose = (/** @type {number} */ position) => act.send({ kind: "default", step: line.index, position });
   return h(
     "span",
     { class: "hole-values", role: "group", "aria-label": `Values of ${name}` },
@@ -173,7 +221,7 @@ function holeChips(line, act) {
           type: "button",
           "data-focus": `item-${line.item} ${values[position]}`,
           "aria-pressed": String(position === 0),
-          title: `${position ? "Take this one where nobody searches" : "Taken where nobody searches"}: ${plainText(values[position])}`,
+          title: `${position ? "Make it the default" : "The default"}: ${plainText(values[position])}`,
           onclick: () => position && choose(position),
         },
         plainText(values[position]),
@@ -182,7 +230,12 @@ function holeChips(line, act) {
   );
 }
 
-/** A row. `act`: send(message), view(line), edit(line), toggle(line), menu(line, anchor), key(event, line), choice(choice, line). */
+/**
+ * A row of the schedule.
+ * @param {Step} line
+ * @param {{ chosen: boolean, later: boolean }} view Whether it is the displayed step, or a later one.
+ * @param {StepActions} act
+ */
 export function stepRow(line, view, act) {
   const off = line.kind === "off";
   const classes = [
@@ -200,9 +253,9 @@ export function stepRow(line, view, act) {
       "data-item": line.item,
       "data-step": off ? null : line.index,
       oncontextmenu: (event) => {
-        if (event.target.closest(".cell-edit, .conflict, .step-details")) return;
+        if (/** @type {Element} */ (event.target).closest(".cell-edit, .conflict, .step-details")) return;
         event.preventDefault();
-        act.menu(line, event.currentTarget);
+        act.menu(line, /** @type {HTMLElement} */ (event.currentTarget));
       },
     },
     h("span", { class: "grip", "aria-hidden": "true", title: "Drag to another place" }, "⠿"),
@@ -215,9 +268,9 @@ export function stepRow(line, view, act) {
         "aria-current": view.chosen ? "step" : null,
         "aria-keyshortcuts": "F2 Delete Alt+ArrowUp Alt+ArrowDown Control+/",
         title: off
-          ? "Switched off: it is a comment in the text"
+          ? "Disabled: a comment in the text"
           : (line.error ??
-            "Look at the program after this step (F2 edits, Ctrl+/ switches off, Alt+arrows move, Delete removes)"),
+            "Show the program after this step (F2 edits, Ctrl+/ disables, Alt+arrows move, Delete removes)"),
         onclick: () => (off ? act.toggle(line) : act.view(line)),
         ondblclick: () => act.edit(line),
         onkeydown: (event) => act.key(event, line),
@@ -232,7 +285,7 @@ export function stepRow(line, view, act) {
       ),
       line.comment ? h("span", { class: "step-comment" }, line.comment) : null,
     ),
-    line.hole && !line.error ? holeChips(line, act) : null,
+    line.hole && !line.error ? holeChips(line, line.hole, act) : null,
     off ? null : cost(line),
     h(
       "span",
@@ -255,8 +308,8 @@ export function stepRow(line, view, act) {
           type: "button",
           role: "switch",
           "aria-checked": off ? "false" : "true",
-          "aria-label": `Step ${line.text} counts`,
-          title: off ? "Switch it on again" : "Switch it off; it stays in the text",
+          "aria-label": `Step ${line.text} enabled`,
+          title: off ? "Enable" : "Disable; the step stays in the text",
           onclick: () => act.toggle(line),
         },
         icon("power"),
@@ -269,7 +322,7 @@ export function stepRow(line, view, act) {
           "aria-haspopup": "menu",
           "aria-label": `More for step ${line.text}`,
           title: "More",
-          onclick: (event) => act.menu(line, event.currentTarget),
+          onclick: (event) => act.menu(line, /** @type {HTMLElement} */ (event.currentTarget)),
         },
         icon("more"),
       ),
@@ -281,51 +334,70 @@ export function stepRow(line, view, act) {
               class: "tool small remove",
               type: "button",
               "aria-label": `Remove step ${line.text}`,
-              title: "Take this step out; the later ones are made again (Delete)",
+              title: "Remove this step and apply the later ones again (Delete)",
               onclick: () => act.send({ kind: "remove_item", item: line.item }),
             },
             icon("remove"),
           ),
     ),
-    line.conflict ? conflict(line, act) : line.error ? h("div", { class: "step-error" }, line.error) : null,
-    line.details ? details(line, act.send) : null,
+    line.conflict
+      ? conflict(line, line.conflict, act)
+      : line.error
+        ? h("div", { class: "step-error" }, line.error)
+        : null,
+    line.details ? details(line, line.details, act.send) : null,
   );
 }
 
-const FAR_ENOUGH = 5;
+const DRAG_DISTANCE = 5; // px
 
-/** Dragging rows of `list` to another place, over all of its cells; `moved(item, {target, after} or {cell})` when one is dropped. While it lasts the
- * list has the class "is-dragging" and is not to be drawn anew; then it says "letgo". */
+/** @typedef {{ distance: number, edge: number, empty?: Element, to: Destination }} DropPlace */
+/** @typedef {{ row: HTMLElement, item: number, x: number, y: number, moving: boolean, target: DropPlace | null }} Drag */
+
+/**
+ * Let the user drag rows of `list`, over all of its cells, and call `moved` after a drop. During a drag the list has the class "is-dragging" and
+ * must not be redrawn; the event "letgo" ends it.
+ * @param {HTMLElement} list
+ * @param {(item: number, to: Destination) => void} moved
+ */
 export function dragRows(list, moved) {
   const line = h("div", { class: "drop-line", hidden: true });
+  /** @type {Drag | null} */
   let grab = null;
   let justDropped = false;
 
+  /**
+   * @param {number} y
+   * @returns {DropPlace | null}
+   */
   function targetAt(y) {
-    const rows = [...list.querySelectorAll(".step[data-item]")].filter((row) => row !== grab.row);
+    const all = /** @type {HTMLElement[]} */ ([...list.querySelectorAll(".step[data-item]")]);
+    const rows = all.filter((row) => row !== grab?.row);
+    /** @type {DropPlace | null} */
     let best = null;
-    for (const empty of list.querySelectorAll(".no-steps[data-cell]")) {
+    for (const empty of /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(".no-steps[data-cell]"))) {
       const box = empty.getBoundingClientRect();
-      const far = Math.max(0, box.top - y, y - box.bottom);
-      if (!best || far < best.far) best = { far, empty, edge: box.bottom, to: { cell: Number(empty.dataset.cell) } };
+      const distance = Math.max(0, box.top - y, y - box.bottom);
+      if (!best || distance < best.distance)
+        best = { distance, empty, edge: box.bottom, to: { cell: Number(empty.dataset.cell) } };
     }
     for (const row of rows) {
       const box = row.getBoundingClientRect();
-      for (const [edge, after] of [
-        [box.top, false],
-        [box.bottom, true],
-      ]) {
-        const far = Math.abs(edge - y);
-        if (!best || far < best.far) best = { far, edge, to: { target: Number(row.dataset.item), after } };
+      for (const after of [false, true]) {
+        const edge = after ? box.bottom : box.top;
+        const distance = Math.abs(edge - y);
+        if (!best || distance < best.distance)
+          best = { distance, edge, to: { target: Number(row.dataset.item), after } };
       }
     }
     return best;
   }
 
+  /** @param {PointerEvent} event */
   function move(event) {
     if (!grab) return;
     if (!grab.moving) {
-      if (Math.hypot(event.clientX - grab.x, event.clientY - grab.y) < FAR_ENOUGH) return;
+      if (Math.hypot(event.clientX - grab.x, event.clientY - grab.y) < DRAG_DISTANCE) return;
       grab.moving = true;
       grab.row.setPointerCapture?.(event.pointerId);
       grab.row.classList.add("dragged");
@@ -344,6 +416,7 @@ export function dragRows(list, moved) {
     line.style.top = `${grab.target.edge - frame.top + list.scrollTop - 1}px`;
   }
 
+  /** @param {boolean} drop */
   function end(drop) {
     if (!grab) return;
     const { moving, target, item, row } = grab;
@@ -366,6 +439,7 @@ export function dragRows(list, moved) {
 
   const up = () => end(true);
   const cancel = () => end(false);
+  /** @param {KeyboardEvent} event */
   function keys(event) {
     if (event.key !== "Escape" || !grab?.moving) return;
     event.preventDefault();
@@ -374,16 +448,17 @@ export function dragRows(list, moved) {
   }
 
   list.addEventListener("pointerdown", (event) => {
-    const row = event.target.closest?.(".step[data-item]");
-    if (!row || event.button || event.target.closest(".step-tools, .hole-values, .conflict, .step-details, .cell-edit"))
-      return;
+    const pressed = event.target instanceof Element ? event.target : null;
+    const row = pressed?.closest(".step[data-item]");
+    if (!(row instanceof HTMLElement) || event.button) return;
+    if (pressed?.closest(".step-tools, .hole-values, .conflict, .step-details, .cell-edit")) return;
     grab = { row, item: Number(row.dataset.item), x: event.clientX, y: event.clientY, moving: false, target: null };
     window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", up);
     window.addEventListener("pointercancel", cancel);
     window.addEventListener("keydown", keys, true);
   });
-  // The click that ends a drag is none.
+  // Suppress the click at the end of a drag.
   list.addEventListener(
     "click",
     (event) => {

@@ -1,13 +1,18 @@
-// Text that was being typed while the server did not answer: kept in the browser's tab, and put back into its editor once the page is back.
+// Text that was typed while the connection was lost: kept in the browser's tab, and restored into its editor after the reload.
 
 const KEY = "tilewright-typed";
 
-/** `typed`: {cell, item, text}; null where nothing is being typed. */
+/** @typedef {{ cell: number, item?: number, text: string }} TypedText */
+
+/** @param {TypedText | null} typed */
 export function keepTyped(typed) {
   if (typed) sessionStorage.setItem(KEY, JSON.stringify({ ...typed, path: location.pathname }));
 }
 
-/** What was kept for this page, once; null where there is nothing. */
+/**
+ * Remove and return the text of this page.
+ * @returns {TypedText | null}
+ */
 export function takeTyped() {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
   sessionStorage.removeItem(KEY);
