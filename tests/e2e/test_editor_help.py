@@ -25,7 +25,7 @@ def editor(page: Page, app_url: str) -> Locator:
 def test_given_a_call_that_is_typed_then_its_parameters_are_shown_and_names_are_completed(
     page: Page, editor: Locator
 ) -> None:
-    offers, sign = page.get_by_role("listbox", name="What could stand here"), page.locator(".signature")
+    offers, sign = page.get_by_role("listbox", name="Completions"), page.locator(".signature")
     page.keyboard.type("\nsch.spl")
     expect(offers.get_by_role("option")).to_contain_text(["split"])
     page.keyboard.press("Tab")
@@ -52,7 +52,7 @@ def test_given_a_call_that_is_typed_then_its_parameters_are_shown_and_names_are_
 def test_given_the_list_then_escape_closes_it_before_the_editor_and_enter_means_what_it_did(
     page: Page, editor: Locator
 ) -> None:
-    offers = page.get_by_role("listbox", name="What could stand here")
+    offers = page.get_by_role("listbox", name="Completions")
     page.keyboard.type("\nsch.unro")
     expect(offers).to_be_visible()
     page.keyboard.press("Escape")
@@ -80,7 +80,7 @@ def test_given_the_editor_of_one_step_then_the_list_opens_by_a_key_and_a_name_is
     for _ in range(3):
         area.press("ArrowLeft")
     page.keyboard.press("Control+ ")
-    offers = page.get_by_role("listbox", name="What could stand here")
+    offers = page.get_by_role("listbox", name="Completions")
     expect(offers.get_by_role("option").first).to_contain_text("C")
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")

@@ -131,7 +131,7 @@ def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: 
     expect(page.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
     banner = page.locator(".banner.is-told")
     expect(banner).to_contain_text("Another program changed the file")
-    banner.get_by_role("button", name="Undo it").click()
+    banner.get_by_role("button", name="Undo").click()
     until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
     expect(banner).to_have_count(0)
 

@@ -150,7 +150,7 @@ def test_given_cells_then_they_are_added_written_moved_and_removed(app: Page) ->
     count = app.locator(".cell").count()
     app.locator(".cell.machine").hover()
     app.locator(".cell.machine").get_by_label("Add a cell here").click()
-    app.get_by_role("menuitem", name="Words").click()
+    app.get_by_role("menuitem", name="Text").click()
     area = app.locator(".cell-editor")
     expect(area).to_be_focused()
     app.keyboard.type("# Mine\n\nSome **bold** words, <img src=x onerror=alert(1)> and [a link](https://example.org).")
