@@ -146,7 +146,7 @@ def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_the
     page.mouse.up()
     expect(page.locator(".notice .repair")).to_contain_text("sch.compute_inline('C')")
     shoot(page, "loop-tree-repair")
-    page.get_by_role("button", name="Make both calls").click()
+    page.get_by_role("button", name="Apply both calls").click()
     expect(page.locator(".notice")).to_be_hidden()
     assert made.last == {"kind": "repair", "method": "compute_at", "target": "B", "arguments": {"loop": target}}
 

@@ -107,7 +107,7 @@ def test_given_two_blocks_chosen_when_dragged_then_both_move_and_one_undo_takes_
     row(page, COPIES[1]).click(modifiers=["Control"])
     for name in COPIES:
         expect(row(page, name)).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".hint")).to_contain_text("2 rows chosen")
+    expect(page.locator(".hint")).to_contain_text("2 rows selected")
     before = steps(page)
     grab(page, COPIES[1])
     expect(page.locator(".hint")).to_contain_text("2 blocks")
@@ -202,7 +202,7 @@ def test_given_a_search_then_matches_are_lit_and_enter_goes_round(opened: Callab
     shoot(page, "tree-search")
     no_violations(page)
     field.fill("nothing like it")
-    expect(page.locator(".search-count")).to_have_text("nothing")
+    expect(page.locator(".search-count")).to_have_text("no match")
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
     expect(page.locator(".row:focus")).to_have_count(1)

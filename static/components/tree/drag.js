@@ -1,138 +1,181 @@
-// What is in the hand: rows that were grabbed, where they may go, and what each drop would do. Three ways to move end here: drag with the
-// pointer; click the grip, then a loop; Enter, arrows, Enter. All three are one grab: `start`, `hover`, `drop`, `cancel`.
+// A drag of rows: where they may go, and what each drop would do. A pointer drag, a click on the grip and then on a loop, and Enter, arrows,
+// Enter are all one grab: `start`, `hover`, `drop`, `cancel`.
 
 import { h } from "../core/dom.js";
 import { pointRect } from "../core/popup.js";
 import { icon } from "./rows.js";
-import { MARKS, offersOf, predictionKey, reasonBody, spokenOffer } from "./offers.js";
+import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody } from "./offers.js";
 
-const HELP_DELAY = 250;
+/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, RepairRequest, Target } from "./types.js" */
+/** @import { Tree } from "./tree.js" */
 
-export class Hand {
+/**
+ * The rows of a move.
+ * @typedef {object} Move
+ * @property {IndexedRow} row The row that was grabbed.
+ * @property {string[]} rows All rows that move.
+ * @property {string} key `rows` as one text.
+ * @property {string} name
+ * @property {"pointer" | "click" | "keyboard"} by
+ * @property {string} only The only primitive to use, or "".
+ */
+
+/** @typedef {Move & { offers: Map<string, Offer> | null, over: string }} Grab `offers` is null until the targets are known. */
+
+/** @typedef {Move & { id: string, point: Point | null }} PendingDrop A drop on row `id` before the targets are known. */
+
+const REPAIR_DELAY = 250; // ms
+
+/** @type {Record<string, string>} */
+const MOVE_KEYS = { compute_at: "c", reverse_compute_at: "r" };
+
+/** @param {string[]} rows */
+const keyOf = (rows) => rows.join(" ");
+
+export class Drag {
+  /** @param {Tree} tree */
   constructor(tree) {
     this.tree = tree;
+    /** @type {Grab | null} */
     this.grab = null;
-    this.held = null;
+    /** @type {PendingDrop | null} */
+    this.pending = null;
+    /** @type {Map<string, Target[]>} By rows. */
     this.answers = new Map();
-    this.known = new Map();
+    /** @type {Map<string, Predictions>} By rows. */
+    this.predictions = new Map();
+    /** @type {Map<string, string[]>} By loop, the calls that make a drop there legal. */
     this.repairs = new Map();
+    /** @type {number | undefined} */
+    this.repairTimer = undefined;
   }
 
-  /** Another program: what was asked of the one before is of no use. */
-  forget() {
+  /** Drop all answers, which are about an earlier program. */
+  reset() {
     this.cancel();
-    this.letGo();
+    this.cancelPending();
     this.answers.clear();
-    this.known.clear();
+    this.predictions.clear();
     this.repairs.clear();
   }
 
-  /** `by` is "pointer", "click" or "keyboard"; `only` narrows a block's move to one primitive. */
+  /**
+   * @param {string} id
+   * @param {Move["by"]} by
+   * @param {string} [only]
+   */
   start(id, by, only = "") {
     const { tree } = this;
     const row = tree.byId.get(id);
-    if (!row || row.kind === "allocation") return;
+    if (!row) return;
     this.cancel();
-    this.letGo();
+    this.cancelPending();
     this.repairs.clear();
-    tree.sheets.close(false);
+    tree.dialogs.close(false);
     tree.pointer.hideTip();
-    tree.sheets.hideNotice();
+    tree.dialogs.hideNotice();
     const rows = tree.together(id);
-    const known = this.knows(rows);
-    if (!known) this.ask(rows); // first, so that Python works meanwhile
-    this.grab = {
-      row,
-      rows,
-      key: rows.join(" "),
-      name: rows.length > 1 ? `${rows.length} ${row.kind}s` : row.name,
-      by,
-      only,
-      offers: null,
-      over: "",
-    };
+    const known = this.hasTargets(rows);
+    if (!known) this.requestTargets(rows); // first: the server works meanwhile
+    const name = rows.length > 1 ? `${rows.length} ${row.kind}s` : row.name;
+    const grab = { row, rows, key: keyOf(rows), name, by, only, offers: null, over: "" };
+    this.grab = grab;
     tree.element.classList.add("is-grabbing");
     tree.decorateAll();
-    if (known) this.offer();
-    else tree.hint.replaceChildren("Asking which loops are legal…");
+    if (known) this.showOffers(grab);
+    else tree.hint.replaceChildren("Checking drop targets…");
   }
 
-  /** Whether the answer to "where may these go?" is here. */
-  knows(rows) {
-    return this.answers.has(rows.join(" ")) || (rows.length === 1 && this.tree.targets.has(rows[0]));
+  /** @param {string[]} rows */
+  hasTargets(rows) {
+    return this.answers.has(keyOf(rows)) || (rows.length === 1 && this.tree.targets.has(rows[0]));
   }
 
-  ask(rows) {
+  /** @param {string[]} rows */
+  requestTargets(rows) {
     this.tree.send({ kind: "targets", rows });
   }
 
-  entries(rows) {
-    return (rows.length === 1 && this.tree.targets.get(rows[0])) || (this.answers.get(rows.join(" ")) ?? []);
+  /** @param {string[]} rows */
+  targetsOf(rows) {
+    return (rows.length === 1 && this.tree.targets.get(rows[0])) || (this.answers.get(keyOf(rows)) ?? []);
   }
 
-  told(message) {
-    const key = message.rows.join(" ");
-    this.answers.set(key, message.entries);
-    if (this.grab?.key === key && !this.grab.offers) this.offer();
-    if (this.held?.key === key) this.dropHeld();
+  /** @param {Move} move */
+  offersOf({ rows, key, only }) {
+    return offersOf(this.tree.byId, this.targetsOf(rows), only, this.predictions.get(key) ?? new Map());
   }
 
-  /** The figures of one drop are here. */
-  predicted(message) {
-    const key = message.rows.join(" ");
-    if (!this.known.has(key)) this.known.set(key, new Map());
-    this.known.get(key).set(predictionKey(message.loop, message.primitive), message.value);
-    if (this.grab?.key !== key || !this.grab.offers) return;
-    this.lay();
-    this.tree.decorate(message.loop);
-    if (this.grab.over === message.loop) this.hover(message.loop);
+  /** @param {{ rows: string[], entries: Target[] }} message */
+  receiveTargets({ rows, entries }) {
+    const key = keyOf(rows);
+    this.answers.set(key, entries);
+    if (this.grab?.key === key && !this.grab.offers) this.showOffers(this.grab);
+    if (this.pending?.key === key) this.dropPending(this.pending);
   }
 
-  /** The offers as they are known now, and the line below the tree that counts them. */
-  lay() {
-    const { tree, grab } = this;
-    const known = this.known.get(grab.key) ?? new Map();
-    const entries = this.entries(grab.rows);
-    grab.offers = offersOf(tree.byId, entries, grab.only, known);
-    for (const id of grab.rows) grab.offers.delete(id);
-    grab.count = { legal: 0, costly: 0, illegal: 0 };
-    for (const offer of grab.offers.values()) grab.count[offer.state]++;
-    const tried = entries.filter((entry) => entry.legal).reduce((sum, entry) => sum + (entry.loops?.length ?? 1), 0);
-    const part = (name, text) =>
-      h("span", { class: `legend legend-${name}` }, icon(MARKS[name]), `${grab.count[name]} ${text}`);
-    tree.element.classList.toggle("is-trying", this.foretells && known.size < tried);
+  /** @param {{ rows: string[], loop: string, primitive: string, value: Prediction }} message */
+  receivePrediction({ rows, loop, primitive, value }) {
+    const key = keyOf(rows);
+    const predictions = this.predictions.get(key) ?? new Map();
+    this.predictions.set(key, predictions.set(predictionKey(loop, primitive), value));
+    const { grab } = this;
+    if (grab?.key !== key || !grab.offers) return;
+    this.updateOffers(grab);
+    this.tree.decorate(loop);
+    if (grab.over === loop) this.hover(loop);
+  }
+
+  /**
+   * Update the offers and the line below the tree that counts them. Returns the counts.
+   * @param {Grab} grab
+   */
+  updateOffers(grab) {
+    const { tree } = this;
+    const offers = this.offersOf(grab);
+    for (const id of grab.rows) offers.delete(id);
+    grab.offers = offers;
+    /** @type {Record<OfferState, number>} */
+    const count = { legal: 0, costly: 0, illegal: 0 };
+    for (const offer of offers.values()) count[offer.state]++;
+    const legal = this.targetsOf(grab.rows).filter((target) => target.legal);
+    const all = legal.reduce((sum, target) => sum + (target.loops?.length ?? 1), 0);
+    const done = this.predictions.get(grab.key)?.size ?? 0;
+    // Until the first prediction arrives, it is unknown whether the server makes any.
+    const predicting = this.predictions.size > 0 && done < all;
+    const legend = (/** @type {OfferState} */ state, /** @type {string} */ text) =>
+      h("span", { class: `legend legend-${state}` }, icon(MARKS[state]), `${count[state]} ${text}`);
+    tree.element.classList.toggle("is-predicting", predicting);
     tree.hint.replaceChildren(
       h("b", {}, grab.name),
-      part("legal", "legal"),
-      grab.count.costly ? part("costly", "costly") : "",
-      part("illegal", "not possible"),
-      this.foretells && known.size < tried ? h("span", { class: "trying" }, `figures ${known.size}/${tried}`) : "",
+      legend("legal", "legal"),
+      count.costly ? legend("costly", "costly") : "",
+      legend("illegal", "not possible"),
+      predicting ? h("span", { class: "predicting" }, `predicted ${done}/${all}`) : "",
       h("span", { class: "tw-kbd" }, "Esc"),
     );
+    return count;
   }
 
-  offer() {
-    const { tree, grab } = this;
-    this.lay();
+  /** @param {Grab} grab */
+  showOffers(grab) {
+    const { tree } = this;
+    const { legal, costly, illegal } = this.updateOffers(grab);
     tree.decorateAll();
-    const { count } = grab;
     const how = grab.by === "keyboard" ? "Arrows choose a loop, Enter drops, Escape cancels." : "";
-    tree.say(
-      `${grab.name} grabbed. ${count.legal} legal, ${count.costly} costly, ${count.illegal} not possible. ${how}`,
-    );
+    tree.say(`${grab.name} grabbed. ${legal} legal, ${costly} costly, ${illegal} not possible. ${how}`);
     if (grab.over) this.hover(grab.over);
     else if (grab.by !== "pointer") this.hover(tree.cursor);
     tree.send({ kind: "grabbed", rows: grab.rows, near: grab.over || grab.row.id });
   }
 
-  /** Whether Python works out what drops would do: it has once done so. */
-  get foretells() {
-    return this.known.size > 0;
-  }
-
-  /** The pointer or cursor is over row `id`: say what a drop there would do. */
+  /**
+   * Show the result of a drop on row `id`, which is below the pointer or has the cursor.
+   * @param {string} id
+   */
   hover(id) {
     const { tree, grab } = this;
+    if (!grab) return;
     const before = grab.over;
     grab.over = id;
     if (before !== id) tree.decorate(before);
@@ -145,141 +188,157 @@ export class Hand {
     }
     if (before !== id && offer.choices.some((choice) => !choice.value)) tree.send({ kind: "near", row: id });
     tree.tip.element.dataset.offer = offer.state;
-    const calls = this.repairs.get(id) ?? [];
     tree.tip.show(
       element.getBoundingClientRect(),
       "beside",
       ...offer.reasons.map((reason) => reasonBody(reason, reason.state ?? offer.state)),
-      helpLine(calls),
+      repairHint(this.repairs.get(id) ?? []),
     );
-    if (before !== id) this.askForHelp(id, offer);
-    if (grab.by === "keyboard") tree.say(`${tree.byId.get(id).name}: ${spokenOffer(offer)}`);
+    if (before !== id) this.requestRepairSoon(grab, id, offer);
+    if (grab.by === "keyboard") tree.say(`${tree.nameOf(id)}: ${offerText(offer)}`);
   }
 
-  /** Over a loop that is not possible for a moment: are there calls that would make it so? */
-  askForHelp(id, offer) {
-    clearTimeout(this.helpTimer);
-    const { grab } = this;
-    const wish = this.wishOf(grab, offer, id);
-    if (offer.state !== "illegal" || !wish || this.repairs.has(id)) return;
-    this.helpTimer = setTimeout(() => {
-      if (this.grab === grab && grab.over === id) this.tree.send(wish);
-    }, HELP_DELAY);
+  /**
+   * Request a repair when the drag rests over a loop with an illegal drop.
+   * @param {Grab} grab
+   * @param {string} id
+   * @param {Offer} offer
+   */
+  requestRepairSoon(grab, id, offer) {
+    clearTimeout(this.repairTimer);
+    const request = repairRequest(grab, offer, id);
+    if (offer.state !== "illegal" || !request || this.repairs.has(id)) return;
+    this.repairTimer = window.setTimeout(() => {
+      if (this.grab === grab && grab.over === id) this.tree.send(request);
+    }, REPAIR_DELAY);
   }
 
-  wishOf(grab, offer, id) {
-    const primitive = offer.reasons[0]?.head;
-    return grab.row.kind === "block" && grab.rows.length === 1 && primitive
-      ? { kind: "wish", block: grab.row.id, loop: id, primitive }
-      : null;
+  /** @param {{ wish: RepairRequest, calls: string[] }} message Without calls, no repair is known. */
+  receiveRepair({ wish: { block, loop }, calls }) {
+    if (this.grab?.row.id !== block) return;
+    this.repairs.set(loop, calls);
+    if (calls.length && this.grab.over === loop) this.hover(loop);
   }
 
-  /** Which calls would make a drop possible: none, where nothing is known to. */
-  helped({ wish, calls }) {
-    if (this.grab?.row.id !== wish.block) return;
-    this.repairs.set(wish.loop, calls);
-    if (calls.length && this.grab.over === wish.loop) this.hover(wish.loop);
-  }
-
+  /**
+   * @param {string} id
+   * @param {Point | null} point Of the pointer.
+   */
   drop(id, point) {
     const { tree } = this;
-    const { offers, ...grab } = this.grab;
+    if (!this.grab) return;
+    const { offers, ...move } = this.grab;
     const offer = offers?.get(id);
-    const isClear = offer?.choices.length === 1 && !grab.rows.includes(id);
-    // First, so that Python works while the hand is tidied up.
-    if (isClear) this.dropped(grab, offer, id, point);
+    const isClear = offer?.choices.length === 1 && !move.rows.includes(id);
+    if (isClear) this.finish(move, offer, id, point); // first: the server works meanwhile
     this.cancel(Boolean(offer?.choices.length));
     if (isClear) return;
-    if (!offers && tree.byId.get(id)?.kind === "loop") {
-      // The hand was faster than the answer: the drop waits for it.
-      this.held = { ...grab, id, point };
-      tree.decorate(id);
-      tree.hint.replaceChildren(`Asking whether ${grab.name} may go to ${tree.byId.get(id).name}…`);
+    if (offers || tree.byId.get(id)?.kind !== "loop") {
+      this.finish(move, offer, id, point);
       return;
     }
-    this.dropped(grab, offer, id, point);
+    this.pending = { ...move, id, point };
+    tree.decorate(id);
+    tree.hint.replaceChildren(`Checking whether ${move.name} can move to ${tree.nameOf(id)}…`);
   }
 
-  dropHeld() {
-    const { id, point, ...grab } = this.held;
-    this.letGo();
-    const offers = offersOf(this.tree.byId, this.entries(grab.rows), grab.only, this.known.get(grab.key) ?? new Map());
-    this.dropped(grab, offers.get(id), id, point);
+  /** @param {PendingDrop} pending */
+  dropPending(pending) {
+    const { id, point, ...move } = pending;
+    this.cancelPending();
+    this.finish(move, this.offersOf(move).get(id), id, point);
   }
 
-  /** A drop that waits is given up, or its answer is here. */
-  letGo() {
-    if (!this.held) return;
-    const { id } = this.held;
-    this.held = null;
+  cancelPending() {
+    if (!this.pending) return;
+    const { id } = this.pending;
+    this.pending = null;
     this.tree.decorate(id);
-    this.tree.rest();
+    this.tree.showHint();
   }
 
-  dropped(grab, offer, id, point) {
+  /**
+   * @param {Move} move
+   * @param {Offer | undefined} offer
+   * @param {string} id
+   * @param {Point | null} point
+   */
+  finish(move, offer, id, point) {
     const { tree } = this;
-    if (!offer || grab.rows.includes(id)) return;
-    tree.after = { id: grab.row.id, focus: grab.by === "keyboard" };
+    if (!offer || move.rows.includes(id)) return;
+    tree.after = { id: move.row.id, focus: move.by === "keyboard" };
     if (offer.state === "illegal") {
-      const wish = this.wishOf(grab, offer, id);
-      tree.sheets.showNotice({
-        text: `${grab.name} cannot go to ${tree.byId.get(id).name}`,
-        reasons: offer.reasons,
-        otherwise: "not here",
-      });
-      if (wish) tree.sheets.wishFor(wish);
-    } else if (offer.choices.length === 1) this.send(grab, offer.choices[0]);
-    else
-      this.choose(
-        grab,
-        offer.choices,
-        point ? pointRect(point.x, point.y) : tree.elements.get(id).getBoundingClientRect(),
-      );
+      const text = `${move.name} cannot go to ${tree.nameOf(id)}`;
+      const request = repairRequest(move, offer, id);
+      tree.dialogs.showNotice({ text, reasons: offer.reasons, otherwise: NO_PRIMITIVE });
+      if (request) tree.dialogs.requestRepair(request);
+    } else if (offer.choices.length === 1) this.send(move, offer.choices[0]);
+    else this.choose(move, offer.choices, point ? pointRect(point.x, point.y) : tree.anchor(id));
   }
 
-  send(grab, choice) {
-    const { rows, row } = grab;
-    const loop = this.tree.byId.get(choice.loop)?.name ?? choice.loop;
-    this.tree.say(`${choice.primitive} ${grab.name} at ${loop}`);
-    if (choice.order) this.tree.send({ kind: "reorder", loops: choice.order });
-    else if (rows.length > 1) this.tree.send({ kind: "moves", rows, loop: choice.loop });
-    else this.tree.send({ kind: "move", block: row.id, loop: choice.loop, primitive: choice.primitive });
+  /**
+   * @param {Move} move
+   * @param {Drop} choice
+   */
+  send({ rows, row, name }, { loop, primitive, order }) {
+    const { tree } = this;
+    tree.say(`${primitive} ${name} at ${tree.nameOf(loop)}`);
+    if (order) tree.send({ kind: "reorder", loops: order });
+    else if (rows.length > 1) tree.send({ kind: "moves", rows, loop });
+    else tree.send({ kind: "move", block: row.id, loop, primitive });
   }
 
-  /** Both primitives are possible: a small menu asks which, with what each would do. */
-  choose(grab, choices, anchor) {
+  /**
+   * Ask which of two possible primitives to use.
+   * @param {Move} move
+   * @param {Drop[]} choices
+   * @param {Anchor} anchor
+   */
+  choose(move, choices, anchor) {
     const items = choices.map((choice) => ({
       label: [choice.primitive, choice.value?.label].filter(Boolean).join("  "),
-      key: { compute_at: "c", reverse_compute_at: "r" }[choice.primitive],
+      key: MOVE_KEYS[choice.primitive],
       help: choice.reason,
-      run: () => this.send(grab, choice),
+      run: () => this.send(move, choice),
     }));
-    this.tree.sheets.menu(`${grab.name} → ${this.tree.byId.get(choices[0].loop)?.name}`, items, anchor, grab.row.id);
+    this.tree.dialogs.menu(`${move.name} → ${this.tree.nameOf(choices[0].loop)}`, items, anchor, move.row.id);
   }
 
-  /** `dropping`: what was grabbed is on its way, and its figures are used. */
-  cancel(dropping = false) {
+  /** @param {boolean} [dropped] Whether the rows were dropped: the server still needs its predictions then. */
+  cancel(dropped = false) {
     if (!this.grab) {
-      this.letGo();
+      this.cancelPending();
       return;
     }
     const { tree } = this;
     this.grab = null;
-    if (!dropping) tree.send({ kind: "released" });
-    tree.element.classList.remove("is-grabbing", "is-trying");
+    if (!dropped) tree.send({ kind: "released" });
+    tree.element.classList.remove("is-grabbing", "is-predicting");
     tree.decorateAll();
     tree.tip.hide();
-    tree.pointer.rest();
-    tree.rest();
+    tree.pointer.endGrab();
+    tree.showHint();
   }
 }
 
-function helpLine(calls) {
+/**
+ * The request for a repair of an illegal drop; null for several rows and for loops.
+ * @param {Move} move
+ * @param {Offer} offer
+ * @param {string} loop
+ * @returns {RepairRequest | null}
+ */
+function repairRequest({ row, rows }, offer, loop) {
+  const primitive = offer.reasons[0]?.head;
+  return row.kind === "block" && rows.length === 1 && primitive
+    ? { kind: "wish", block: row.id, loop, primitive }
+    : null;
+}
+
+/** @param {string[]} calls */
+function repairHint(calls) {
   if (!calls.length) return null;
   const count = calls.length - 1;
-  return h(
-    "div",
-    { class: "reason-help" },
-    `Possible after ${count === 1 ? "one more call" : `${count} more calls`}: drop it here to see ${count === 1 ? "it" : "them"}`,
-  );
+  const [calledFor, them] = count === 1 ? ["one more call", "it"] : [`${count} more calls`, "them"];
+  return h("div", { class: "reason-help" }, `Possible after ${calledFor}: drop it here to see ${them}`);
 }

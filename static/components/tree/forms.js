@@ -1,11 +1,27 @@
-// Forms for the arguments of a primitive: fields as the menu describes them, read back into plain values.
+// Forms for the arguments of a primitive: controls for the fields of a menu entry, and their values.
 
 import { h } from "../core/dom.js";
 import { reasonBody } from "./offers.js";
 
+/** @import { Menu } from "../core/menu.js" */
+/** @import { Field, MenuEntry, TextType, TreeNotice, Value, Values } from "./types.js" */
+
+/** @typedef {HTMLInputElement | HTMLSelectElement} FieldControl */
+
+/** @typedef {{ id: string, control: FieldControl, extra?: HTMLElement }} ControlParts `extra`: the suggestions of a text field. */
+
+/** @typedef {{ field: Field } & ControlParts} FormField */
+
+/** @typedef {Menu & { refused: boolean, refuse: (notice: TreeNotice) => void }} CallForm After `refuse` it stays open for corrections. */
+
+/** @typedef {{ values: Values } | { problem: string, control: FieldControl }} Reading */
+
 const NAME = /^[A-Za-z_][A-Za-z_0-9]*$/;
 
-/** Each reads the text of a control; throws an Error whose message is for the person. `undefined` leaves the argument out. */
+/**
+ * The value of a text by the type of its field; throws an Error whose message the form shows.
+ * @type {Record<TextType, (text: string) => Value>}
+ */
 const READERS = {
   text: (text) => text.trim(),
   index_map: (text) => text.trim(),
@@ -23,11 +39,13 @@ const READERS = {
   },
 };
 
+/** @param {string} text */
 function whole(text) {
   if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw new Error(`"${text}" is not a whole number`);
   return Number(text);
 }
 
+/** @param {string} text */
 function list(text) {
   const inner = text.trim().replace(/^[[(]|[\])]$/g, "");
   return inner
@@ -36,19 +54,29 @@ function list(text) {
     .filter((item) => item !== "");
 }
 
+/**
+ * The value of a field; undefined leaves the argument out. Throws an Error whose message the form shows.
+ * @param {Field} field
+ * @param {{ value: string, selectedIndex?: number }} control
+ * @returns {Value | undefined}
+ */
 export function readField(field, control) {
-  if (field.type === "choice") return field.choices[control.selectedIndex]?.value;
+  if (field.type === "choice") return field.choices[control.selectedIndex ?? -1]?.value;
   const text = control.value;
   if (text.trim() === "") {
     if (field.optional) return undefined;
     if (field.empty) return [];
-    throw new Error(`${field.label} is needed`);
+    throw new Error(`${field.label} is required`);
   }
   return READERS[field.type](text);
 }
 
 let serial = 0;
 
+/**
+ * @param {Field} field
+ * @returns {ControlParts}
+ */
 function controlFor(field) {
   const id = `tw-field-${++serial}`;
   if (field.type === "choice") {
@@ -79,79 +107,97 @@ function controlFor(field) {
   return { id, control, extra: options };
 }
 
-function shown(value) {
+/**
+ * @param {Value} value
+ * @returns {string}
+ */
+function pythonText(value) {
   if (value === null) return "None";
-  if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonText).join(", ")}]`;
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** The call as it will read; loops stand as names, an index map as it is. */
+/**
+ * The text of the call; loops are names, and an index map is its source.
+ * @param {MenuEntry} entry
+ * @param {string} target
+ * @param {Values} values
+ */
 function preview(entry, target, values) {
   const named = entry.fields.flatMap((field) => (field.spread ?? [field.name]).map((name) => ({ field, name })));
   const parts = named
     .filter(({ name }) => values[name] !== undefined)
     .map(({ field, name }) => {
       const value = values[name];
-      if (name === "loops") return value.join(", ");
+      if (name === "loops" && Array.isArray(value)) return value.join(", ");
       if (name === "loop" || field.type === "index_map" || String(value).startsWith("lambda "))
         return `${name}=${value}`;
-      if (name === "buffer" && Array.isArray(value)) return `${name}=(${value.map(shown).join(", ")})`;
-      return `${name}=${shown(value)}`;
+      if (name === "buffer" && Array.isArray(value)) return `${name}=(${value.map(pythonText).join(", ")})`;
+      return `${name}=${pythonText(value)}`;
     });
   const first = entry.fields.some((f) => f.name === "loops") ? [] : [target];
   return `sch.${entry.method}(${[...first, ...parts].join(", ")})`;
 }
 
-/** The form of a menu entry. `submit(arguments)` gets the values by field name; `cancel()` is called for Escape and Cancel. What is
- *  submitted and refused is told by `refuse(notice)`: the form stays, so that it can be mended. */
+/**
+ * The form of a menu entry.
+ * @param {MenuEntry} entry
+ * @param {string} target The name of the row, or of several.
+ * @param {(values: Values) => void} submit Receives the values by argument.
+ * @param {() => void} cancel
+ * @returns {CallForm}
+ */
 export function formBody(entry, target, submit, cancel) {
+  /** @type {FormField[]} */
   const controls = entry.fields.map((field) => ({ field, ...controlFor(field) }));
+  const named = (/** @type {string} */ name) => controls.find(({ field }) => field.name === name);
   const code = h("code", { class: "form-code" });
   const error = h("div", { class: "form-error", role: "alert" });
   const apply = h("button", { class: "tw-button tw-button--primary", type: "submit" }, "Apply");
 
+  /** @returns {Reading} */
   function read() {
+    /** @type {Values} */
     const values = {};
     for (const { field, control } of controls) {
       control.removeAttribute("aria-invalid");
       try {
         const value = readField(field, control);
-        if (field.spread)
-          field.spread.forEach((name, n) => {
-            values[name] = value[n];
-          });
-        else if (value !== undefined) values[field.name] = value;
+        if (field.spread && Array.isArray(value)) {
+          for (const [n, name] of field.spread.entries()) values[name] = value[n];
+        } else if (value !== undefined) values[field.name] = value;
       } catch (problem) {
         control.setAttribute("aria-invalid", "true");
-        return { problem: problem.message, control };
+        return { problem: problem instanceof Error ? problem.message : String(problem), control };
       }
     }
-    if (values.names && values.factors && values.names.length !== values.factors.length) {
-      return {
-        problem: `${values.factors.length} factors, ${values.names.length} names`,
-        control: controls.find((c) => c.field.name === "names").control,
-      };
-    }
+    const { names, factors } = values;
+    const control = named("names")?.control;
+    if (control && Array.isArray(names) && Array.isArray(factors) && names.length !== factors.length)
+      return { problem: `${factors.length} factors, ${names.length} names`, control };
     return { values };
   }
 
-  /** What goes with a choice follows it, where nobody has touched it. */
+  /**
+   * Set the other fields that depend on a choice and that the user has not edited.
+   * @param {EventTarget | null} from
+   */
   function followChoice(from) {
     const chosen = controls.find(({ control }) => control === from);
-    const sets = chosen?.field.type === "choice" ? chosen.field.choices[from.selectedIndex]?.sets : undefined;
+    if (chosen?.field.type !== "choice" || !(chosen.control instanceof HTMLSelectElement)) return;
+    const sets = chosen.field.choices[chosen.control.selectedIndex]?.sets ?? {};
     for (const { field, control } of controls) {
-      if (sets?.[field.name] !== undefined && !control.dataset.touched) put(field, control, sets[field.name]);
+      const value = sets[field.name];
+      if (value === undefined || control.dataset.touched) continue;
+      if (control instanceof HTMLSelectElement)
+        control.selectedIndex = field.choices.findIndex((choice) => choice.value === value);
+      else control.value = String(value);
     }
   }
 
-  function put(field, control, value) {
-    if (field.type === "choice") control.selectedIndex = field.choices.findIndex((choice) => choice.value === value);
-    else control.value = value;
-  }
-
-  /** Names that nobody has touched follow the number of factors. */
+  /** Names that the user has not edited follow the number of factors. */
   function followFactors() {
-    const factors = controls.find((c) => c.field.name === "factors");
+    const factors = named("factors");
     for (const { field, control } of controls) {
       if (field.stem === undefined || !factors || control.dataset.touched) continue;
       control.value = list(factors.control.value)
@@ -161,10 +207,10 @@ export function formBody(entry, target, submit, cancel) {
   }
 
   function refresh() {
-    const { values, problem } = read();
-    error.replaceChildren(problem ?? "");
-    if (values) code.textContent = preview(entry, target, values);
-    apply.disabled = Boolean(problem);
+    const reading = read();
+    error.replaceChildren("problem" in reading ? reading.problem : "");
+    if ("values" in reading) code.textContent = preview(entry, target, reading.values);
+    apply.disabled = "problem" in reading;
   }
 
   const form = h(
@@ -192,22 +238,22 @@ export function formBody(entry, target, submit, cancel) {
     ),
   );
   form.addEventListener("input", (event) => {
-    event.target.dataset.touched = "yes";
+    if (event.target instanceof HTMLElement) event.target.dataset.touched = "yes";
     followChoice(event.target);
     followFactors();
     refresh();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { values, problem, control } = read();
-    if (problem) {
-      error.replaceChildren(problem);
-      control.focus();
+    const reading = read();
+    if ("problem" in reading) {
+      error.replaceChildren(reading.problem);
+      reading.control.focus();
     } else {
       body.refused = false;
       error.replaceChildren();
       apply.disabled = true;
-      submit(values);
+      submit(reading.values);
     }
   });
   form.addEventListener("keydown", (event) => {
@@ -221,14 +267,15 @@ export function formBody(entry, target, submit, cancel) {
   const first = controls[0]?.control ?? apply;
   // A form cannot be a dialog itself.
   const dialog = h("div", { role: "dialog", "aria-label": `${entry.method} ${target}` }, form);
+  /** @type {CallForm} */
   const body = {
     element: dialog,
     refused: false,
     focus() {
       first.focus();
-      first.select?.();
+      if (first instanceof HTMLInputElement) first.select();
     },
-    refuse({ text, reasons }) {
+    refuse({ text, reasons = [] }) {
       body.refused = true;
       apply.disabled = false;
       error.replaceChildren(

@@ -1,69 +1,99 @@
-// What a grab may end in: for every loop whether the drop is legal, costly or not possible, in words, figures and marks. Pure: no state here.
+// The offers of a drag: for every loop whether a drop there is legal, costly or illegal, with its reasons and predicted figures.
 
 import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
-export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };
-const SIGNS = { better: "▼", worse: "▲", same: "=" };
+/** @import { Drop, FigureLine, Figures, Offer, OfferState, Prediction, Predictions, Reason, RowIndex, Target } from "./types.js" */
 
-/** Loop id -> offer {state, choices, label, reasons} from Python's answers; `only` narrows to one primitive. `known` has the predictions
- *  that have arrived, by `predictionKey`. */
-export function offersOf(byId, answers, only, known) {
-  const entries = answers.filter((entry) => !only || entry.primitive === only);
+/** @type {Record<OfferState, import("./rows.js").IconName>} */
+export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };
+export const NO_PRIMITIVE = "not possible";
+const SIGNS = { better: "▼", worse: "▲", same: "=", "": "" };
+
+/**
+ * The offers by loop, from the server's targets and the predictions that have arrived.
+ * @param {RowIndex} byId
+ * @param {Target[]} targets
+ * @param {string} only Restricts the offers to one primitive, if not empty.
+ * @param {Predictions} predictions
+ * @returns {Map<string, Offer>}
+ */
+export function offersOf(byId, targets, only, predictions) {
+  const entries = targets.filter((entry) => !only || entry.primitive === only);
+  /** @type {Map<string, Drop[]>} */
   const places = new Map();
   for (const entry of entries) {
-    for (const loop of entry.loops ?? [entry.loop]) {
-      if (!places.has(loop)) places.set(loop, []);
-      places.get(loop).push({ ...entry, loop });
+    for (const loop of entry.loops ?? [entry.loop ?? ""]) {
+      const drops = places.get(loop) ?? [];
+      drops.push({ ...entry, loop });
+      places.set(loop, drops);
     }
   }
+  /** @type {Map<string, Offer>} */
   const offers = new Map();
   for (const loop of byId.values()) {
-    if (loop.kind === "loop") offers.set(loop.id, offerOf(places.get(loop.id) ?? [], loop.id, known));
+    if (loop.kind === "loop") offers.set(loop.id, offerOf(places.get(loop.id) ?? [], predictions));
   }
   return offers;
 }
 
+/**
+ * @param {string} loop
+ * @param {string} primitive
+ */
 export function predictionKey(loop, primitive) {
   return `${primitive} ${loop}`;
 }
 
-function offerOf(here, loop, known) {
-  const entries = here.map((entry) => foretold(entry, known.get(predictionKey(loop, entry.primitive))));
+/**
+ * @param {Drop[]} drops
+ * @param {Predictions} predictions
+ * @returns {Offer}
+ */
+function offerOf(drops, predictions) {
+  const entries = drops.map((entry) =>
+    withPrediction(entry, predictions.get(predictionKey(entry.loop, entry.primitive))),
+  );
   const legal = entries.filter((entry) => entry.legal);
   const state = !legal.length ? "illegal" : legal.every((entry) => entry.costly) ? "costly" : "legal";
+  /** @type {Reason[]} */
   const reasons = (legal.length ? legal : entries).map((entry) => ({
     head: entry.primitive,
     text: entry.reason,
     code: entry.code,
-    fix: entry.fix ?? [],
+    fix: entry.fix,
     value: entry.value,
     state: stateOf(entry),
   }));
-  if (!entries.length) reasons.push({ head: "", text: "no move ends here", code: "", fix: [], state: "illegal" });
-  return {
-    state,
-    choices: legal,
-    label: offerLabel(legal),
-    reasons,
-    order: legal[0]?.order,
-    trend: legal[0]?.value?.trend ?? "",
-  };
+  if (!entries.length)
+    reasons.push({ head: "", text: "no move to this loop is possible", code: "", fix: [], state: "illegal" });
+  return { state, choices: legal, label: offerLabel(legal), reasons, trend: legal[0]?.value?.trend ?? "" };
 }
 
-/** An answer with what was found out since: the report has the last word on whether it is costly. */
-function foretold(entry, value) {
+/**
+ * A drop with its prediction, which decides whether the drop is costly.
+ * @param {Drop} entry
+ * @param {Prediction | undefined} value
+ * @returns {Drop}
+ */
+function withPrediction(entry, value) {
   if (!value || !entry.legal) return entry;
-  if (value.refused !== undefined)
-    return { ...entry, legal: false, reason: value.refused, code: value.code ?? "", fix: [] };
+  if ("refused" in value) return { ...entry, legal: false, reason: value.refused, code: value.code ?? "", fix: [] };
   return { ...entry, value, costly: value.costly, reason: entry.held ?? entry.reason };
 }
 
+/**
+ * @param {Drop} entry
+ * @returns {OfferState}
+ */
 function stateOf(entry) {
   return entry.legal ? (entry.costly ? "costly" : "legal") : "illegal";
 }
 
-/** "compute_at  −12 % cycles  ×4"; both primitives when both fit. */
+/**
+ * "compute_at  −12 % cycles  ×4"; only the primitives if there are two.
+ * @param {Drop[]} legal
+ */
 function offerLabel(legal) {
   const [only, second] = legal;
   return second || !only
@@ -71,14 +101,23 @@ function offerLabel(legal) {
     : [only.primitive, only.value?.label ?? only.note].filter(Boolean).join("  ");
 }
 
-/** What an offer says, for those who hear it. */
-export function spokenOffer(offer) {
-  const figures = (value) => (value?.lines ?? []).map((line) => `${line.name} ${line.change} ${line.word}`).join(", ");
+/**
+ * An offer as a text for screen readers.
+ * @param {Offer} offer
+ */
+export function offerText(offer) {
+  const figures = (/** @type {Figures | undefined} */ value) =>
+    (value?.lines ?? []).map((line) => `${line.name} ${line.change} ${line.word}`).join(", ");
   return `${offer.state}. ${offer.reasons.map((r) => [...(r.value?.why ?? []), figures(r.value), r.text].filter(Boolean).join(". ")).join(" ")}`;
 }
 
-/** A reason as it stands in the tip and in the notice: primitive, code, why it costs, sentence, figures, calls that would help. */
-export function reasonBody(reason, state, otherwise = "not here") {
+/**
+ * A reason in the tooltip and in the notice: primitive, code, why it is costly, sentence, figures, calls that would help.
+ * @param {Reason} reason
+ * @param {OfferState} state
+ * @param {string} [otherwise] The head of a reason without a primitive.
+ */
+export function reasonBody(reason, state, otherwise = NO_PRIMITIVE) {
   const head = reason.head || otherwise;
   const { value } = reason;
   return h(
@@ -102,7 +141,10 @@ export function reasonBody(reason, state, otherwise = "not here") {
   );
 }
 
-/** name, now → then, change with its sign, and the word for it. */
+/**
+ * Columns: name, now → then, signed change, word.
+ * @param {FigureLine[]} lines
+ */
 function figuresBody(lines) {
   return h(
     "div",
@@ -120,7 +162,11 @@ function figuresBody(lines) {
   );
 }
 
-/** What makes a refused drop possible: the calls in their order, the drop itself last, and a button that makes them all. */
+/**
+ * The calls that make an illegal drop possible, with the drop as the last one, and a button that applies them.
+ * @param {string[]} calls
+ * @param {() => void} run
+ */
 export function repairBody(calls, run) {
   const count = calls.length - 1;
   const before = count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
@@ -134,7 +180,7 @@ export function repairBody(calls, run) {
       h(
         "button",
         { class: "tw-button tw-button--primary", type: "button", onclick: run },
-        count === 1 ? "Make both calls" : `Make these ${calls.length} calls`,
+        count === 1 ? "Apply both calls" : `Apply these ${calls.length} calls`,
       ),
     ),
     h(

@@ -1,298 +1,353 @@
-// The pointer on the tree: press, drag, click-move-click, rest. What they mean is the tree's business.
+// The pointer on the tree: press, drag, click-move-click, hover.
 
 import { h } from "../core/dom.js";
 import { Popup, pointRect } from "../core/popup.js";
 import { markTip } from "./problems.js";
 import { rowOf } from "./rows.js";
 
+/** @import { Grab } from "./drag.js" */
+/** @import { IndexedRow, Point } from "./types.js" */
+/** @import { Tree } from "./tree.js" */
+
+/**
+ * A button or finger that is down on a row.
+ * @typedef {object} Press
+ * @property {string} id
+ * @property {string | null} act The part of the row: "grip", "buffer".
+ * @property {string | null} buffer
+ * @property {boolean} finger
+ * @property {boolean} scrolls Whether a movement scrolls the list.
+ * @property {number} x
+ * @property {number} y
+ */
+
 const DRAG_PIXELS = 4;
 const FINGER_PIXELS = 9;
-const HOLD_DELAY = 380;
+const HOLD_DELAY = 380; // ms, like the next three
 const TIP_DELAY = 650;
 const SIGN_DELAY = 150;
-const ASK_DELAY = 60;
-const EDGE = 30;
+const REQUEST_DELAY = 60;
+const EDGE = 30; // pixels at the edges of the list where a drag scrolls
 
 export class Pointer {
+  /** @param {Tree} tree */
   constructor(tree) {
     this.tree = tree;
+    /** @type {Press | null} */
     this.press = null;
-    this.pointed = "";
+    this.hovered = "";
+    this.speed = 0;
+    this.scrolling = false;
+    /** @type {number | undefined} */
+    this.tipTimer = undefined;
+    /** @type {number | undefined} */
+    this.requestTimer = undefined;
+    /** @type {number | undefined} */
+    this.holdTimer = undefined;
     this.ghost = new Popup(tree.element, "ghost", { "aria-hidden": "true" });
-    const { list } = tree;
-    list.addEventListener("pointerdown", (e) => this.down(e));
-    list.addEventListener("pointerover", (e) => this.over(e));
+    this.listeners = new AbortController();
+    this.listen();
+  }
+
+  listen() {
+    const { list } = this.tree;
+    list.addEventListener("pointerdown", (event) => this.down(event));
+    list.addEventListener("pointerover", (event) => this.over(event));
     list.addEventListener("pointerleave", () => this.left());
-    // A finger scrolls, until it has taken hold of something.
-    list.addEventListener("touchmove", (e) => tree.hand.grab?.by === "pointer" && e.cancelable && e.preventDefault(), {
-      passive: false,
-    });
-    list.addEventListener("contextmenu", (e) => this.contextMenu(e));
-    list.addEventListener("click", (e) => this.click(e));
-    list.addEventListener("dblclick", (e) => this.doubleClick(e));
-    list.addEventListener("scroll", () => this.hideTip(), { passive: true });
-    this.anywhere = {
-      pointermove: (e) => this.move(e),
-      pointerup: (e) => this.up(e),
-      pointercancel: () => this.cancelled(),
-      pointerdown: (e) => this.elsewhere(e),
+    // A finger scrolls the list, except during a drag.
+    const preventScroll = (/** @type {TouchEvent} */ event) => {
+      if (this.tree.drag.grab?.by === "pointer" && event.cancelable) event.preventDefault();
     };
-    for (const [name, handler] of Object.entries(this.anywhere)) window.addEventListener(name, handler, true);
+    list.addEventListener("touchmove", preventScroll, { passive: false });
+    list.addEventListener("contextmenu", (event) => this.contextMenu(event));
+    list.addEventListener("click", (event) => this.click(event));
+    list.addEventListener("dblclick", (event) => this.doubleClick(event));
+    list.addEventListener("scroll", () => this.hideTip(), { passive: true });
+    const options = { capture: true, signal: this.listeners.signal };
+    window.addEventListener("pointermove", (event) => this.move(event), options);
+    window.addEventListener("pointerup", (event) => this.up(event), options);
+    window.addEventListener("pointercancel", () => this.cancelled(), options);
+    window.addEventListener("pointerdown", (event) => this.elsewhere(event), options);
   }
 
   remove() {
-    for (const [name, handler] of Object.entries(this.anywhere)) window.removeEventListener(name, handler, true);
+    this.listeners.abort();
     clearTimeout(this.tipTimer);
-    clearTimeout(this.askTimer);
+    clearTimeout(this.requestTimer);
     clearTimeout(this.holdTimer);
     this.ghost.hide();
   }
 
-  /** A grab has ended. */
-  rest() {
+  endGrab() {
     this.press = null;
-    this.pointed = "";
+    this.hovered = "";
     this.ghost.hide();
-    this.tint(null);
+    this.highlightGuide(null);
   }
 
+  /** @param {PointerEvent} event */
   down(event) {
-    // Browsers give a finger to what can be pressed nearby: here a name is no caret.
+    const { tree } = this;
     const finger = event.pointerType !== "mouse";
-    const target =
-      (finger && this.tree.list.getRootNode().elementFromPoint?.(event.clientX, event.clientY)) || event.target;
+    // For a finger, browsers choose a pressable element nearby as the target: take the one below the finger.
+    const target = (finger && this.elementAt({ x: event.clientX, y: event.clientY })) || event.target;
     const id = rowOf(target);
-    if (!id || event.button !== 0) return undefined;
-    const act = target.closest("[data-act]")?.dataset.act;
-    if (act === "menu") return this.toggleMenu(event, id, target);
-    if (act === "fold") return this.tree.fold(id, !this.tree.folded.has(id));
-    if (this.tree.hand.grab?.by === "click" || act === "problem") return undefined;
-    const { buffer } = target.closest("[data-buffer]")?.dataset ?? {};
-    this.press = {
-      id,
-      act,
-      buffer,
-      finger,
-      scrolls: finger && act !== "grip",
-      x: event.clientX,
-      y: event.clientY,
-      pointer: event.pointerId,
-    };
+    if (!id || !(target instanceof Element) || event.button !== 0) return;
+    const part = target.closest("[data-act]");
+    const act = part?.getAttribute("data-act") ?? null;
+    if (part && act === "menu") this.toggleMenu(event, id, part);
+    else if (act === "fold") tree.fold(id, !tree.folded.has(id));
+    if (act === "menu" || act === "fold" || act === "problem" || tree.drag.grab?.by === "click") return;
+    const buffer = target.closest("[data-buffer]")?.getAttribute("data-buffer") ?? null;
+    this.press = { id, act, buffer, finger, scrolls: finger && act !== "grip", x: event.clientX, y: event.clientY };
     clearTimeout(this.holdTimer);
-    if (finger) this.holdTimer = setTimeout(() => this.hold(), HOLD_DELAY);
-    return undefined;
+    if (finger) this.holdTimer = window.setTimeout(() => this.hold(), HOLD_DELAY);
   }
 
-  /** A finger that rests takes hold of the row: it can be drawn to a loop then, or let go of, to press a loop next. */
+  /** A long press of a finger grabs the row. The finger drags it to a loop, or is lifted and taps a loop next. */
   hold() {
-    const {
-      press,
-      tree: { hand },
-    } = this;
-    if (!press || hand.grab) return;
-    hand.start(press.id, "pointer");
-    if (hand.grab) this.showGhost({ x: press.x, y: press.y });
+    const { press } = this;
+    const { drag } = this.tree;
+    if (!press || drag.grab) return;
+    drag.start(press.id, "pointer");
+    if (drag.grab) this.showGhost(drag.grab, press);
     else this.press = null;
   }
 
   cancelled() {
     clearTimeout(this.holdTimer);
     this.press = null;
-    this.tree.hand.cancel();
+    this.tree.drag.cancel();
   }
 
-  toggleMenu(event, id, target) {
+  /**
+   * @param {PointerEvent} event
+   * @param {string} id
+   * @param {Element} button
+   */
+  toggleMenu(event, id, button) {
+    const { dialogs } = this.tree;
     event.preventDefault();
     event.stopPropagation();
-    const anchor = target.closest("[data-act]").getBoundingClientRect();
-    if (this.tree.sheets.shown && this.tree.sheets.of === id) this.tree.sheets.close(true);
-    else this.tree.sheets.rowMenu(id, anchor);
+    if (dialogs.shown && dialogs.of === id) dialogs.close(true);
+    else dialogs.rowMenu(id, button.getBoundingClientRect());
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
-    const { hand } = this.tree;
-    if (this.press && !hand.grab) {
-      const far = Math.hypot(event.clientX - this.press.x, event.clientY - this.press.y);
-      if (far < (this.press.finger ? FINGER_PIXELS : DRAG_PIXELS)) return undefined;
-      clearTimeout(this.holdTimer);
-      if (this.press.scrolls) {
-        this.press = null;
-        return undefined;
-      }
-      hand.start(this.press.id, "pointer");
-      if (!hand.grab) this.press = null;
-    }
-    if (!hand.grab || hand.grab.by === "keyboard") return undefined;
+    const { drag } = this.tree;
     const point = { x: event.clientX, y: event.clientY };
-    if (hand.grab.by === "pointer") {
-      if (event.buttons === 0) return hand.cancel(); // it was let go of outside of the window
+    if (this.press && !drag.grab && !this.startDrag(this.press, point)) return;
+    const { grab } = drag;
+    if (!grab || grab.by === "keyboard") return;
+    if (grab.by === "pointer") {
+      if (event.buttons === 0) {
+        drag.cancel(); // released outside of the window
+        return;
+      }
       event.preventDefault();
-      this.showGhost(point);
+      this.showGhost(grab, point);
       this.scrollAtEdge(point);
     }
     const id = this.rowAt(point);
-    if (id !== hand.grab.over || hand.grab.by === "click") hand.hover(id);
-    return undefined;
+    if (id !== grab.over || grab.by === "click") drag.hover(id);
   }
 
+  /**
+   * Start a drag if the pointer has moved far enough. Returns whether it has.
+   * @param {Press} press
+   * @param {Point} point
+   */
+  startDrag(press, { x, y }) {
+    const { drag } = this.tree;
+    if (Math.hypot(x - press.x, y - press.y) < (press.finger ? FINGER_PIXELS : DRAG_PIXELS)) return false;
+    clearTimeout(this.holdTimer);
+    if (press.scrolls) {
+      this.press = null;
+      return false;
+    }
+    drag.start(press.id, "pointer");
+    if (!drag.grab) this.press = null;
+    return true;
+  }
+
+  /** @param {PointerEvent} event */
   up(event) {
-    const {
-      press,
-      tree: { hand },
-    } = this;
-    const { grab } = hand;
+    const { press, tree } = this;
+    const { drag } = tree;
+    const { grab } = drag;
     this.press = null;
     clearTimeout(this.holdTimer);
     const point = { x: event.clientX, y: event.clientY };
-    if (grab?.by === "pointer" && press?.finger && this.rowAt(point) === grab.row.id) {
+    const id = this.rowAt(point);
+    if (grab?.by === "pointer" && press?.finger && id === grab.row.id) {
       grab.by = "click";
       this.ghost.hide();
-      return;
-    }
-    if (grab?.by === "pointer") {
-      hand.drop(this.rowAt(point), point);
-      return;
-    }
-    if (grab?.by === "click") {
-      const id = this.rowAt(point);
-      if (id === grab.row.id || !id) hand.cancel();
-      else hand.drop(id, point);
-      return;
-    }
-    if (!press || this.rowAt(point) !== press.id) return;
-    const several = event.ctrlKey || event.metaKey || event.shiftKey;
-    // A grip of several chosen rows takes them all.
-    if (press.act !== "grip" || several || this.tree.together(press.id).length < 2) this.tree.pick(press.id, event);
-    if (press.act === "grip" && !several) hand.start(press.id, "click");
-    if (press.buffer && !several) this.tree.send({ kind: "select", id: press.id, buffer: press.buffer });
+    } else if (grab?.by === "pointer") drag.drop(id, point);
+    else if (grab?.by === "click") {
+      if (id === grab.row.id || !id) drag.cancel();
+      else drag.drop(id, point);
+    } else if (press && id === press.id) this.clicked(press, event);
   }
 
-  rowAt({ x, y }) {
+  /**
+   * @param {Press} press
+   * @param {PointerEvent} event
+   */
+  clicked({ id, act, buffer }, event) {
+    const { tree } = this;
+    const several = event.ctrlKey || event.metaKey || event.shiftKey;
+    // The grip of one of several selected rows grabs them all.
+    if (act !== "grip" || several || tree.together(id).length < 2) tree.pick(id, event);
+    if (act === "grip" && !several) tree.drag.start(id, "click");
+    if (buffer && !several) tree.send({ kind: "select", id, buffer });
+  }
+
+  /** @param {Point} point */
+  elementAt({ x, y }) {
     const root = this.tree.list.getRootNode();
-    const hit = root.elementFromPoint?.(x, y);
+    return root instanceof Document || root instanceof ShadowRoot ? root.elementFromPoint(x, y) : null;
+  }
+
+  /** @param {Point} point */
+  rowAt(point) {
+    const hit = this.elementAt(point);
     return hit && this.tree.list.contains(hit) ? rowOf(hit) : "";
   }
 
-  showGhost(point) {
-    const { row, name } = this.tree.hand.grab;
-    const anchor = pointRect(point.x + 10, point.y + 6);
+  /**
+   * @param {Grab} grab
+   * @param {Point} point
+   */
+  showGhost({ row, name }, { x, y }) {
+    const anchor = pointRect(x + 10, y + 6);
+    const { style } = this.ghost.element;
     if (this.ghost.shown) {
-      this.ghost.element.style.left = `${anchor.left}px`;
-      this.ghost.element.style.top = `${anchor.top}px`;
+      style.left = `${anchor.left}px`;
+      style.top = `${anchor.top}px`;
       return;
     }
-    const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
-    this.ghost.element.style.cssText = colour;
+    style.cssText = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : "";
     this.ghost.show(anchor, "below", h("i", { class: "tw-swatch" }), name);
   }
 
+  /** @param {Point} point */
   scrollAtEdge({ y }) {
-    const { top, bottom } = this.tree.list.getBoundingClientRect();
+    const { tree } = this;
+    const { top, bottom } = tree.list.getBoundingClientRect();
     const speed = y < top + EDGE ? y - top - EDGE : y > bottom - EDGE ? y - bottom + EDGE : 0;
     this.speed = speed / 3;
     if (!speed || this.scrolling) return;
     const step = () => {
-      this.scrolling = Boolean(this.tree.hand.grab?.by === "pointer" && this.speed);
+      this.scrolling = tree.drag.grab?.by === "pointer" && this.speed !== 0;
       if (!this.scrolling) return;
-      this.tree.list.scrollTop += this.speed;
+      tree.list.scrollTop += this.speed;
       requestAnimationFrame(step);
     };
     this.scrolling = true;
     requestAnimationFrame(step);
   }
 
+  /** @param {PointerEvent} event */
   over(event) {
+    const { tree } = this;
     const id = rowOf(event.target);
-    if (!id || this.tree.hand.grab || this.press || id === this.pointed) return;
-    this.pointed = id;
-    const row = this.tree.byId.get(id);
-    this.tint(row);
-    this.askSoon(id);
+    const row = tree.byId.get(id);
+    if (!row || tree.drag.grab || this.press || id === this.hovered) return;
+    this.hovered = id;
+    this.highlightGuide(row);
+    this.requestSoon(id);
     clearTimeout(this.tipTimer);
-    this.tree.tip.hide();
-    const mark = this.tree.marks[id];
-    if (!row.tooltip && !mark) return;
-    this.tipTimer = setTimeout(
-      () => {
-        if (this.tree.hand.grab || this.tree.sheets.shown || this.pointed !== id) return;
-        delete this.tree.tip.element.dataset.offer;
-        this.tree.tip.show(
-          this.tree.elements.get(id).getBoundingClientRect(),
-          "beside",
-          ...markTip(mark),
-          row.tooltip && h("div", { class: "tip-text" }, row.tooltip),
-        );
-      },
-      event.target.closest("[data-act=problem]") ? SIGN_DELAY : TIP_DELAY,
-    );
+    tree.tip.hide();
+    if (!row.tooltip && !tree.marks[id]) return;
+    const onSign = event.target instanceof Element && event.target.closest("[data-act=problem]");
+    this.tipTimer = window.setTimeout(() => this.showTip(row), onSign ? SIGN_DELAY : TIP_DELAY);
   }
 
-  /** Ask ahead, so that the answer is here when the block is grabbed. */
-  askSoon(id) {
-    clearTimeout(this.askTimer);
-    this.askTimer = setTimeout(() => {
+  /** @param {IndexedRow} row */
+  showTip({ id, tooltip }) {
+    const { tree } = this;
+    if (tree.drag.grab || tree.dialogs.shown || this.hovered !== id) return;
+    delete tree.tip.element.dataset.offer;
+    const text = tooltip && h("div", { class: "tip-text" }, tooltip);
+    tree.tip.show(tree.anchor(id), "beside", ...markTip(tree.marks[id]), text);
+  }
+
+  /**
+   * Request targets and menu of a row in advance, so that they are known when it is grabbed.
+   * @param {string} id
+   */
+  requestSoon(id) {
+    clearTimeout(this.requestTimer);
+    this.requestTimer = window.setTimeout(() => {
       const { tree } = this;
-      if ((this.pointed !== id && tree.cursor !== id) || !tree.byId.has(id)) return;
+      if ((this.hovered !== id && tree.cursor !== id) || !tree.byId.has(id)) return;
       const rows = tree.together(id);
-      if (!tree.hand.knows(rows)) tree.hand.ask(rows);
-      tree.sheets.ask(id);
-    }, ASK_DELAY);
+      if (!tree.drag.hasTargets(rows)) tree.drag.requestTargets(rows);
+      tree.dialogs.request(id);
+    }, REQUEST_DELAY);
   }
 
   left() {
-    this.pointed = "";
-    this.tint(null);
-    const { grab } = this.tree.hand;
+    this.hovered = "";
+    this.highlightGuide(null);
+    const { grab } = this.tree.drag;
     if (!grab) this.hideTip();
-    else if (grab.by !== "keyboard") this.tree.hand.hover("");
+    else if (grab.by !== "keyboard") this.tree.drag.hover("");
   }
 
   hideTip() {
     clearTimeout(this.tipTimer);
-    if (!this.tree.hand.grab) this.tree.tip.hide();
+    if (!this.tree.drag.grab) this.tree.tip.hide();
   }
 
-  /** Bring out the guide line of the loop that is pointed at. */
-  tint(row) {
-    for (const line of this.tree.list.querySelectorAll(".guide.is-lit")) line.classList.remove("is-lit");
+  /**
+   * Highlight the guide line of a loop, or of the loop around a block.
+   * @param {IndexedRow | null} row
+   */
+  highlightGuide(row) {
+    const { list } = this.tree;
+    for (const line of list.querySelectorAll(".guide.is-lit")) line.classList.remove("is-lit");
     if (!row) return;
     const id = row.kind === "loop" ? row.id : row.parent;
-    for (const line of this.tree.list.querySelectorAll(`.guide[data-of="${CSS.escape(id)}"]`))
-      line.classList.add("is-lit");
+    for (const line of list.querySelectorAll(`.guide[data-of="${CSS.escape(id)}"]`)) line.classList.add("is-lit");
   }
 
-  click(event) {
-    if (this.tree.hand.grab || !event.target.closest("[data-act=problem]")) return;
+  /** @param {MouseEvent} event */
+  click({ target }) {
+    if (this.tree.drag.grab || !(target instanceof Element) || !target.closest("[data-act=problem]")) return;
     this.hideTip();
-    this.tree.toProblem(rowOf(event.target));
+    this.tree.showProblem(rowOf(target));
   }
 
-  doubleClick(event) {
-    const id = rowOf(event.target);
-    if (!id || event.target.closest("[data-act]")) return;
-    if (event.target.closest(".loop-name, .block-name, .variable")) this.tree.rename(id);
+  /** @param {MouseEvent} event */
+  doubleClick({ target }) {
+    const id = rowOf(target);
+    if (!id || !(target instanceof Element) || target.closest("[data-act]")) return;
+    if (target.closest(".loop-name, .block-name, .variable")) this.tree.rename(id);
     else this.tree.fold(id, !this.tree.folded.has(id));
   }
 
+  /** @param {PointerEvent} event A press anywhere on the page. */
   elsewhere(event) {
     const path = event.composedPath();
-    const { tree } = this;
-    if (tree.sheets.shown && !path.includes(tree.sheets.popup.element) && !path[0]?.closest?.("[data-act=menu]"))
-      tree.sheets.close(false);
-    const { hand } = tree;
-    if (hand.grab?.by === "click" && !path.includes(tree.list)) hand.cancel();
-    if (hand.grab?.by !== "keyboard") return;
-    // A grab by keyboard may end with a click on a loop.
-    if (path.includes(tree.list)) hand.grab.by = "click";
-    else hand.cancel();
+    const { dialogs, drag, list } = this.tree;
+    const onMenuButton = path[0] instanceof Element && path[0].closest("[data-act=menu]");
+    if (dialogs.shown && !path.includes(dialogs.popup.element) && !onMenuButton) dialogs.close(false);
+    if (drag.grab?.by === "click" && !path.includes(list)) drag.cancel();
+    if (drag.grab?.by !== "keyboard") return;
+    // A grab by keyboard can end with a click on a loop.
+    if (path.includes(list)) drag.grab.by = "click";
+    else drag.cancel();
   }
 
+  /** @param {MouseEvent} event */
   contextMenu(event) {
     const id = rowOf(event.target);
     if (!id) return;
     event.preventDefault();
-    if (this.tree.hand.grab) return; // a finger that rests has taken hold
+    if (this.tree.drag.grab) return; // a long press has grabbed the row
     this.press = null;
-    this.tree.sheets.rowMenu(id, pointRect(event.clientX, event.clientY));
+    this.tree.dialogs.rowMenu(id, pointRect(event.clientX, event.clientY));
   }
 }

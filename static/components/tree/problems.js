@@ -1,48 +1,61 @@
-// What is said of rows in the Problems pane, as a small sign at the edge of each: the worst of it. A click on it, or "!", goes there.
+// The problems of rows: a sign at the edge of each, for its most severe problem. A click on it, or "!", shows it in the Problems pane.
 
 import { h } from "../core/dom.js";
+import { part } from "./rows.js";
+
+/** @import { Mark, RowElement } from "./types.js" */
 
 const PROBLEM_SIGNS = { error: "✘", warning: "!", info: "i" };
 const PROBLEM_WORDS = { error: "error", warning: "warning", info: "note" };
 
-/** Put the sign of `mark` ({severity, messages}) on a row, or take it away; `spoken` is what the row says of itself. */
-export function showMark(element, mark, spoken) {
-  const said = mark ? JSON.stringify(mark) : "";
-  if ((element.said.mark ?? "") === said) return;
-  element.said.mark = said;
-  const place = element.querySelector(".problem-mark");
+/**
+ * Show or hide the sign of a row.
+ * @param {RowElement} element
+ * @param {Mark | undefined} mark
+ * @param {string} label The label of the row without its problems.
+ */
+export function showMark(element, mark, label) {
+  const key = mark ? JSON.stringify(mark) : "";
+  if ((element.decorated.mark ?? "") === key) return;
+  element.decorated.mark = key;
+  const place = part(element, "problem-mark");
   place.hidden = !mark;
   place.textContent = mark ? PROBLEM_SIGNS[mark.severity] : "";
-  element.setAttribute(
-    "aria-label",
-    mark ? `${spoken}, ${mark.messages.map((it) => `${PROBLEM_WORDS[it.severity]}: ${it.text}`).join(", ")}` : spoken,
-  );
   if (mark) place.dataset.severity = mark.severity;
+  const problems = mark?.messages.map((message) => `${PROBLEM_WORDS[message.severity]}: ${message.text}`) ?? [];
+  element.setAttribute("aria-label", [label, ...problems].join(", "));
 }
 
-/** The messages of a mark, for the tooltip of its row. */
+/**
+ * The problems of a row, for its tooltip.
+ * @param {Mark | undefined} mark
+ */
 export function markTip(mark) {
   if (!mark) return [];
-  const line = ({ severity, text }) =>
-    h(
-      "div",
-      { class: "tip-problem", "data-severity": severity },
-      h("span", { class: "tip-sign" }, PROBLEM_SIGNS[severity]),
-      h("span", {}, text),
-    );
   return [
-    ...mark.messages.map(line),
+    ...mark.messages.map(({ severity, text }) =>
+      h(
+        "div",
+        { class: "tip-problem", "data-severity": severity },
+        h("span", { class: "tip-sign" }, PROBLEM_SIGNS[severity]),
+        h("span", {}, text),
+      ),
+    ),
     h(
       "div",
       { class: "tip-how" },
-      "A click on the sign, or ",
+      "Click the sign or press ",
       h("span", { class: "tw-kbd" }, "!"),
-      ", shows it with its fixes",
+      " to see the fixes",
     ),
   ];
 }
 
-/** Show what is said of row `id`; `back` is called when the person has read it and presses Escape. */
-export function goToProblem(id, back) {
-  window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: { row: id, back } }));
+/**
+ * Show the problems of a row in the Problems pane.
+ * @param {string} row
+ * @param {() => void} back Called on Escape there.
+ */
+export function goToProblem(row, back) {
+  window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: { row, back } }));
 }

@@ -1,30 +1,36 @@
-// The name of a row, edited in its place. Enter sends it, Escape and leaving it do not.
+// The name of a row, edited in its place. Enter sends it; Escape and leaving the field cancel.
 
 import { h } from "../core/dom.js";
 
-/** A field in the place of the name of row `id`. Of a block that a call made, the variable is edited: its name is its buffer's. */
+/** @import { Tree } from "./tree.js" */
+
+/**
+ * Put a field in the place of the name of row `id`. For a block that a call made, it edits the variable, since the block has its buffer's name.
+ * @param {Tree} tree
+ * @param {string} id
+ */
 export function renameField(tree, id) {
   const row = tree.byId.get(id);
   const label = tree.elements.get(id)?.querySelector(".loop-name, .block-name");
-  if (!label || label.querySelector("input")) return;
+  if (!row || !label || label.querySelector("input")) return;
   const ofVariable = row.kind === "block" && row.made;
   const name = ofVariable ? (row.variable ?? row.name) : row.name;
-  const what = ofVariable ? `Variable of ${row.name}` : `Name of ${row.kind} ${row.name}`;
+  const title = ofVariable ? `Variable of ${row.name}` : `Name of ${row.kind} ${row.name}`;
   const input = h("input", {
     class: "rename",
     type: "text",
-    "aria-label": what,
-    title: what,
+    "aria-label": title,
+    title,
     value: name,
     size: Math.max(6, name.length + 2),
     autocomplete: "off",
     spellcheck: "false",
   });
   const shown = [...label.childNodes];
-  let over = false;
-  const close = (focus) => {
-    if (over) return;
-    over = true;
+  let closed = false;
+  const close = (/** @type {boolean} */ focus) => {
+    if (closed) return;
+    closed = true;
     label.replaceChildren(...shown);
     if (focus) tree.focusRow(id);
   };
@@ -36,8 +42,8 @@ export function renameField(tree, id) {
     const wanted = input.value.trim();
     close(true);
     if (!wanted || wanted === name) return;
-    tree.after = ofVariable ? { id, focus: true } : { id: wanted, focus: true };
-    tree.sheets.hideNotice();
+    tree.after = { id: ofVariable ? id : wanted, focus: true };
+    tree.dialogs.hideNotice();
     tree.send({ kind: "rename", id, name: wanted });
   });
   for (const type of ["pointerdown", "pointerup", "dblclick", "click"])

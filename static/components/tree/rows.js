@@ -1,6 +1,10 @@
-// The rows of the loop tree: what a loop and a block look like, and how a list of rows becomes what is on the screen.
+// The rows of the loop tree: their index, their elements, and the costs on them.
 
 import { h } from "../core/dom.js";
+
+/** @import { Badge, BufferChip, Cost, CostMode, CostPart, IndexedRow, Row, RowElement, RowIndex } from "./types.js" */
+
+/** @typedef {keyof typeof ICONS} IconName */
 
 const ICONS = {
   caret: "M5 3.5 9.5 8 5 12.5",
@@ -22,10 +26,14 @@ const ICONS = {
   down: "M4 6l4 4 4-4",
 };
 
-export function icon(name, className = "") {
+/**
+ * An icon of 16 × 16 units.
+ * @param {IconName} name
+ */
+export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("class", `icon ${className}`);
+  svg.setAttribute("class", "icon");
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", ICONS[name]);
@@ -33,13 +41,28 @@ export function icon(name, className = "") {
   return svg;
 }
 
-const KIND_WORDS = { parallel: "parallel", vectorized: "vectorized", unrolled: "unrolled" };
+/** @type {Record<string, { word: string, icon: IconName }>} Other kinds are shown by their detail. */
+const LOOP_KINDS = {
+  parallel: { word: "parallel", icon: "parallel" },
+  vectorized: { word: "vectorized", icon: "vectorized" },
+  unrolled: { word: "unrolled", icon: "unrolled" },
+  thread_binding: { word: "", icon: "thread_binding" },
+};
 
-/** Rows with what the list alone does not say: children, place among siblings, ancestors. */
+/** @type {Record<string, string>} */
+const ITERATOR_LETTERS = { spatial: "S", reduce: "R", scan: "C", opaque: "O" };
+
+/**
+ * Rows by id, with their children and their places among siblings.
+ * @param {Row[]} rows
+ * @returns {RowIndex}
+ */
 export function indexRows(rows) {
+  /** @type {RowIndex} */
   const byId = new Map(
     rows.map((row) => [row.id, { ...row, own: row, children: [], last: false, place: 0, siblings: 1 }]),
   );
+  /** @type {IndexedRow[]} */
   const tops = [];
   for (const row of byId.values()) {
     const parent = byId.get(row.parent);
@@ -55,15 +78,24 @@ export function indexRows(rows) {
   return byId;
 }
 
-/** The ids around `row`, outermost first. */
+/**
+ * The rows around `row`, outermost first.
+ * @param {RowIndex} byId
+ * @param {Row | undefined} row
+ */
 export function ancestors(byId, row) {
+  /** @type {IndexedRow[]} */
   const found = [];
-  for (let at = byId.get(row.parent); at; at = byId.get(at.parent)) found.unshift(at);
+  for (let at = byId.get(row?.parent ?? ""); at; at = byId.get(at.parent)) found.unshift(at);
   return found;
 }
 
+/**
+ * @param {BufferChip} buffer
+ * @param {boolean} written
+ */
 function bufferChip(buffer, written) {
-  // A read says where it comes from in its tooltip; a cache has its scope in its name already.
+  // The scope of a read is in its tooltip; the name of a cache contains its scope.
   const scope =
     !written || buffer.name.includes(`_${buffer.scope}`) ? null : h("span", { class: "buf-scope" }, buffer.scope);
   const size = written && buffer.bytes ? h("span", { class: "buf-size" }, buffer.bytes) : null;
@@ -71,7 +103,7 @@ function bufferChip(buffer, written) {
     "span",
     {
       class: "buf",
-      title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}. A click shows its layout`,
+      title: `${buffer.name}: ${buffer.scope} ${buffer.bytes}. Click to see its layout`,
       "data-act": "buffer",
       "data-buffer": buffer.id,
       style: `--tw-colour: var(--tw-buffer-${buffer.colour})`,
@@ -83,39 +115,45 @@ function bufferChip(buffer, written) {
   );
 }
 
+/** @param {Badge} item */
 function badge(item) {
   return h("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
 }
 
+/**
+ * @param {RowIndex} byId
+ * @param {Row} row
+ */
 function guides(byId, row) {
   const lines = ancestors(byId, row).map((outer) => h("span", { class: "guide", "data-of": outer.id }));
   return h("span", { class: "guides", "aria-hidden": "true" }, ...lines);
 }
 
-/** What the notebook's code calls it, where that is another name. */
+/**
+ * Its name in the notebook, if that is another one.
+ * @param {Row} row
+ */
 function variableOf(row) {
   return row.variable ? h("span", { class: "variable", title: `${row.variable} in the notebook` }, row.variable) : null;
 }
 
+/** @param {Row} row */
 function loopContent(row) {
-  const kind =
-    row.loop_kind && row.loop_kind !== "serial"
-      ? h("span", { class: "loop-kind" }, icon(row.loop_kind), KIND_WORDS[row.loop_kind] ?? row.detail)
-      : null;
+  const kind = LOOP_KINDS[row.loop_kind ?? ""];
   return [
     h("span", { class: "loop-name" }, row.name),
     h("span", { class: "loop-extent" }, row.extent),
     variableOf(row),
     row.reduces ? h("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
-    kind,
-    ...(row.badges ?? []).map(badge),
+    kind && h("span", { class: "loop-kind" }, icon(kind.icon), kind.word || row.detail),
+    ...row.badges.map(badge),
   ];
 }
 
+/** @param {Row} row */
 function blockContent(row) {
-  const letters = { spatial: "S", reduce: "R", scan: "C", opaque: "O" };
   const iters = (row.iters ?? []).map((it) =>
-    h("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, letters[it.type] ?? "?"),
+    h("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, ITERATOR_LETTERS[it.type] ?? "?"),
   );
   const flow = h(
     "span",
@@ -133,22 +171,29 @@ function blockContent(row) {
       h("span", { class: "block-name" }, row.name),
       variableOf(row),
       h("span", { class: "iters" }, ...iters),
-      ...(row.badges ?? []).map(badge),
-      h("span", { class: "block-detail" }, row.detail ?? ""),
+      ...row.badges.map(badge),
+      h("span", { class: "block-detail" }, row.detail),
     ),
     flow,
   );
 }
 
-/** What a screen reader hears of a row. */
-export function spoken(row) {
+/**
+ * The label of a row for screen readers.
+ * @param {Row} row
+ */
+export function ariaLabel(row) {
   if (row.kind === "loop") return ["loop", row.name, `extent ${row.extent}`, row.detail].filter(Boolean).join(", ");
-  const names = (list) => (list ?? []).map((b) => `${b.name} in ${b.scope}`).join(" and ");
-  return `block ${row.name}, ${row.detail ?? ""}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
+  const names = (/** @type {BufferChip[]} */ list = []) => list.map((b) => `${b.name} in ${b.scope}`).join(" and ");
+  return `block ${row.name}, ${row.detail}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
 }
 
-/** The element of a row. What changes while it stands (selection, legality, playhead) is put on it as classes and attributes later; `said` is what
- *  its places say of that. */
+/**
+ * The element of a row, without decorations: selection, offers, costs, playhead.
+ * @param {RowIndex} byId
+ * @param {IndexedRow} row
+ * @returns {RowElement}
+ */
 export function rowElement(byId, row) {
   const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : undefined;
   const twist = row.children.length
@@ -172,7 +217,7 @@ export function rowElement(byId, row) {
       "data-id": row.id,
       "data-kind": row.kind,
       style: colour,
-      "aria-label": spoken(row),
+      "aria-label": ariaLabel(row),
       "aria-level": row.depth + 1,
     },
     h("span", { class: "mark", "aria-hidden": "true" }),
@@ -188,38 +233,58 @@ export function rowElement(byId, row) {
       icon("dots"),
     ),
   );
-  element.said = {};
-  return element;
+  return Object.assign(element, { decorated: {} });
 }
 
-/** An attribute, set only where it is new: at a tabindex of the element that has the focus the browser lays the page out. */
-export function tell(element, name, value) {
-  if (element && element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+/**
+ * Set an attribute if its value is new. A browser lays the page out whenever the tabindex of the focused element is set.
+ * @param {HTMLElement | undefined} element
+ * @param {string} name
+ * @param {string | number} value
+ */
+export function updateAttribute(element, name, value) {
+  if (element && element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
-/** What a row costs with all below it: as a bar in `mode` "cycles" or "bytes"; a folded row says both. */
+/**
+ * Show the cost of a row and all rows below it: a bar in mode "cycles" or "bytes"; without a mode, both texts on a folded row.
+ * @param {RowElement} element
+ * @param {Cost | undefined} cost
+ * @param {CostMode} mode
+ * @param {boolean} folded
+ */
 export function showCost(element, cost, mode, folded) {
-  const place = element.querySelector(".cost");
   const wanted = !cost ? [] : mode ? [cost[mode]] : folded ? [cost.cycles, cost.bytes] : [];
   const parts = wanted.filter((part) => part.share > 0);
-  const said = parts.length ? JSON.stringify([parts, mode]) : "";
-  if ((element.said.cost ?? "") === said) return;
-  element.said.cost = said;
+  const key = parts.length ? JSON.stringify([parts, mode]) : "";
+  if ((element.decorated.cost ?? "") === key) return;
+  element.decorated.cost = key;
+  const place = part(element, "cost");
   place.hidden = !parts.length;
   place.title = parts.map((part) => part.tip).join("\n");
-  const bar = (part) =>
-    h("span", { class: "cost-bar", "aria-hidden": "true" }, h("i", { style: `width: ${100 * part.share}%` }));
+  const bar = (/** @type {CostPart} */ { share }) =>
+    h("span", { class: "cost-bar", "aria-hidden": "true" }, h("i", { style: `width: ${100 * share}%` }));
   place.replaceChildren(
-    ...parts
-      .flatMap((part) => [
-        mode ? bar(part) : null,
-        h("span", { class: "cost-text" }, mode || part !== cost.cycles ? part.text : `${part.text} cycles`),
-      ])
-      .filter(Boolean),
+    ...parts.flatMap((shown) => [
+      ...(mode ? [bar(shown)] : []),
+      h("span", { class: "cost-text" }, mode || shown !== cost?.cycles ? shown.text : `${shown.text} cycles`),
+    ]),
   );
 }
 
-/** The id of the row that a node is in; "" for none. */
+/**
+ * The part of a row with a class that every row has.
+ * @param {RowElement} element
+ * @param {"cost" | "mark" | "offer" | "problem-mark"} name
+ */
+export function part(element, name) {
+  return /** @type {HTMLElement} */ (element.querySelector(`.${name}`));
+}
+
+/**
+ * The id of the row that contains a node; "" for none.
+ * @param {EventTarget | null} node
+ */
 export function rowOf(node) {
-  return node?.closest?.(".row")?.dataset.id ?? "";
+  return (node instanceof Element && node.closest(".row")?.getAttribute("data-id")) || "";
 }

@@ -1,14 +1,20 @@
-// Finding rows: by their names, variables and buffers, by the primitives that made them, by what is noted on them. Matches are lit; Enter
-// goes from one to the next.
+// The search for rows: by names, variables, buffers, badges, and the primitives that made them. Enter goes from one match to the next.
 
 import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
+/** @import { IndexedRow } from "./types.js" */
+/** @import { IconName } from "./rows.js" */
+/** @import { Tree } from "./tree.js" */
+
 export class Search {
+  /** @param {Tree} tree */
   constructor(tree) {
     this.tree = tree;
-    this.hits = [];
-    this.found = new Set();
+    /** @type {string[]} */
+    this.matches = [];
+    /** @type {Set<string>} */
+    this.matched = new Set();
     this.at = -1;
     this.input = h("input", {
       class: "search-text",
@@ -19,7 +25,7 @@ export class Search {
       spellcheck: "false",
     });
     this.count = h("span", { class: "search-count", role: "status" });
-    const tool = (name, label, run) =>
+    const tool = (/** @type {IconName} */ name, /** @type {string} */ label, /** @type {() => void} */ run) =>
       h("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
     this.element = h(
       "div",
@@ -31,7 +37,7 @@ export class Search {
       tool("down", "Next match", () => this.go(1)),
       tool("close", "Close the search", () => this.close()),
     );
-    this.input.addEventListener("input", () => this.look());
+    this.input.addEventListener("input", () => this.update());
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -43,62 +49,64 @@ export class Search {
     this.element.hidden = false;
     this.input.focus();
     this.input.select();
-    this.look();
-    return true;
+    this.update();
   }
 
   close() {
     this.element.hidden = true;
-    this.hits = [];
+    this.matches = [];
     this.at = -1;
     this.tree.decorateAll();
     this.tree.minimap.draw();
     this.tree.focusRow(this.tree.cursor);
   }
 
+  /** @param {string} id */
   has(id) {
-    return this.shown && this.found.has(id);
+    return this.shown && this.matched.has(id);
   }
 
   get current() {
-    return this.shown ? this.hits[this.at] : undefined;
+    return this.shown ? this.matches[this.at] : undefined;
   }
 
-  /** Find again: the text or the rows are other ones. The first match at the cursor or behind it comes into sight. */
-  look(jump = true) {
+  /** @param {boolean} [jump] Whether to scroll to the first match at or after the cursor. */
+  update(jump = true) {
     const { tree } = this;
     if (!this.shown) return;
     const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...tree.byId.values()];
-    this.hits = words.length
-      ? all.filter((row) => words.every((word) => searchText(row).includes(word))).map((row) => row.id)
-      : [];
-    this.found = new Set(this.hits);
-    const order = new Map(all.map((row, n) => [row.id, n]));
-    const behind = this.hits.findIndex((id) => order.get(id) >= (order.get(tree.cursor) ?? 0));
-    this.at = this.hits.length ? Math.max(0, behind) : -1;
+    const matches = words.length ? all.filter((row) => words.every((word) => searchText(row).includes(word))) : [];
+    this.matches = matches.map((row) => row.id);
+    this.matched = new Set(this.matches);
+    const atCursor = all.findIndex((row) => row.id === tree.cursor);
+    const fromCursor = new Set(all.slice(Math.max(0, atCursor)));
+    const next = matches.findIndex((row) => fromCursor.has(row));
+    this.at = matches.length ? Math.max(0, next) : -1;
     if (jump) this.show();
-    else this.tell();
+    else this.showCount();
   }
 
+  /** @param {1 | -1} by */
   go(by) {
-    if (!this.hits.length) return;
-    this.at = (this.at + by + this.hits.length) % this.hits.length;
+    if (!this.matches.length) return;
+    this.at = (this.at + by + this.matches.length) % this.matches.length;
     this.show();
   }
 
   show() {
     if (this.current) this.tree.reveal(this.current);
-    this.tell();
+    this.showCount();
   }
 
-  tell() {
-    const none = this.input.value.trim() ? "nothing" : "";
-    this.count.textContent = this.hits.length ? `${this.at + 1} of ${this.hits.length}` : none;
+  showCount() {
+    const none = this.input.value.trim() ? "no match" : "";
+    this.count.textContent = this.matches.length ? `${this.at + 1} of ${this.matches.length}` : none;
     this.tree.decorateAll();
     this.tree.minimap.draw();
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     event.stopPropagation();
     if (event.key === "Escape") this.close();
@@ -111,24 +119,24 @@ export class Search {
   }
 }
 
-/** What of a row can be found, in small letters. */
+/**
+ * The texts of a row that a search looks at, in lower case.
+ * @param {IndexedRow} row
+ */
 function searchText(row) {
-  if (row.found === undefined) {
-    const buffers = [...(row.reads ?? []), ...(row.writes ?? [])].flatMap((b) => [b.name, b.scope]);
-    const badges = (row.badges ?? []).flatMap((b) => [b.text, b.tip]);
-    const iters = (row.iters ?? []).map((it) => it.name);
-    const parts = [
-      row.kind,
-      row.name,
-      row.variable,
-      row.detail,
-      row.loop_kind,
-      ...(row.by ?? []),
-      ...buffers,
-      ...badges,
-      ...iters,
-    ];
-    row.found = parts.filter(Boolean).join(" ").toLowerCase();
-  }
-  return row.found;
+  row.searchText ??= [
+    row.kind,
+    row.name,
+    row.variable,
+    row.detail,
+    row.loop_kind,
+    ...(row.by ?? []),
+    ...[...(row.reads ?? []), ...(row.writes ?? [])].flatMap((buffer) => [buffer.name, buffer.scope]),
+    ...row.badges.flatMap((badge) => [badge.text, badge.tip]),
+    ...(row.iters ?? []).map((iterator) => iterator.name),
+  ]
+    .filter(Boolean)
+    .join(" ")
+    .toLowerCase();
+  return row.searchText;
 }

@@ -1,93 +1,117 @@
-// What can be done to several rows at once: primitives that all of them take with the same questions, and those that are about several.
+// The actions on several rows: primitives that all of them have with the same fields, and those that take several rows.
 
-/** Menu items for `rows` ({label, key, help, group, run, …}), `id` the row that the menu is opened at. */
-export function forSeveral(tree, rows, id, anchor) {
-  const kinds = new Set(rows.map((row) => tree.byId.get(row).kind));
-  const own = kinds.size > 1 ? [] : kinds.has("loop") ? forLoops(tree, rows, id) : forBlocks(tree, id);
-  const shared = sharedEntries(rows.map((row) => tree.sheets.entries(row)));
-  return [...own, ...shared.map((entry) => ({ ...entry, run: () => tree.sheets.run(rows, entry, anchor) }))];
+/** @import { MenuItem } from "../core/menu.js" */
+/** @import { Anchor, Field, MenuEntry, RowIndex } from "./types.js" */
+/** @import { Tree } from "./tree.js" */
+
+const GROUP = "All selected";
+
+/**
+ * Menu items for `rows`, whose entries are known.
+ * @param {Tree} tree
+ * @param {string[]} rows
+ * @param {string} id The row that the menu opens at.
+ * @param {Anchor} anchor
+ * @returns {MenuItem[]}
+ */
+export function sharedItems(tree, rows, id, anchor) {
+  const kinds = new Set(rows.map((row) => tree.byId.get(row)?.kind));
+  const own = kinds.size > 1 ? [] : kinds.has("loop") ? loopItems(tree, rows, id) : blockItems(tree, id);
+  const shared = sharedEntries(rows.map((row) => tree.dialogs.entries(row) ?? []));
+  return [...own, ...shared.map((entry) => ({ ...entry, run: () => tree.dialogs.call(rows, entry, anchor) }))];
 }
 
-function forBlocks(tree, id) {
+/**
+ * @param {Tree} tree
+ * @param {string} id
+ * @returns {MenuItem[]}
+ */
+function blockItems(tree, id) {
   return [
     {
       label: "Move all to a loop…",
       key: "Enter",
       help: "then arrows and Enter, or click a loop",
-      group: "Together",
-      run: () => {
-        tree.focusRow(id);
-        tree.hand.start(id, "click");
-      },
+      group: GROUP,
+      run: () => tree.grabByClick(id),
     },
   ];
 }
 
-function forLoops(tree, rows, id) {
-  const name = (row) => tree.byId.get(row).name;
-  const picked = tree.chosenInTurn().filter((row) => rows.includes(row));
-  const nested = inOneAnother(tree.byId, rows) ? "" : "they do not stand directly in one another";
+/**
+ * @param {Tree} tree
+ * @param {string[]} rows
+ * @param {string} id
+ * @returns {MenuItem[]}
+ */
+function loopItems(tree, rows, id) {
+  const names = (/** @type {string[]} */ ids) => ids.map((row) => tree.nameOf(row));
+  const order = [...tree.selection.rows].filter((row) => rows.includes(row));
   return [
     {
       label: "Move together…",
       key: "Enter",
       help: "to the place of another loop of the nest",
-      group: "Together",
-      run: () => {
-        tree.focusRow(id);
-        tree.hand.start(id, "click");
-      },
+      group: GROUP,
+      run: () => tree.grabByClick(id),
     },
     {
-      label: `Reorder: ${picked.map(name).join(", ")}`,
+      label: `Reorder: ${names(order).join(", ")}`,
       method: "reorder",
       key: "r",
-      help: "in the order in which they were chosen",
-      group: "Together",
-      run: () => tree.send({ kind: "reorder", loops: picked }),
+      help: "in the order in which they were selected",
+      group: GROUP,
+      run: () => tree.send({ kind: "reorder", loops: order }),
     },
     {
-      label: `Fuse ${rows.map(name).join(" × ")}`,
+      label: `Fuse ${names(rows).join(" × ")}`,
       method: "fuse",
       key: "f",
       help: "into one loop",
-      group: "Together",
-      disabled: nested,
+      group: GROUP,
+      disabled: arePerfectlyNested(tree.byId, rows) ? "" : "they are not perfectly nested",
       run: () => tree.send({ kind: "call", method: "fuse", target: rows[0], arguments: { loops: rows } }),
     },
   ];
 }
 
-function inOneAnother(byId, rows) {
-  return rows.slice(1).every((row, n) => {
-    const parent = byId.get(rows[n]);
-    return byId.get(row).parent === parent.id && parent.children.length === 1;
+/**
+ * @param {RowIndex} byId
+ * @param {string[]} rows
+ */
+function arePerfectlyNested(byId, rows) {
+  return rows.slice(1).every((row, n) => byId.get(row)?.parent === rows[n] && byId.get(rows[n])?.children.length === 1);
+}
+
+/**
+ * The entries that are enabled in every menu, with the fields that are equal in all of them. Other fields keep their defaults.
+ * @param {MenuEntry[][]} menus
+ */
+export function sharedEntries([first, ...others]) {
+  return first.flatMap((entry) => {
+    const same = others.map((menu) => menu.find((item) => item.method === entry.method && item.label === entry.label));
+    const enabled = same.filter((item) => item !== undefined && !item.disabled);
+    const fields = entry.disabled || enabled.length < same.length ? null : sharedFields(entry, enabled);
+    return fields ? [{ ...entry, group: "Each row", fields }] : [];
   });
 }
 
-/** The entries that every menu has and that none of them rules out; what is asked for differently in each is left out with its default. */
-export function sharedEntries(menus) {
-  const [first, ...others] = menus;
-  return first
-    .map((entry) => {
-      const same = others.map((menu) =>
-        menu.find((item) => item.method === entry.method && item.label === entry.label),
-      );
-      return [entry, ...same].every((item) => item && !item.disabled) ? common(entry, same) : null;
-    })
-    .filter(Boolean);
-}
-
-function common(entry, others) {
+/**
+ * The fields that `entry` shares with all `others`; null if a required field differs.
+ * @param {MenuEntry} entry
+ * @param {(MenuEntry | undefined)[]} others
+ */
+function sharedFields(entry, others) {
+  /** @type {Field[]} */
   const fields = [];
   for (const field of entry.fields) {
     const same = others.every((item) => {
-      const other = item.fields.find((f) => f.name === field.name);
-      return other && other.type === field.type && JSON.stringify(other.choices) === JSON.stringify(field.choices);
+      const other = item?.fields.find(({ name }) => name === field.name);
+      return other?.type === field.type && JSON.stringify(other.choices) === JSON.stringify(field.choices);
     });
-    const ofEach = field.stem !== undefined || ["loops", "loop"].includes(field.name) || field.spread;
-    if (same && !ofEach) fields.push(field);
+    const ofOneRow = field.stem !== undefined || ["loops", "loop"].includes(field.name) || field.spread;
+    if (same && !ofOneRow) fields.push(field);
     else if (!field.optional) return null;
   }
-  return { ...entry, group: "Each of them", fields };
+  return fields;
 }

@@ -1,0 +1,280 @@
+// What opens beside a row: its menu, the form of a call, the list of keys; and the notice below the rows.
+
+import { focusIn, h } from "../core/dom.js";
+import { Popup } from "../core/popup.js";
+import { menuBody } from "../core/menu.js";
+import { formBody } from "./forms.js";
+import { icon } from "./rows.js";
+import { reasonBody, repairBody } from "./offers.js";
+import { sharedItems } from "./several.js";
+import { keysBody } from "./keys.js";
+
+/** @import { Menu, MenuItem } from "../core/menu.js" */
+/** @import { CallForm } from "./forms.js" */
+/** @import { Tree } from "./tree.js" */
+/** @import { Anchor, IndexedRow, MenuEntry, RepairRequest, TreeNotice, Values } from "./types.js" */
+
+/** @typedef {{ rows: string[], run: () => void }} Waiting What runs when the entries of all `rows` are known. */
+
+export class Dialogs {
+  /** @param {Tree} tree */
+  constructor(tree) {
+    this.tree = tree;
+    this.popup = new Popup(tree.element, "sheet");
+    this.memory = { more: false };
+    /** @type {CallForm | null} The form whose call is not answered yet. */
+    this.submitted = null;
+    /** @type {Map<string, MenuEntry[]>} By row. */
+    this.answers = new Map();
+    /** @type {Waiting[]} */
+    this.waiting = [];
+    /** @type {RepairRequest | null} The request that the notice waits for. */
+    this.pendingRepair = null;
+    this.of = "";
+  }
+
+  get shown() {
+    return this.popup.shown;
+  }
+
+  /** Drop the menus of an earlier program. A form stays while its row exists. */
+  reset() {
+    const { tree } = this;
+    this.answers.clear();
+    // A key that was pressed before the new rows arrived applies to them, if they have its row.
+    this.waiting = this.waiting.filter(({ rows }) => rows.every((id) => tree.byId.has(id)));
+    for (const { rows } of this.waiting) rows.forEach((id) => this.request(id));
+    if (!this.shown || tree.byId.has(this.of)) return;
+    // The row of a form is gone (split, fused): the keyboard returns to the cursor.
+    const focused = this.popup.element.contains(focusIn(tree.list));
+    this.close(false);
+    if (focused) tree.focusRow(tree.cursor);
+  }
+
+  // ---- Menus.
+
+  /**
+   * The entries of a row; undefined until they are known.
+   * @param {string} id
+   */
+  entries(id) {
+    const { rows, entries } = this.tree.menus;
+    return rows[id]?.map((n) => entries[n]) ?? this.answers.get(id);
+  }
+
+  /** @param {string} id */
+  request(id) {
+    if (this.entries(id) === undefined) this.tree.send({ kind: "menu", row: id });
+  }
+
+  /**
+   * Call `run()` once the entries of all `rows` are known.
+   * @param {string[]} rows
+   * @param {() => void} run
+   */
+  whenKnown(rows, run) {
+    const missing = rows.filter((id) => this.entries(id) === undefined);
+    if (!missing.length) {
+      run();
+      return;
+    }
+    missing.forEach((id) => this.request(id));
+    this.waiting.push({ rows, run });
+  }
+
+  /** @param {{ row: string, entries: MenuEntry[] }} message */
+  receiveMenu({ row, entries }) {
+    this.answers.set(row, entries);
+    const ready = this.waiting.filter(({ rows }) => rows.every((id) => this.entries(id) !== undefined));
+    this.waiting = this.waiting.filter((wait) => !ready.includes(wait));
+    for (const { run } of ready) run();
+  }
+
+  /**
+   * Open the menu of a row, or of all selected rows if it is one of them.
+   * @param {string} id
+   * @param {Anchor} anchor
+   */
+  rowMenu(id, anchor) {
+    const { tree } = this;
+    if (!tree.byId.has(id)) return;
+    tree.drag.cancel();
+    const rows = tree.together(id);
+    this.whenKnown(rows, () => {
+      const row = tree.byId.get(id);
+      if (!row) return;
+      const name = row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name;
+      this.menu(rows.length > 1 ? `${rows.length} rows` : name, this.items(rows, row, anchor), anchor, id);
+    });
+  }
+
+  /**
+   * The actions on `rows`, whose entries are known; `row` is the one that the menu opens at.
+   * @param {string[]} rows
+   * @param {IndexedRow} row
+   * @param {Anchor} anchor
+   * @returns {MenuItem[]}
+   */
+  items(rows, row, anchor) {
+    const { tree } = this;
+    const { id } = row;
+    if (rows.length > 1) return sharedItems(tree, rows, id, anchor);
+    const entries = this.entries(id) ?? [];
+    const move = {
+      label: row.kind === "block" ? "Move to a loop…" : "Reorder…",
+      key: "Enter",
+      help: "then arrows and Enter, or click a loop",
+      group: entries[0]?.group,
+      run: () => tree.grabByClick(id),
+    };
+    const rename = {
+      label: "Rename…",
+      key: "F2",
+      help: "its name in the notebook's text",
+      group: "Notes",
+      run: () => tree.rename(id),
+    };
+    return [move, ...entries.map((entry) => ({ ...entry, run: () => this.call([id], entry, anchor) })), rename];
+  }
+
+  /**
+   * @param {string} title
+   * @param {MenuItem[]} items
+   * @param {Anchor} anchor
+   * @param {string} id
+   */
+  menu(title, items, anchor, id) {
+    const body = menuBody(title, items, (back) => this.close(back), this.memory);
+    this.open(body, anchor, id);
+    body.onresize = () => this.popup.move(anchor, "below");
+  }
+
+  /**
+   * Show a menu or a form beside its row.
+   * @param {Menu} body
+   * @param {Anchor} anchor
+   * @param {string} id
+   */
+  open(body, anchor, id) {
+    this.close(false); // also forgets a submitted form: its answer does not concern this dialog
+    this.tree.pointer.hideTip();
+    this.tree.tip.hide();
+    this.hideNotice();
+    this.of = id;
+    this.popup.show(anchor, "below", body.element);
+    this.tree.decorate(id);
+    body.focus();
+  }
+
+  /** @param {boolean} restoreFocus */
+  close(restoreFocus) {
+    this.submitted = null;
+    if (!this.shown) return;
+    this.popup.hide();
+    const { of } = this;
+    this.of = "";
+    this.tree.decorate(of);
+    if (restoreFocus) this.tree.focusRow(of);
+  }
+
+  // ---- Calls.
+
+  /**
+   * Call the primitive of `entry` on each of `rows`, after a form if it has arguments.
+   * @param {string[]} rows
+   * @param {MenuEntry} entry
+   * @param {Anchor} anchor
+   */
+  call(rows, entry, anchor) {
+    const { tree } = this;
+    const [id] = rows;
+    const { method } = entry;
+    const send = (/** @type {Values} */ values) =>
+      tree.send(
+        rows.length > 1
+          ? { kind: "calls", method, targets: rows, arguments: values }
+          : { kind: "call", method, target: id, arguments: values },
+      );
+    if (!entry.fields.length) {
+      tree.focusRow(tree.cursor);
+      send({});
+      return;
+    }
+    const submit = (/** @type {Values} */ values) => {
+      this.submitted = form;
+      send(values);
+    };
+    const target = rows.length > 1 ? `${rows.length} rows` : tree.nameOf(id);
+    const form = formBody(entry, target, submit, () => this.close(true));
+    form.onresize = () => this.popup.move(anchor, "below");
+    this.open(form, anchor, id);
+  }
+
+  /** The submitted call was answered. A refused form stays open, so that it can be corrected. */
+  receiveAnswer() {
+    const form = this.submitted;
+    this.submitted = null;
+    if (form && !form.refused) this.close(true);
+  }
+
+  /** @param {Anchor} anchor */
+  openKeys(anchor) {
+    const { cursor } = this.tree;
+    const body = keysBody(this.entries(cursor) ?? [], this.tree.byId.get(cursor)?.name ?? "", () => this.close(true));
+    this.open({ element: body, focus: () => body.focus() }, anchor, cursor);
+  }
+
+  // ---- The notice below the rows.
+
+  /** @param {TreeNotice} notice */
+  notify(notice) {
+    this.tree.after = null;
+    if (this.submitted) this.submitted.refuse(notice);
+    else this.showNotice(notice);
+  }
+
+  /** @param {TreeNotice} notice */
+  showNotice({ text, reasons = [], tone = "bad", otherwise = "" }) {
+    const { notice } = this.tree;
+    const close = h(
+      "button",
+      { class: "tool", type: "button", "aria-label": "Dismiss", onclick: () => this.hideNotice() },
+      icon("close"),
+    );
+    notice.dataset.tone = tone;
+    notice.replaceChildren(
+      h("div", { class: "notice-head" }, h("span", {}, text), close),
+      ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)),
+    );
+    notice.hidden = false;
+  }
+
+  /** @param {RepairRequest} request */
+  requestRepair(request) {
+    this.pendingRepair = request;
+    this.tree.send(request);
+  }
+
+  /**
+   * Offer the calls that make a refused drop possible.
+   * @param {{ wish: RepairRequest, calls: string[] }} message
+   */
+  showRepair({ wish: { block, loop, primitive }, calls }) {
+    const { notice } = this.tree;
+    const pending = this.pendingRepair;
+    const isPending = pending?.block === block && pending.loop === loop && pending.primitive === primitive;
+    if (!calls.length || notice.hidden || !isPending) return;
+    notice.querySelectorAll(".reason-fix").forEach((line) => line.remove());
+    notice.append(
+      repairBody(calls, () => {
+        this.hideNotice();
+        this.tree.send({ kind: "repair", method: primitive, target: block, arguments: { loop } });
+      }),
+    );
+  }
+
+  hideNotice() {
+    this.pendingRepair = null;
+    this.tree.notice.hidden = true;
+  }
+}
