@@ -11,8 +11,9 @@ import { keysBody } from "./keys.js";
 
 /** @import { Menu, MenuItem } from "../core/menu.js" */
 /** @import { CallForm } from "./forms.js" */
+/** @import { FindRepair } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
-/** @import { Anchor, IndexedRow, MenuEntry, RepairRequest, TreeNotice, Values } from "./types.js" */
+/** @import { Anchor, IndexedRow, MenuEntry, TreeNotice, Values } from "./types.js" */
 
 /** @typedef {{ rows: string[], run: () => void }} Waiting What runs when the entries of all `rows` are known. */
 
@@ -28,7 +29,7 @@ export class Dialogs {
     this.answers = new Map();
     /** @type {Waiting[]} */
     this.waiting = [];
-    /** @type {RepairRequest | null} The request that the notice waits for. */
+    /** @type {FindRepair | null} The request that the notice waits for. */
     this.pendingRepair = null;
     this.of = "";
   }
@@ -249,7 +250,7 @@ export class Dialogs {
     notice.hidden = false;
   }
 
-  /** @param {RepairRequest} request */
+  /** @param {FindRepair} request */
   requestRepair(request) {
     this.pendingRepair = request;
     this.tree.send(request);
@@ -257,7 +258,7 @@ export class Dialogs {
 
   /**
    * Offer the calls that make a refused drop possible.
-   * @param {{ wish: RepairRequest, calls: string[] }} message
+   * @param {{ wish: FindRepair, calls: string[] }} message
    */
   showRepair({ wish: { block, loop, primitive }, calls }) {
     const { notice } = this.tree;

@@ -6,7 +6,8 @@ import { pointRect } from "../core/popup.js";
 import { icon } from "./rows.js";
 import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody } from "./offers.js";
 
-/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, RepairRequest, Target } from "./types.js" */
+/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, Target } from "./types.js" */
+/** @import { FindRepair } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
 
 /**
@@ -213,7 +214,7 @@ export class Drag {
     }, REPAIR_DELAY);
   }
 
-  /** @param {{ wish: RepairRequest, calls: string[] }} message Without calls, no repair is known. */
+  /** @param {{ wish: FindRepair, calls: string[] }} message Without calls, no repair is known. */
   receiveRepair({ wish: { block, loop }, calls }) {
     if (this.grab?.row.id !== block) return;
     this.repairs.set(loop, calls);
@@ -326,7 +327,7 @@ export class Drag {
  * @param {Move} move
  * @param {Offer} offer
  * @param {string} loop
- * @returns {RepairRequest | null}
+ * @returns {FindRepair | null}
  */
 function repairRequest({ row, rows }, offer, loop) {
   const primitive = offer.reasons[0]?.head;

@@ -22,7 +22,7 @@ import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
 import { followMoment, presentMoment } from "../core/playhead.js";
 
-/** @import { Message } from "../core/types.js" */
+/** @import { Message } from "../messages.js" */
 /** @import { Moment } from "../core/playhead.js" */
 /** @import { Cost, CostMode, IndexedRow, Mark, Menus, Offer, Row, RowElement, RowIndex, Target, TreeMessage, TreeModel } from "./types.js" */
 /** @import { IconName } from "./rows.js" */

@@ -1,10 +1,13 @@
 // Types of the loop tree: the values that the server sends (app/components/loop_tree.py, app/views/tree, app/views/menus), and what is derived.
 
 /** @import { Model, Rect } from "../core/types.js" */
+/** @import { FindRepair, Message } from "../messages.js" */
 
 /** @typedef {{ packed_rows: string, packed_menus: string, packed_targets: string, packed_costs: string, packed_marks: string }} PackedJson */
 
-/** @typedef {Model & PackedJson & { selected: string, active: string[] | null, busy: boolean }} TreeModel */
+/** @typedef {{ selected: string, active: string[] | null, busy: boolean, send_msg: (message: Message) => void }} TreeParameters */
+
+/** @typedef {Omit<Model, "send_msg"> & PackedJson & TreeParameters} TreeModel */
 
 // ---- Rows.
 
@@ -110,8 +113,6 @@
 
 /** @typedef {{ x: number, y: number }} Point In CSS pixels of the viewport. */
 
-/** @typedef {{ kind: "wish", block: string, loop: string, primitive: string }} RepairRequest Asks for calls that make an illegal drop legal. */
-
 // ---- Menus and forms.
 
 /** @typedef {string | number | boolean | null} Scalar */
@@ -157,7 +158,7 @@
  * What the server sends beside the parameters.
  * @typedef {{ kind: "answered" }
  *   | { kind: "notice" } & TreeNotice
- *   | { kind: "repair", wish: RepairRequest, calls: string[] }
+ *   | { kind: "repair", wish: FindRepair, calls: string[] }
  *   | { kind: "targets", rows: string[], entries: Target[] }
  *   | { kind: "predicted", rows: string[], loop: string, primitive: string, value: Prediction }
  *   | { kind: "menu", row: string, entries: MenuEntry[] }} TreeMessage
