@@ -61,7 +61,7 @@ def test_package_data_is_there_and_complete() -> None:
             f.relative_to(ROOT)
             for f in folder.rglob("*")
             if f.is_file() and f not in matched and not BUILD_INPUTS & {*f.parts, f.name} and not _is_module(f)
-            if not (f.suffix == ".js" and ROOT / "static" / "components" in f.parents)
+            if not (f.suffix in (".js", ".ts") and ROOT / "static" / "components" in f.parents)
         }
         assert not left_out, f"{package}: not in the wheel: {sorted(map(str, left_out))}"
         assert matched, package

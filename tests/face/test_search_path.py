@@ -69,7 +69,11 @@ def test_given_modules_in_the_working_directory_when_workers_explore_then_none_i
 
 
 def test_given_modules_in_the_working_directory_when_make_run_serves_a_page_then_none_is_imported(folder: Path) -> None:
-    recipe = re.search(r"^run:.*\n\t@(.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    recipe = re.search(
+        r"^run:.*\n(?:\t@.+\n)*\t@(\S*tilewright serve.*)$",
+        (ROOT / "Makefile").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert recipe is not None
     words = recipe[1].replace("$(PORT)", "0").split()
     assert words[0] == "$(VENV)/bin/tilewright"
