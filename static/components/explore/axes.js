@@ -1,196 +1,232 @@
-// Parallel coordinates: an axis for each hole and figure, a line for each candidate. What is marked on an axis by dragging leaves the others out,
-// here and in the scatter. Marks are moved, widened and narrowed by keys too.
+// Parallel coordinates: an axis for each hole and figure, a line for each candidate. A mark on an axis, set by dragging or by keys, filters the
+// candidates of all plots.
 
 import { h } from "../core/dom.js";
-import { makeScale, pen, shortAmount, valueOn } from "./model.js";
-import { inkOf } from "./scatter.js";
+import { shortAmount } from "./amounts.js";
+import { boxContext, haloText, outcomeColor, strokeLine } from "./drawing.js";
+import { BACK_TO_FRONT, isMeasured, jitter, valueOn } from "./model.js";
+import { makeScale } from "./scale.js";
 
-const ROOM = { top: 40, bottom: 14, side: 46 };
+/** @import { Colors } from "../core/colors.js" */
+/** @import { Axis, Brush, HoleAxis, FigureAxis, Outcome, Pane, Row, Search } from "./model.js" */
+
+/**
+ * An axis in the plot.
+ * @typedef {object} Column
+ * @property {Axis} axis
+ * @property {number} x
+ * @property {number} low The least value.
+ * @property {number} high
+ * @property {number} room The height of one value of a hole; 0 for a figure.
+ * @property {(value: number) => number} at The pixel of a value.
+ * @property {(y: number) => number} back The value of a pixel.
+ * @property {[y: number, text: string][]} labels
+ */
+
+/** @typedef {{ context: CanvasRenderingContext2D, colors: Colors, search: Search }} Frame */
+
+const EDGES = { top: 40, bottom: 14, side: 46 };
 const LEAST_GAP = 64;
-const HASTY = 900; // so many lines are drawn while a hand moves, all of them when it rests
-const SPREAD = 0.3; // of the room of a value, so that many lines through one are seen to be many
+const USUAL_GAP = 105;
+const ALWAYS_SHOWN = 4; // figures that are shown even if there is no room: cycles, peak, traffic, energy
+const DRAFT_LINES = 900; // so many lines are drawn during a drag
+const MANY_LINES = 800;
+const SPREAD = 0.3; // of the room of a value: lines through the same value are beside each other
+const NEAR_PX = { axis: 24, line: 6 };
+const LABEL_LENGTH = 13;
+/** @type {Record<Outcome, number[]>} */
+const DASHES = { fits: [], over: [5, 3], pruned: [1.5, 3], refused: [2, 5], failed: [2, 5] };
+/** @type {{ [key: string]: number }} */
+const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 };
 
 export class ParallelAxes {
-  /** `shared` as for the scatter, and brushed(). */
-  constructor(shared) {
-    this.shared = shared;
+  /** @param {Pane} pane */
+  constructor(pane) {
+    this.pane = pane;
     this.canvas = h("canvas", { class: "xp-canvas", "aria-hidden": "true" });
     this.heads = h("div", { class: "xp-heads" });
     this.inner = h("div", { class: "xp-axes-inner" }, this.canvas, this.heads);
     this.element = h(
       "div",
-      { class: "xp-axes", role: "group", "aria-label": "Axes: drag along one to leave out what lies elsewhere" },
+      { class: "xp-axes", role: "group", "aria-label": "Axes: drag along an axis to filter the candidates" },
       this.inner,
     );
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => this.shared.hover(null));
+    this.canvas.addEventListener("pointerleave", () => pane.hover(null));
+    /** @type {Column[]} */
     this.columns = [];
-    this.isHasty = false;
+    this.isDraft = false;
   }
 
   draw() {
-    const data = this.shared.data();
-    if (!data) return;
-    // Cycles, peak, traffic, energy; the rows of memory only where there is room.
-    const axes = this.shared.axes();
-    const wide = this.element.clientWidth;
-    const holes = axes.filter((axis) => axis.kind === "hole").length;
-    const shown = axes.slice(0, Math.max(holes + 4, Math.min(axes.length, Math.floor(wide / 105))));
-    this.inner.style.width = `${Math.max(wide, 2 * ROOM.side + (shown.length - 1) * LEAST_GAP)}px`;
-    const found = pen(this.canvas);
-    if (!found) return;
-    const { context, width, height } = found;
-    const inks = this.shared.inks();
-    const all = this.shared.candidates.rows;
-    const every = this.isHasty ? Math.ceil(all.length / HASTY) : 1;
-    const front = new Set(data.front);
-    const rows = every > 1 ? all.filter((row, n) => n % every === 0 || front.has(row.number)) : all;
-    const [top, bottom] = [ROOM.top, height - ROOM.bottom];
-    this.columns = shown.map((axis, n) => ({
+    const search = this.pane.search();
+    if (!search) return;
+    const axes = this.shownAxes();
+    this.inner.style.width = `${Math.max(this.element.clientWidth, 2 * EDGES.side + (axes.length - 1) * LEAST_GAP)}px`;
+    const sized = boxContext(this.canvas);
+    if (!sized) return;
+    const { context, width, height } = sized;
+    const all = this.pane.candidates.rows;
+    const [top, bottom] = [EDGES.top, height - EDGES.bottom];
+    const step = (width - 2 * EDGES.side) / Math.max(1, axes.length - 1);
+    this.columns = axes.map((axis, n) => ({
       axis,
-      x: ROOM.side + (n * (width - 2 * ROOM.side)) / Math.max(1, shown.length - 1),
-      ...this.scaleOf(axis, all, top, bottom),
+      x: EDGES.side + n * step,
+      ...(axis.kind === "hole" ? holePart(axis, top, bottom) : figurePart(axis, all, top, bottom)),
     }));
-    const sight = new Set(this.shared.candidates.inSight(axes));
-    this.lines(context, rows, sight, data, inks);
-    this.axesLines(context, inks, top, bottom);
+    const frame = { context, colors: this.pane.colors(), search };
+    this.drawLines(frame);
+    this.drawAxes(frame, top, bottom);
     this.drawHeads(width);
   }
 
-  scaleOf(axis, rows, top, bottom) {
-    if (axis.kind === "figure") {
-      const values = rows.filter((row) => row.figures).map((row) => row.figures[axis.index]);
-      const scale = makeScale(values, bottom, top, axis.unit);
-      return {
-        at: scale.at,
-        back: scale.back,
-        scale,
-        texts: scale.ticks.map((tick) => [scale.at(tick), shortAmount(axis.unit, tick)]),
-      };
-    }
-    const count = axis.texts.length;
-    const room = (bottom - top) / count;
-    const at = (place) => bottom - (place + 0.5) * room;
-    return {
-      at,
-      back: (y) => (bottom - y) / room - 0.5,
-      room,
-      texts: axis.texts.map((text, place) => [at(place), text]),
-    };
+  /** The holes and the first figures; those of single memories only if there is room. */
+  shownAxes() {
+    const axes = this.pane.axes();
+    const holes = axes.filter((axis) => axis.kind === "hole").length;
+    const fitting = Math.min(axes.length, Math.floor(this.element.clientWidth / USUAL_GAP));
+    return axes.slice(0, Math.max(holes + ALWAYS_SHOWN, fitting));
   }
 
-  /** A line of one candidate. Through a value that many have they lie beside each other, each always at its place. */
+  // Lines.
+
+  /**
+   * All candidates, or a sample with the front during a drag.
+   * @param {Search} search
+   */
+  drawnRows({ front }) {
+    const { rows } = this.pane.candidates;
+    const every = this.isDraft ? Math.ceil(rows.length / DRAFT_LINES) : 1;
+    return every > 1 ? rows.filter((row, n) => n % every === 0 || front.includes(row.number)) : rows;
+  }
+
+  /** @param {Frame} frame */
+  drawLines({ context, colors, search }) {
+    const { candidates } = this.pane;
+    const rows = this.drawnRows(search);
+    const visible = new Set(candidates.visible(this.pane.axes()));
+    const front = new Set(search.front);
+    context.lineWidth = 1;
+    if (candidates.brushes.size) {
+      context.strokeStyle = colors.line;
+      context.globalAlpha = rows.length > MANY_LINES ? 0.25 : 0.5;
+      for (const row of rows) if (!visible.has(row) && !candidates.hidden.has(row.status)) this.trace(context, row);
+    }
+    const share = Math.min(1, 160 / Math.max(1, visible.size));
+    for (const status of BACK_TO_FRONT) {
+      context.strokeStyle = outcomeColor(status, colors);
+      context.setLineDash(DASHES[status]);
+      context.globalAlpha = status === "fits" ? Math.max(0.05, 0.7 * share) : Math.max(0.03, 0.22 * share);
+      for (const row of rows)
+        if (row.status === status && visible.has(row) && !front.has(row.number)) this.trace(context, row);
+    }
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    const selected = candidates.selected(search);
+    for (const row of rows)
+      if (front.has(row.number) && visible.has(row) && row !== selected)
+        this.emphasise(context, colors, row, colors.accent, 2);
+    if (selected) this.emphasise(context, colors, selected, colors.text, 2.4);
+  }
+
+  /**
+   * The line of a candidate. A refused one has no figures: its line ends after the holes.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Row} row
+   */
   trace(context, row) {
-    let begun = false;
     context.beginPath();
     for (const column of this.columns) {
       const value = valueOn(column.axis, row);
-      if (value === null) break; // what was refused has choices, and no figures
-      const y = this.heightOf(column, row, value);
-      if (begun) context.lineTo(column.x, y);
-      else context.moveTo(column.x, y);
-      begun = true;
+      if (value === null) break;
+      context.lineTo(column.x, heightOf(column, row, value));
     }
     context.stroke();
   }
 
-  heightOf(column, row, value) {
-    const shift = column.room ? (((row.number * 0.618034) % 1) - 0.5) * 2 * SPREAD * Math.min(column.room, 60) : 0;
-    return column.at(value) + shift;
-  }
-
-  lines(context, rows, sight, data, inks) {
-    const front = new Set(data.front);
-    const many = rows.length > 800;
-    context.lineWidth = 1;
-    const filtered = this.shared.candidates.brushes.size > 0;
-    if (filtered) {
-      context.strokeStyle = inks.line;
-      context.globalAlpha = many ? 0.25 : 0.5;
-      for (const row of rows)
-        if (!sight.has(row) && !this.shared.candidates.hidden.has(row.status)) this.trace(context, row);
-    }
-    for (const status of ["refused", "failed", "pruned", "over", "fits"]) {
-      context.strokeStyle = inkOf(status, inks);
-      context.setLineDash({ over: [5, 3], pruned: [1.5, 3], refused: [2, 5], failed: [2, 5] }[status] ?? []);
-      const share = Math.min(1, 160 / Math.max(1, sight.size));
-      context.globalAlpha = status === "fits" ? Math.max(0.05, 0.7 * share) : Math.max(0.03, 0.22 * share);
-      for (const row of rows)
-        if (row.status === status && sight.has(row) && !front.has(row.number)) this.trace(context, row);
-    }
-    context.setLineDash([]);
-    context.globalAlpha = 1;
-    const chosen = this.shared.candidates.byNumber.get(data.card?.trial);
-    for (const row of rows)
-      if (front.has(row.number) && sight.has(row) && row !== chosen) this.strong(context, row, inks.accent, 2, inks);
-    if (chosen) this.strong(context, chosen, inks.text, 2.4, inks);
-  }
-
-  strong(context, row, ink, wide, inks) {
-    context.lineWidth = wide + 2;
-    context.strokeStyle = inks.surface;
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Colors} colors
+   * @param {Row} row
+   * @param {string} color
+   * @param {number} width
+   */
+  emphasise(context, colors, row, color, width) {
+    context.lineWidth = width + 2;
+    context.strokeStyle = colors.surface;
     this.trace(context, row);
-    context.lineWidth = wide;
-    context.strokeStyle = ink;
+    context.lineWidth = width;
+    context.strokeStyle = color;
     this.trace(context, row);
   }
 
-  axesLines(context, inks, top, bottom) {
-    context.font = `10.5px ${inks.font}`;
-    context.textBaseline = "middle";
-    this.columns.forEach(({ axis, x, at, texts, room }, n) => {
-      const brush = this.shared.candidates.brushes.get(axis.id);
-      context.strokeStyle = inks.strong;
+  // Axes.
+
+  /**
+   * @param {Frame} frame
+   * @param {number} top
+   * @param {number} bottom
+   */
+  drawAxes({ context, colors }, top, bottom) {
+    context.font = `10.5px ${colors.font}`;
+    for (const column of this.columns) {
+      const { x, labels } = column;
+      context.strokeStyle = colors.strong;
       context.lineWidth = 1;
-      context.beginPath();
-      context.moveTo(x, top - 4);
-      context.lineTo(x, bottom + 4);
-      context.stroke();
-      if (brush) {
-        const half = room ? room / 2 - 1 : 2;
-        const [low, high] = [Math.min(bottom + 4, at(brush.low) + half), Math.max(top - 4, at(brush.high) - half)];
-        context.fillStyle = inks.soft;
-        context.strokeStyle = inks.accent;
-        context.globalAlpha = 0.75;
-        context.fillRect(x - 7, high, 14, low - high);
-        context.globalAlpha = 1;
-        context.lineWidth = 1.5;
-        context.strokeRect(x - 7, high, 14, low - high);
+      strokeLine(context, x, top - 4, x, bottom + 4);
+      this.drawBrush(context, colors, column, top, bottom);
+      const isLast = column === this.columns.at(-1);
+      for (const [y, text] of labels) {
+        const shown = text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
+        haloText(context, colors, shown, x + (isLast ? -6 : 6), y, isLast ? "right" : "left", 4);
       }
-      const last = n === this.columns.length - 1;
-      context.textAlign = last ? "right" : "left";
-      for (const [y, text] of texts) {
-        const words = text.length > 13 ? `${text.slice(0, 12)}…` : text;
-        context.strokeStyle = inks.surface;
-        context.lineWidth = 4;
-        context.lineJoin = "round";
-        context.strokeText(words, x + (last ? -6 : 6), y);
-        context.fillStyle = inks.text;
-        context.fillText(words, x + (last ? -6 : 6), y);
-      }
-    });
+    }
   }
 
-  // Names of the axes, which keys move the marks by.
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Colors} colors
+   * @param {Column} column
+   * @param {number} top
+   * @param {number} bottom
+   */
+  drawBrush(context, colors, { axis, x, at, room }, top, bottom) {
+    const brush = this.pane.candidates.brushes.get(axis.id);
+    if (!brush) return;
+    const half = room ? room / 2 - 1 : 2;
+    const [low, high] = [Math.min(bottom + 4, at(brush.low) + half), Math.max(top - 4, at(brush.high) - half)];
+    context.fillStyle = colors.soft;
+    context.strokeStyle = colors.accent;
+    context.globalAlpha = 0.75;
+    context.fillRect(x - 7, high, 14, low - high);
+    context.globalAlpha = 1;
+    context.lineWidth = 1.5;
+    context.strokeRect(x - 7, high, 14, low - high);
+  }
 
+  // Names of the axes; they take the keys that move a mark.
+
+  /** @param {number} width */
   drawHeads(width) {
     const gap = this.columns.length > 1 ? this.columns[1].x - this.columns[0].x : width;
-    const wanted = this.columns.map(({ axis }) => axis.id).join();
-    if (this.heads.dataset.axes !== wanted) {
-      this.heads.dataset.axes = wanted;
+    const key = this.columns.map(({ axis }) => axis.id).join();
+    if (this.heads.dataset.axes !== key) {
+      this.heads.dataset.axes = key;
       this.heads.replaceChildren(...this.columns.map(({ axis }) => this.head(axis)));
     }
-    this.columns.forEach((column, n) => {
+    this.columns.forEach(({ axis, x }, n) => {
       const head = this.heads.children[n];
-      const words = this.brushText(column.axis);
-      Object.assign(head.style, { left: `${column.x - gap / 2 + 2}px`, width: `${gap - 4}px` });
-      head.classList.toggle("is-marked", Boolean(this.shared.candidates.brushes.get(column.axis.id)));
-      head.setAttribute("aria-valuetext", words || "all");
-      head.querySelector("small").textContent = words;
+      const text = this.brushText(axis);
+      if (head instanceof HTMLElement)
+        Object.assign(head.style, { left: `${x - gap / 2 + 2}px`, width: `${gap - 4}px` });
+      head.classList.toggle("is-marked", this.pane.candidates.brushes.has(axis.id));
+      head.setAttribute("aria-valuetext", text || "all");
+      head.children[1].textContent = text;
     });
   }
 
+  /** @param {Axis} axis */
   head(axis) {
     return h(
       "div",
@@ -203,7 +239,7 @@ export class ParallelAxes {
         "aria-valuemax": "1",
         "aria-valuenow": "0",
         "data-axis": axis.id,
-        title: `${axis.name}: drag along the axis to leave out the others; arrow keys move the mark, Shift+arrows widen and narrow it, Delete takes it away`,
+        title: `${axis.name}: drag along the axis to filter; arrow keys move the mark, Shift+arrows resize it, Delete removes it`,
         "aria-orientation": "vertical",
         onkeydown: (event) => this.key(event, axis),
       },
@@ -212,127 +248,204 @@ export class ParallelAxes {
     );
   }
 
+  /** @param {Axis} axis */
   brushText(axis) {
-    const brush = this.shared.candidates.brushes.get(axis.id);
+    const brush = this.pane.candidates.brushes.get(axis.id);
     if (!brush) return "";
     if (axis.kind === "figure") return `${shortAmount(axis.unit, brush.low)} – ${shortAmount(axis.unit, brush.high)}`;
-    return axis.texts.filter((_, place) => place >= brush.low && place <= brush.high).join(", ");
+    return axis.texts.slice(brush.low, brush.high + 1).join(", ");
   }
 
+  /**
+   * @param {KeyboardEvent} event
+   * @param {Axis} axis
+   */
   key(event, axis) {
-    const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
-    const clears = ["Delete", "Backspace"].includes(event.key);
-    if (!by && !clears) return;
+    const step = STEPS[event.key];
+    const column = this.columns.find((one) => one.axis === axis);
+    if (["Delete", "Backspace"].includes(event.key)) this.mark(axis, null);
+    else if (step && column) {
+      const brush = this.pane.candidates.brushes.get(axis.id);
+      this.mark(axis, (column.room ? movedPlaces : movedRange)(column, brush, step, event.shiftKey));
+    } else return;
     event.preventDefault();
     event.stopPropagation();
-    this.mark(axis, clears ? null : this.moved(axis, by, event.shiftKey));
   }
 
-  /** The mark a step further, or a step wider or narrower: of a hole by its values, of a figure by twelfths. */
-  moved(axis, by, widens) {
-    const brush = this.shared.candidates.brushes.get(axis.id);
-    const column = this.columns.find((it) => it.axis === axis);
-    if (axis.kind === "hole") {
-      const last = axis.texts.length - 1;
-      if (!brush) return by > 0 ? { low: 0, high: 0 } : { low: last, high: last };
-      if (widens) return { low: brush.low, high: Math.max(brush.low, Math.min(last, brush.high + by)) };
-      const low = Math.max(0, Math.min(last - (brush.high - brush.low), brush.low + by));
-      return { low, high: low + brush.high - brush.low };
-    }
-    const { scale, at, back } = column;
-    const step = Math.abs(at(scale.high) - at(scale.low)) / 12;
-    if (!brush) return { low: scale.low, high: back((at(scale.low) + at(scale.high)) / 2) };
-    const moved = (value) => back(at(value) - by * step);
-    const high = Math.min(scale.high, moved(brush.high));
-    return widens
-      ? { low: brush.low, high: Math.max(brush.low, high) }
-      : { low: Math.max(scale.low, moved(brush.low)), high };
-  }
-
+  /**
+   * @param {Axis} axis
+   * @param {Brush | null} brush
+   */
   mark(axis, brush) {
-    if (brush) this.shared.candidates.brushes.set(axis.id, brush);
-    else this.shared.candidates.brushes.delete(axis.id);
-    this.shared.brushed();
+    if (brush) this.pane.candidates.brushes.set(axis.id, brush);
+    else this.pane.candidates.brushes.delete(axis.id);
+    this.pane.filtered();
   }
 
   // The mouse.
 
-  columnAt(event) {
+  /**
+   * The pointer's place in the plot, and the axis near it.
+   * @param {MouseEvent} event
+   */
+  placeOf(event) {
     const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const near = this.columns.reduce(
-      (best, column) => (Math.abs(column.x - x) < Math.abs(best.x - x) ? column : best),
-      this.columns[0],
-    );
-    return near && Math.abs(near.x - x) < 24 ? { column: near, y: event.clientY - box.top } : null;
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const distance = (/** @type {Column} */ column) => Math.abs(column.x - x);
+    const column = [...this.columns].sort((a, b) => distance(a) - distance(b))[0];
+    return { x, y, column: column && distance(column) < NEAR_PX.axis ? column : null };
   }
 
+  /** @param {PointerEvent} event */
   press(event) {
     if (event.button) return;
-    const grabbed = this.columnAt(event);
-    if (!grabbed) return this.choose(event);
-    const { column, y: from } = grabbed;
+    const { column, x, y: from } = this.placeOf(event);
+    if (!column) {
+      const row = this.nearest(x, from);
+      if (row) this.pane.choose(row);
+      return;
+    }
     this.canvas.setPointerCapture(event.pointerId);
     let dragged = false;
-    const move = (at) => {
-      const y = at.clientY - this.canvas.getBoundingClientRect().top;
+    const move = (/** @type {PointerEvent} */ at) => {
+      const { y } = this.placeOf(at);
       if (!dragged && Math.abs(y - from) < 4) return;
       dragged = true;
-      this.mark(column.axis, this.between(column, from, y));
+      this.mark(column.axis, between(column, from, y));
     };
     const end = () => {
       this.canvas.removeEventListener("pointermove", move);
-      if (!dragged) this.mark(column.axis, this.clicked(column, from));
+      if (!dragged) this.click(column, from);
     };
     this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("lostpointercapture", end, { once: true });
   }
 
-  between(column, from, to) {
-    const [low, high] = [column.back(Math.max(from, to)), column.back(Math.min(from, to))];
-    if (column.axis.kind === "figure") return { low, high };
-    const last = column.axis.texts.length - 1;
-    const clamp = (place) => Math.max(0, Math.min(last, Math.round(place)));
-    return { low: clamp(low), high: clamp(high) };
+  /**
+   * A click on a value of a hole marks it; another one removes the mark of the axis.
+   * @param {Column} column
+   * @param {number} y
+   */
+  click(column, y) {
+    const isMarked = this.pane.candidates.brushes.has(column.axis.id);
+    this.mark(column.axis, isMarked || !column.room ? null : between(column, y, y));
   }
 
-  /** A press on a value marks it alone; on a mark, or beside all values, it takes the mark away. */
-  clicked(column, y) {
-    const brush = this.shared.candidates.brushes.get(column.axis.id);
-    if (brush || column.axis.kind === "figure") return null;
-    return this.between(column, y, y);
-  }
-
-  near(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  /**
+   * The visible candidate whose line is near a place between two axes.
+   * @param {number} x
+   * @param {number} y
+   */
+  nearest(x, y) {
     const n = this.columns.findIndex((column, at) => column.x <= x && this.columns[at + 1]?.x >= x);
     if (n < 0) return null;
     const [a, b] = [this.columns[n], this.columns[n + 1]];
     const share = (x - a.x) / (b.x - a.x);
-    let [best, least] = [null, 6];
-    for (const row of this.shared.candidates.inSight(this.shared.axes())) {
-      const [va, vb] = [valueOn(a.axis, row), valueOn(b.axis, row)];
-      if (va === null || vb === null) continue;
-      const far = Math.abs(this.heightOf(a, row, va) * (1 - share) + this.heightOf(b, row, vb) * share - y);
-      if (far < least) [best, least] = [row, far];
+    /** @type {Row | null} */
+    let best = null;
+    let least = NEAR_PX.line;
+    for (const row of this.pane.candidates.visible(this.pane.axes())) {
+      const [from, to] = [valueOn(a.axis, row), valueOn(b.axis, row)];
+      if (from === null || to === null) continue;
+      const distance = Math.abs(heightOf(a, row, from) * (1 - share) + heightOf(b, row, to) * share - y);
+      if (distance < least) [best, least] = [row, distance];
     }
     return best;
   }
 
+  /** @param {PointerEvent} event */
   hover(event) {
     if (event.buttons) return;
-    const column = this.columnAt(event);
-    const row = column ? null : this.near(event);
+    const { x, y, column } = this.placeOf(event);
+    const row = column ? null : this.nearest(x, y);
     this.canvas.style.cursor = column ? "ns-resize" : row ? "pointer" : "default";
-    this.shared.hover(
-      row,
-      row && { left: event.clientX - 6, right: event.clientX + 6, top: event.clientY - 6, bottom: event.clientY + 6 },
-    );
+    const { clientX, clientY } = event;
+    this.pane.hover(row, { left: clientX - 6, right: clientX + 6, top: clientY - 6, bottom: clientY + 6 });
   }
+}
 
-  choose(event) {
-    const row = this.near(event);
-    if (row) this.shared.choose(row);
-  }
+/**
+ * @param {HoleAxis} axis
+ * @param {number} top
+ * @param {number} bottom
+ * @returns {Omit<Column, "axis" | "x">}
+ */
+function holePart({ texts }, top, bottom) {
+  const room = (bottom - top) / texts.length;
+  const at = (/** @type {number} */ place) => bottom - (place + 0.5) * room;
+  return {
+    room,
+    low: 0,
+    high: texts.length - 1,
+    at,
+    back: (y) => (bottom - y) / room - 0.5,
+    labels: texts.map((text, place) => [at(place), text]),
+  };
+}
+
+/**
+ * @param {FigureAxis} axis
+ * @param {Row[]} rows
+ * @param {number} top
+ * @param {number} bottom
+ * @returns {Omit<Column, "axis" | "x">}
+ */
+function figurePart({ index, unit }, rows, top, bottom) {
+  const values = rows.filter(isMeasured).map((row) => row.figures[index]);
+  const { low, high, at, back, ticks } = makeScale(values, bottom, top, unit);
+  return { room: 0, low, high, at, back, labels: ticks.map((tick) => [at(tick), shortAmount(unit, tick)]) };
+}
+
+/**
+ * @param {Column} column
+ * @param {Row} row
+ * @param {number} value
+ */
+function heightOf({ at, room }, row, value) {
+  return at(value) + (room ? (jitter(row) - 0.5) * 2 * SPREAD * Math.min(room, 60) : 0);
+}
+
+/**
+ * The mark between two pixels; of a hole, it contains whole values.
+ * @param {Column} column
+ * @param {number} from
+ * @param {number} to
+ * @returns {Brush}
+ */
+function between({ room, low, high, back }, from, to) {
+  const value = (/** @type {number} */ y) => (room ? Math.max(low, Math.min(high, Math.round(back(y)))) : back(y));
+  return { low: value(Math.max(from, to)), high: value(Math.min(from, to)) };
+}
+
+/**
+ * The mark of a hole moved or resized by one value.
+ * @param {Column} column
+ * @param {Brush | undefined} brush
+ * @param {number} step
+ * @param {boolean} resizes
+ * @returns {Brush}
+ */
+function movedPlaces({ high: last }, brush, step, resizes) {
+  if (!brush) return step > 0 ? { low: 0, high: 0 } : { low: last, high: last };
+  if (resizes) return { low: brush.low, high: Math.max(brush.low, Math.min(last, brush.high + step)) };
+  const low = Math.max(0, Math.min(last - (brush.high - brush.low), brush.low + step));
+  return { low, high: low + brush.high - brush.low };
+}
+
+/**
+ * The mark of a figure moved or resized by a twelfth of the axis; a new one is its lower half.
+ * @param {Column} column
+ * @param {Brush | undefined} brush
+ * @param {number} step
+ * @param {boolean} resizes
+ * @returns {Brush}
+ */
+function movedRange({ low, high, at, back }, brush, step, resizes) {
+  const [from, to] = [at(low), at(high)];
+  if (!brush) return { low, high: back((from + to) / 2) };
+  const moved = (/** @type {number} */ value) => back(at(value) + (step * (to - from)) / 12);
+  const end = Math.min(high, moved(brush.high));
+  return resizes
+    ? { low: brush.low, high: Math.max(brush.low, end) }
+    : { low: Math.max(low, moved(brush.low)), high: end };
 }

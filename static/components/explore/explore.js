@@ -1,164 +1,199 @@
-// The Explore pane: a search of the schedule's holes, while it goes on and afterwards. Large it takes the place of tree and timeline.
+// The Explore pane: a search of the schedule's holes, with plots of its candidates. Enlarged, it covers tree and timeline.
 
-import { follow, h, icon, keepScroll } from "../core/dom.js";
-import { ParallelAxes } from "./axes.js";
-import { ExploreForm } from "./form.js";
-import { axesOf, Candidates, digits, OUTCOMES } from "./model.js";
-import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
-import { legendMark, Scatter } from "./scatter.js";
-import { Popup } from "../core/popup.js";
 import { readColors } from "../core/colors.js";
+import { focusIn, follow, h, icon, keepScroll, nodes } from "../core/dom.js";
+import { grouped } from "../core/numbers.js";
+import { Popup } from "../core/popup.js";
+import { ParallelAxes } from "./axes.js";
+import { legendMark } from "./drawing.js";
+import { ExploreForm } from "./form.js";
+import { axesOf, Candidates, OUTCOMES } from "./model.js";
+import { Scatter } from "./scatter.js";
+import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
+
+/** @import { Colors } from "../core/colors.js" */
+/** @import { PayloadModel, Rect } from "../core/types.js" */
+/** @import { Axis, ExploreData, Offer, Outcome, Pane, Row, RowsMessage, Search } from "./model.js" */
 
 const PAGE = document.documentElement;
-const RESTED_MS = 160;
+const SETTLED_MS = 160;
 const STANDING = {
-  waiting: "Waiting for a place",
+  waiting: "Queued",
   running: "Searching",
   stopped: "Stopped",
   ended: "All tried",
-  failed: "It could not be searched",
+  failed: "The search failed",
 };
+const OUTCOME_NAMES = /** @type {Outcome[]} */ (Object.keys(OUTCOMES));
 
-/** In a word how it stands; while the best are checked, and where time was up before all were tried, that. */
-function standingWords(data) {
-  if (data.standing === "running" && data.checking) return "Checking the best";
-  return data.standing === "ended" && data.count < data.total ? "Time is up" : STANDING[data.standing];
+/** @param {Search} search */
+function standingText({ standing, checking, count, total }) {
+  if (standing === "running" && checking) return "Checking the best";
+  return standing === "ended" && count < total ? "Time is up" : STANDING[standing];
 }
 
-function progressOf(data) {
-  const [done, total, what] = data.checking
-    ? [...data.checking, "Candidates checked"]
-    : [data.count, data.total, "Candidates tried"];
+/** @param {Search} search */
+function progressOf({ checking, count, total }) {
+  const [done, all] = checking ?? [count, total];
+  const label = checking ? "Candidates checked" : "Candidates tried";
   return [
-    h("progress", { max: String(Math.max(1, total)), value: String(done), "aria-label": what }),
-    h("span", { class: "xp-count" }, h("b", {}, digits(done)), ` of ${digits(total)}`),
+    h("progress", { max: String(Math.max(1, all)), value: String(done), "aria-label": label }),
+    h("span", { class: "xp-count" }, h("b", {}, grouped(done)), ` of ${grouped(all)}`),
   ];
 }
 
-const clock = (seconds) =>
-  seconds < 60
-    ? `${Math.ceil(seconds)} s`
-    : `${Math.floor(seconds / 60)} min ${String(Math.round(seconds % 60)).padStart(2, "0")} s`;
+/** @param {number} seconds */
+function duration(seconds) {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  return `${Math.floor(seconds / 60)} min ${String(Math.round(seconds % 60)).padStart(2, "0")} s`;
+}
+
+/**
+ * The remaining time, or the time of a search that is not running.
+ * @param {Search} search
+ * @param {number} since Seconds since the search was received.
+ */
+function timeText({ standing, left, seconds }, since) {
+  if (standing !== "running") return seconds ? `in ${duration(seconds)}` : "";
+  return left === null ? "" : `${duration(Math.max(0, left - since))} left`;
+}
 
 class Explorer {
+  /** @param {PayloadModel} model */
   constructor(model) {
     this.model = model;
     this.candidates = new Candidates();
+    /** @type {Offer | null} */
+    this.offer = null;
+    /** @type {Search | null} */
+    this.search = null;
+    this.receivedAt = 0;
+    this.requestedFrom = -1;
+    /** @type {Axis[]} */
     this.axes = [];
-    this.inks = null;
-    this.asksAnew = false;
-    const shared = {
+    /** @type {Colors | null} */
+    this.colors = null;
+    /** @type {Row | null} */
+    this.hovered = null;
+    this.drawnLegend = "";
+    this.asksForSearch = false;
+    this.frame = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.settling = undefined;
+    /** @type {Pane} */
+    this.pane = {
       candidates: this.candidates,
       axes: () => this.axes,
-      data: () => this.search,
-      inks: () => (this.inks ??= readColors(this.view)),
+      search: () => this.search,
+      colors: () => (this.colors ??= readColors(this.view)),
       hover: (row, rect) => this.hover(row, rect),
-      choose: (row) => this.choose(row),
-      open: (row) => this.open(row),
-      brushed: () => this.filtered(),
+      choose: (row) => model.send_msg({ kind: "trial", trial: row.number }),
+      open: (row) => this.open(row.point),
+      filtered: () => this.filtered(),
     };
-    this.act = shared;
-    this.scatter = new Scatter(shared);
-    this.parallel = new ParallelAxes(shared);
+    this.scatter = new Scatter(this.pane);
+    this.parallel = new ParallelAxes(this.pane);
     this.form = new ExploreForm(
-      (message) => this.start(message),
-      () => this.toFound(),
+      (message) => {
+        model.send_msg(message);
+        if (message.kind === "explore") this.enlarge(true);
+      },
+      () => this.askForSearch(false),
     );
     this.head = h("div", { class: "xp-top" });
-    this.tools = h("div", { class: "xp-legend" });
-    this.sights = h("span", { class: "xp-sights", role: "status" });
-    this.side = h("div", {
-      class: "xp-side",
-      tabindex: "0",
-      role: "group",
-      "aria-label": "The candidate that is looked at",
-    });
+    this.time = h("span", { class: "xp-left" });
+    this.legend = h("div", { class: "xp-legend" });
+    this.visibleCount = h("span", { class: "xp-visible", role: "status" });
+    this.side = h("div", { class: "xp-side", tabindex: "0", role: "group", "aria-label": "The selected candidate" });
     this.body = h(
       "div",
       { class: "xp-body" },
-      h("div", { class: "xp-scatter" }, this.tools, this.scatter.canvas),
+      h("div", { class: "xp-scatter" }, this.legend, this.scatter.canvas),
       this.side,
       this.parallel.element,
     );
     this.view = h("section", { class: "xp", "aria-label": "Explore" }, this.head, this.body, this.form.element);
     this.card = new Popup(this.view, "tip xp-tip");
     this.view.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.redraw()).observe(this.view);
-    new MutationObserver(() => this.recolour()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
-    model.on("msg:custom", (message) => this.heard(message.data ?? message));
-    setInterval(() => this.tick(), 1000);
+    new ResizeObserver(() => this.drawBody()).observe(this.view);
+    new MutationObserver(() => this.recolor()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
+    model.on("msg:custom", (message) => this.receive(message.data ?? message));
+    setInterval(() => this.drawTime(), 1000);
   }
 
-  // What the server says.
+  // The server.
 
-  follow(data) {
-    this.offer = data.offer;
-    const before = this.search;
-    this.search = data.search;
-    if (data.search?.key !== this.candidates.key) {
-      this.candidates.begin(data.search?.key ?? null);
-      this.toolsFor = null;
+  /** @param {ExploreData} data */
+  update({ offer, search }) {
+    this.offer = offer;
+    this.search = search;
+    if ((search?.key ?? null) !== this.candidates.key) {
+      this.candidates.begin(search?.key ?? null);
+      this.requestedFrom = -1;
+      this.drawnLegend = "";
+      if (search) this.axes = axesOf(search);
     }
-    if (data.search && before?.key !== data.search.key) this.axes = axesOf(data.search);
-    this.told = performance.now();
-    this.ask();
+    this.receivedAt = performance.now();
+    this.requestRows();
     this.draw();
   }
 
-  /** The rows that are not here yet. */
-  ask() {
+  /** Request the rows that are missing, once. */
+  requestRows() {
     const have = this.candidates.rows.length;
-    if (!this.search || have >= this.search.count || this.candidates.asked === have) return;
-    this.candidates.asked = have;
+    if (!this.search || have >= this.search.count || this.requestedFrom === have) return;
+    this.requestedFrom = have;
     this.model.send_msg({ kind: "trials", search: this.search.key, from: have });
   }
 
-  heard(message) {
+  /** @param {RowsMessage | { kind: "" }} message */
+  receive(message) {
     if (message.kind !== "trials" || !this.candidates.take(message)) return;
-    this.ask();
+    this.requestRows();
     this.draw();
   }
 
-  // What a person does.
+  // The user.
 
-  start(message) {
-    this.model.send_msg(message);
-    if (message.kind === "explore") this.enlarge(true);
-  }
-
-  toFound() {
-    this.asksAnew = false;
+  /** @param {boolean} asks Whether the form is shown instead of the present search. */
+  askForSearch(asks) {
+    this.asksForSearch = asks;
     this.draw();
+    if (asks) this.focus("start");
   }
 
-  choose(row) {
-    this.model.send_msg({ kind: "trial", trial: row.number });
-  }
-
-  open(row) {
+  /** @param {number[]} point */
+  open(point) {
     this.hover(null);
-    this.model.send_msg({ kind: "open_point", point: row.point });
+    this.model.send_msg({ kind: "open_point", point });
   }
 
+  /**
+   * @param {Row | null} row
+   * @param {Rect | null} [rect]
+   */
   hover(row, rect) {
-    if (row === this.hovered && row) return this.card.move(rect, "beside");
+    const before = this.hovered;
     this.hovered = row;
-    if (!row) return this.card.hide();
-    return this.card.show(rect, "beside", hoverCard(this.search, row));
+    if (!row || !rect || !this.search) this.card.hide();
+    else if (row === before && this.card.shown) this.card.move(rect, "beside");
+    else this.card.show(rect, "beside", hoverCard(this.search, row));
   }
 
+  /** Draw a sample of the lines during a drag, and all of them afterwards. */
   filtered() {
     cancelAnimationFrame(this.frame);
-    clearTimeout(this.rest);
-    this.parallel.isHasty = true;
-    this.frame = requestAnimationFrame(() => this.paint());
-    this.rest = setTimeout(() => {
-      this.parallel.isHasty = false;
-      this.paint();
+    clearTimeout(this.settling);
+    this.parallel.isDraft = true;
+    this.frame = requestAnimationFrame(() => this.drawPlots());
+    this.settling = setTimeout(() => {
+      this.parallel.isDraft = false;
+      this.drawPlots();
       this.drawSide();
-    }, RESTED_MS);
+    }, SETTLED_MS);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !this.isLarge) return;
     if (this.candidates.brushes.size) {
@@ -173,6 +208,7 @@ class Explorer {
     return PAGE.dataset.explore === "large";
   }
 
+  /** @param {boolean} large */
   enlarge(large) {
     if (large) PAGE.dataset.explore = "large";
     else delete PAGE.dataset.explore;
@@ -180,25 +216,62 @@ class Explorer {
     this.drawHead();
   }
 
-  recolour() {
-    this.inks = null;
-    this.toolsFor = null;
+  recolor() {
+    this.colors = null;
+    this.drawnLegend = "";
     this.draw();
+  }
+
+  /** @param {Outcome} status */
+  toggle(status) {
+    if (!this.candidates.hidden.delete(status)) this.candidates.hidden.add(status);
+    this.drawnLegend = "";
+    this.drawBody();
+  }
+
+  showAll() {
+    this.candidates.brushes.clear();
+    this.candidates.hidden.clear();
+    this.drawnLegend = "";
+    this.drawBody();
   }
 
   // Drawing.
 
   draw() {
-    const asks = !this.search || this.asksAnew;
+    const asks = !this.search || this.asksForSearch;
     this.form.element.hidden = !asks;
     this.body.hidden = asks;
-    if (asks && this.offer) this.form.draw(this.offer, Boolean(this.search));
+    if (asks && this.offer) this.form.draw(this.offer, this.search !== null);
     this.drawHead();
-    if (!asks) this.redraw();
+    if (!asks) this.drawBody();
+  }
+
+  /**
+   * Draw, and give the focus to the button that replaces the focused one.
+   * @param {() => void} draw
+   */
+  keepFocus(draw) {
+    const key = focusIn(this.view)?.dataset.key;
+    draw();
+    if (key && focusIn(this.view)?.dataset.key !== key) this.focus(key);
+  }
+
+  /** @param {string} key */
+  focus(key) {
+    const element = this.view.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (element instanceof HTMLElement) element.focus({ preventScroll: true });
   }
 
   drawHead() {
-    const key = this.view.getRootNode().activeElement?.dataset?.key;
+    const parts =
+      this.search && !this.asksForSearch
+        ? this.searchHead(this.search)
+        : [
+            h("b", { class: "xp-title" }, "Explore"),
+            h("span", { class: "quiet xp-words" }, "search the holes of this schedule on the machine"),
+            this.form.buttons(),
+          ];
     const large = h(
       "button",
       {
@@ -211,189 +284,150 @@ class Explorer {
       },
       this.isLarge ? "Make small" : "Make large",
     );
-    this.head.replaceChildren(
-      ...(this.search && !this.asksAnew
-        ? this.searchHead(this.search)
-        : [
-            h("b", { class: "xp-title" }, "Explore"),
-            h("span", { class: "quiet xp-words" }, "search the holes of this schedule on the machine"),
-            ...this.form.buttons(),
-          ]),
-      large,
-    );
-    if (key) this.view.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+    this.keepFocus(() => this.head.replaceChildren(...nodes([parts, large])));
+    this.drawTime();
   }
 
-  searchHead(data) {
-    const going = ["waiting", "running"].includes(data.standing);
-    const send = (kind) => () => this.model.send_msg({ kind });
-    const anew = () => {
-      this.asksAnew = true;
-      this.draw();
-      this.view.querySelector("[data-key=start]")?.focus();
-    };
-    this.left = h("span", { class: "xp-left" });
-    this.tick();
+  /** @param {Search} search */
+  searchHead(search) {
+    const isRunning = search.standing === "waiting" || search.standing === "running";
+    const send = (/** @type {string} */ kind) => () => this.model.send_msg({ kind });
     return [
-      h("b", { class: "xp-title", role: "status", "data-standing": data.standing }, standingWords(data)),
-      ...progressOf(data),
-      this.left,
-      h("span", { class: "quiet xp-words", title: data.asked }, data.asked),
-      data.stale
-        ? h(
-            "span",
-            {
-              class: "tw-badge tw-badge--warn xp-stale",
-              title:
-                "The notebook says something else by now: these candidates are of what was there when the search began",
-            },
-            data.stale,
-          )
-        : null,
-      data.error ? h("span", { class: "xp-error", role: "alert" }, "✘ ", data.error) : null,
-      going
-        ? h(
-            "button",
-            { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("stop_exploring") },
-            icon("remove"),
-            "Stop",
-          )
-        : null,
-      data.standing === "stopped"
-        ? h(
-            "button",
-            { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("go_on_exploring") },
-            "Go on",
-          )
-        : null,
-      going
-        ? null
-        : h("button", { class: "tool small", type: "button", "data-key": "anew", onclick: anew }, "New search…"),
-    ].filter(Boolean);
+      h("b", { class: "xp-title", role: "status", "data-standing": search.standing }, standingText(search)),
+      progressOf(search),
+      this.time,
+      h("span", { class: "quiet xp-words", title: search.asked }, search.asked),
+      search.stale &&
+        h(
+          "span",
+          {
+            class: "tw-badge tw-badge--warn xp-stale",
+            title: "The notebook has changed since the search began; the candidates belong to its earlier text",
+          },
+          search.stale,
+        ),
+      search.error && h("span", { class: "xp-error", role: "alert" }, "✘ ", search.error),
+      isRunning &&
+        h(
+          "button",
+          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("stop_exploring") },
+          icon("remove"),
+          "Stop",
+        ),
+      search.standing === "stopped" &&
+        h(
+          "button",
+          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("go_on_exploring") },
+          "Resume",
+        ),
+      !isRunning &&
+        h(
+          "button",
+          { class: "tool small", type: "button", "data-key": "anew", onclick: () => this.askForSearch(true) },
+          "New search…",
+        ),
+    ];
   }
 
-  /** The time left goes on between what the server says. */
-  tick() {
-    const data = this.search;
-    if (!data || !this.left) return;
-    const since = (performance.now() - this.told) / 1000;
-    const running = data.standing === "running";
-    this.left.textContent =
-      running && data.left !== null
-        ? `${clock(Math.max(0, data.left - since))} left`
-        : running
-          ? ""
-          : data.seconds
-            ? `in ${clock(data.seconds)}`
-            : "";
+  /** The remaining time also decreases between two values of the server. */
+  drawTime() {
+    if (this.search) this.time.textContent = timeText(this.search, (performance.now() - this.receivedAt) / 1000);
   }
 
-  redraw() {
+  drawBody() {
     if (!this.search || this.body.hidden || !this.view.clientWidth) return;
-    this.drawTools();
-    this.paint();
+    this.drawLegend(this.search);
+    this.drawPlots();
     this.drawSide();
   }
 
-  paint() {
+  drawPlots() {
     this.scatter.draw();
     this.parallel.draw();
-    const some = this.candidates.brushes.size + this.candidates.hidden.size;
-    const clear = () => {
-      this.candidates.brushes.clear();
-      this.candidates.hidden.clear();
-      this.toolsFor = null;
-      this.redraw();
-    };
-    const count = some ? this.candidates.inSight(this.axes).length : 0;
-    this.sights.replaceChildren(
-      ...(some
-        ? [
-            `${digits(count)} in sight`,
-            h("button", { class: "tool small", type: "button", onclick: clear }, "Show all"),
-          ]
-        : []),
-    );
+    const parts = this.candidates.isFiltered
+      ? [
+          `${grouped(this.candidates.visible(this.axes).length)} visible`,
+          h("button", { class: "tool small", type: "button", onclick: () => this.showAll() }, "Show all"),
+        ]
+      : [];
+    this.visibleCount.replaceChildren(...parts);
   }
 
-  /** Axes of the scatter, and what came of how many, which can be left out. */
-  drawTools() {
-    const counts = JSON.stringify([this.search.counts, this.axes.length]);
-    if (this.toolsFor === counts) return;
-    this.toolsFor = counts;
-    const key = this.view.getRootNode().activeElement?.dataset?.key;
-    const choice = (name, label) => {
-      const change = (event) => {
-        this.scatter.keys[name] = event.target.value;
-        this.filtered();
-      };
-      const select = h(
-        "select",
-        { "aria-label": label, "data-key": `axis ${name}`, onchange: change },
-        this.search.figures.map((figure) => h("option", { value: figure.key }, figure.label)),
-      );
-      select.value = this.scatter.keys[name];
-      return select;
-    };
-    const inks = this.act.inks();
-    const kinds = Object.entries(OUTCOMES).filter(
-      ([status]) => this.search.counts[status] || this.candidates.hidden.has(status),
-    );
-    this.tools.replaceChildren(
-      choice("y", "Upward"),
-      h("span", { class: "quiet" }, "against"),
-      choice("x", "To the right"),
+  /**
+   * The axes of the scatter plot, and the outcomes, which can be hidden.
+   * @param {Search} search
+   */
+  drawLegend(search) {
+    const key = JSON.stringify([search.counts, this.axes.length]);
+    if (this.drawnLegend === key) return;
+    this.drawnLegend = key;
+    const colors = this.pane.colors();
+    const outcomes = OUTCOME_NAMES.filter((status) => search.counts[status] || this.candidates.hidden.has(status));
+    const outcomeButton = (/** @type {Outcome} */ status) =>
       h(
-        "span",
-        { class: "xp-kinds", role: "group", "aria-label": "What came of the candidates" },
-        kinds.map(([status, { word }]) =>
-          h(
-            "button",
-            {
-              class: "tool small xp-kind",
-              type: "button",
-              "data-key": `kind ${status}`,
-              "aria-pressed": String(!this.candidates.hidden.has(status)),
-              title: "Show or leave out",
-              onclick: () => this.leaveOut(status),
-            },
-            legendMark(status, inks),
-            `${digits(this.search.counts[status] ?? 0)} ${word}`,
-          ),
+        "button",
+        {
+          class: "tool small xp-kind",
+          type: "button",
+          "data-key": `kind ${status}`,
+          "aria-pressed": String(!this.candidates.hidden.has(status)),
+          title: "Show or hide these candidates",
+          onclick: () => this.toggle(status),
+        },
+        legendMark(status, colors),
+        `${grouped(search.counts[status] ?? 0)} ${OUTCOMES[status]}`,
+      );
+    this.keepFocus(() =>
+      this.legend.replaceChildren(
+        this.axisChoice(search, "y", "Vertical axis"),
+        h("span", { class: "quiet" }, "against"),
+        this.axisChoice(search, "x", "Horizontal axis"),
+        h(
+          "span",
+          { class: "xp-kinds", role: "group", "aria-label": "Outcomes of the candidates" },
+          outcomes.map(outcomeButton),
         ),
+        this.visibleCount,
       ),
-      this.sights,
     );
-    if (key) this.tools.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
   }
 
-  leaveOut(status) {
-    if (!this.candidates.hidden.delete(status)) this.candidates.hidden.add(status);
-    this.toolsFor = null;
-    this.redraw();
+  /**
+   * @param {Search} search
+   * @param {"x" | "y"} name
+   * @param {string} label
+   */
+  axisChoice(search, name, label) {
+    /** @type {HTMLSelectElement} */
+    const select = h(
+      "select",
+      { "aria-label": label, "data-key": `axis ${name}`, onchange: () => change() },
+      search.figures.map((figure) => h("option", { value: figure.key }, figure.label)),
+    );
+    const change = () => {
+      this.scatter.keys[name] = select.value;
+      this.filtered();
+    };
+    select.value = this.scatter.keys[name];
+    return select;
   }
 
   drawSide() {
-    const data = this.search;
-    const key = this.view.getRootNode().activeElement?.dataset?.key;
-    const front = data.front
-      .map((number) => this.candidates.byNumber.get(number))
-      .filter((row) => row && this.candidates.shows(row, this.axes));
-    keepScroll(this.side, () =>
-      this.side.replaceChildren(
-        ...[
-          trialCard(data, this.candidates.byNumber.get(data.card?.trial), this.act),
-          bestSoFar(data, this.candidates.rows, Math.max(0, this.side.clientWidth - 24)),
-          frontTable(data, front, this.act),
-        ].filter(Boolean),
-      ),
-    );
-    if (key) this.side.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+    const { search, candidates } = this;
+    if (!search) return;
+    const front = candidates.front(search).filter((row) => candidates.shows(row, this.axes));
+    const parts = [
+      trialCard(search, candidates.selected(search), this.pane),
+      bestSoFar(search, candidates.rows, Math.max(0, this.side.clientWidth - 24)),
+      frontTable(search, front, this.pane),
+    ];
+    this.keepFocus(() => keepScroll(this.side, () => this.side.replaceChildren(...nodes(parts))));
   }
 }
 
+/** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const explorer = new Explorer(model);
-  follow(model, (data) => explorer.follow(data));
+  follow(model, (/** @type {ExploreData} */ data) => explorer.update(data));
   return explorer.view;
 }

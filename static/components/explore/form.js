@@ -1,13 +1,21 @@
-// What would be searched, and what is asked for: holes with their values, figures that are to be small, budgets, how many are tried.
+// The form of a new search: the holes with their values, objectives, budgets, and the number of candidates.
 
-import { h, icon } from "../core/dom.js";
-import { digits, readAmount } from "./model.js";
 import { plainText } from "../core/hole_text.js";
+import { h, icon } from "../core/dom.js";
+import { grouped } from "../core/numbers.js";
+import { readAmount } from "./amounts.js";
+
+/** @import { Send } from "../core/types.js" */
+/** @import { Figure, Offer } from "./model.js" */
+
+/** @typedef {{ figure: Figure, objective: HTMLInputElement, budget: HTMLInputElement }} FigureRow */
 
 const MOST_VALUES = 8;
+const EXAMPLES = { bytes: "e.g. 64 KiB", pJ: "e.g. 20 µJ", cycles: "e.g. 150k" };
 
+/** @param {Offer["holes"][number]} hole */
 function holeLine(hole) {
-  const some = hole.values.slice(0, MOST_VALUES);
+  const hidden = hole.values.length - MOST_VALUES;
   return h(
     "li",
     { class: "xp-hole" },
@@ -15,37 +23,55 @@ function holeLine(hole) {
     h(
       "span",
       { class: "xp-values" },
-      some.map((text, n) =>
-        h("code", { class: n ? null : "is-default", title: n ? null : "Where nobody searches" }, plainText(text)),
-      ),
-      hole.values.length > some.length ? `and ${hole.values.length - some.length} more` : null,
+      hole.values
+        .slice(0, MOST_VALUES)
+        .map((text, n) =>
+          h(
+            "code",
+            { class: n ? null : "is-default", title: n ? null : "The default, used outside a search" },
+            plainText(text),
+          ),
+        ),
+      hidden > 0 ? `and ${hidden} more` : null,
     ),
   );
 }
 
-function field(label, input, hint = "") {
-  return h("label", { class: "xp-field", title: hint || null }, h("span", {}, label), input);
+/**
+ * @param {string} label
+ * @param {HTMLInputElement} input
+ * @param {string} hint
+ */
+function field(label, input, hint) {
+  return h("label", { class: "xp-field", title: hint }, h("span", {}, label), input);
 }
 
-/** Where the schedule has no hole: what one is, and the two ways to have some. */
-export function noHoles(offer, send) {
+/** @param {string} message */
+const errorLine = (message) => (message ? h("p", { class: "xp-error" }, "✘ ", message) : null);
+
+/**
+ * A schedule without holes: what a hole is, and the two ways to add one.
+ * @param {Offer} offer
+ * @param {Send} send
+ */
+function noHoles(offer, send) {
   return h(
     "div",
     { class: "xp-none" },
     h(
       "p",
       {},
-      h("b", {}, "This schedule leaves nothing to choose."),
-      " A line of ",
+      h("b", {}, "This schedule has no holes."),
+      " A line with ",
       h("code", {}, "choose"),
-      " is a hole: a variable with the values that it may have. Write it into a schedule cell above the lines that use it; where nobody searches, the first value holds.",
+      " is a hole: a variable with a list of possible values. Write it into a schedule cell above the lines that use it. Outside a search, the first value is used.",
     ),
     h(
       "pre",
       { tabindex: "0", role: "group", "aria-label": "Example of a hole" },
       h("code", {}, `${offer.example}\nio, ii = sch.split(i, [None, tile])`),
     ),
-    offer.error ? h("p", { class: "xp-error" }, "✘ ", offer.error) : null,
+    errorLine(offer.error),
     offer.auto
       ? h(
           "p",
@@ -58,7 +84,7 @@ export function noHoles(offer, send) {
           h(
             "span",
             { class: "quiet" },
-            `Tiles, orders, copies and their places, from the program and what ${offer.machine} has, written as a branch that you can read and edit.`,
+            `Creates a branch with tile sizes, loop orders, copies and their places for the program on ${offer.machine}. You can edit it.`,
           ),
         )
       : null,
@@ -66,7 +92,10 @@ export function noHoles(offer, send) {
 }
 
 export class ExploreForm {
-  /** `begun()` says whether there is a search that can be gone back to. */
+  /**
+   * @param {Send} send
+   * @param {() => void} back Show the present search.
+   */
   constructor(send, back) {
     this.send = send;
     this.back = back;
@@ -76,20 +105,32 @@ export class ExploreForm {
       "aria-label": "A new search",
       onsubmit: (event) => this.start(event),
     });
+    this.error = h("p", { class: "xp-error", role: "alert" });
+    this.trials = h("input", { type: "number", min: "1", required: true });
+    this.seed = h("input", { type: "number", min: "0", max: "2147483647", required: true });
+    this.seconds = h("input", { type: "number", min: "0", step: "any", name: "seconds", placeholder: "no limit" });
+    /** @type {FigureRow[]} */
+    this.rows = [];
     this.drawn = "";
+    this.hasHoles = false;
+    this.canGoBack = false;
   }
 
-  /** `goesBack`: there is a search to go back to. What was typed stays as long as the same can be asked for. */
-  draw(offer, goesBack) {
-    const text = JSON.stringify([offer, goesBack]);
-    if (text === this.drawn) return;
-    this.drawn = text;
-    this.offer = offer;
-    this.goesBack = goesBack;
-    if (!offer.holes.length) return this.element.replaceChildren(noHoles(offer, this.send));
+  /**
+   * Draw the form of `offer`. The inputs stay as long as the offer is the same.
+   * @param {Offer} offer
+   * @param {boolean} canGoBack Whether there is a present search.
+   */
+  draw(offer, canGoBack) {
+    const key = JSON.stringify([offer, canGoBack]);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    this.hasHoles = offer.holes.length > 0;
+    this.canGoBack = canGoBack;
+    if (!this.hasHoles) return this.element.replaceChildren(noHoles(offer, this.send));
     const sampled = offer.size > offer.exhaustive;
-    this.error = h("p", { class: "xp-error", role: "alert" });
-    this.element.replaceChildren(
+    this.error.textContent = "";
+    return this.element.replaceChildren(
       h(
         "section",
         { class: "xp-space" },
@@ -98,135 +139,109 @@ export class ExploreForm {
         h(
           "p",
           { class: "quiet" },
-          h("b", {}, digits(offer.size)),
+          h("b", {}, grouped(offer.size)),
           ` candidate${offer.size === 1 ? "" : "s"} on ${offer.machine}. `,
-          sampled ? "So many are not all tried: a sampler goes where the best were found." : "All of them are tried.",
+          sampled ? "A sampler tries some of them, near the best ones found so far." : "All of them are tried.",
         ),
-        offer.error ? h("p", { class: "xp-error" }, "✘ ", offer.error) : null,
+        errorLine(offer.error),
       ),
-      h("section", { class: "xp-asked" }, this.objectives(offer), this.counts(offer, sampled), this.error),
+      h("section", { class: "xp-asked" }, this.figureTable(offer), this.limits(offer, sampled), this.error),
     );
   }
 
-  /** For the bar above, where they are in sight in the smallest pane: begin, and go back. */
+  /** Start and Back, for the bar above the form: it is visible in the smallest pane. */
   buttons() {
-    const start = h(
-      "button",
-      { class: "tool small primary", type: "submit", form: "xp-form", "data-key": "start" },
-      "Start",
-    );
-    const back = h(
-      "button",
-      {
-        class: "tool small",
-        type: "button",
-        "data-key": "back",
-        title: "Back to what was found",
-        onclick: () => this.back(),
-      },
-      icon("back"),
-      "Back",
-    );
-    return [this.offer?.holes.length ? start : null, this.goesBack ? back : null].filter(Boolean);
+    return [
+      this.hasHoles &&
+        h("button", { class: "tool small primary", type: "submit", form: "xp-form", "data-key": "start" }, "Start"),
+      this.canGoBack &&
+        h(
+          "button",
+          {
+            class: "tool small",
+            type: "button",
+            "data-key": "back",
+            title: "Back to the results",
+            onclick: () => this.back(),
+          },
+          icon("back"),
+          "Back",
+        ),
+    ];
   }
 
-  objectives(offer) {
-    const usual = new Set(offer.usual.objectives);
+  /** @param {Offer} offer */
+  figureTable(offer) {
+    this.rows = offer.figures.map((figure) => ({
+      figure,
+      objective: h("input", {
+        type: "checkbox",
+        name: "objective",
+        value: figure.key,
+        checked: offer.usual.objectives.includes(figure.key),
+      }),
+      budget: h("input", {
+        type: "text",
+        name: "budget",
+        "aria-label": `${figure.label} at most`,
+        placeholder: EXAMPLES[figure.unit],
+        autocomplete: "off",
+      }),
+    }));
     return h(
       "table",
-      { class: "xp-wishes" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Small is good"), h("th", { scope: "col" }, "At most"))),
+      { class: "xp-objectives" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Minimise"), h("th", { scope: "col" }, "At most"))),
       h(
         "tbody",
         {},
-        offer.figures.map((figure) =>
-          h(
-            "tr",
-            {},
-            h(
-              "td",
-              {},
-              h(
-                "label",
-                {},
-                h("input", { type: "checkbox", name: "objective", value: figure.key, checked: usual.has(figure.key) }),
-                figure.label,
-              ),
-            ),
-            h(
-              "td",
-              {},
-              h("input", {
-                type: "text",
-                name: "budget",
-                "data-figure": figure.key,
-                "data-unit": figure.unit,
-                "aria-label": `${figure.label} at most`,
-                placeholder: { bytes: "e.g. 64 KiB", pJ: "e.g. 20 µJ", cycles: "e.g. 150k" }[figure.unit],
-                autocomplete: "off",
-              }),
-            ),
-          ),
+        this.rows.map(({ figure, objective, budget }) =>
+          h("tr", {}, h("td", {}, h("label", {}, objective, figure.label)), h("td", {}, budget)),
         ),
       ),
     );
   }
 
-  counts(offer, sampled) {
-    this.trials = h("input", {
-      type: "number",
-      min: "1",
-      max: String(offer.most_trials),
-      value: String(offer.usual.trials),
-      required: true,
-    });
-    this.seed = h("input", {
-      type: "number",
-      min: "0",
-      max: "2147483647",
-      value: String(offer.usual.seed),
-      required: true,
-    });
-    this.seconds = h("input", {
-      type: "number",
-      min: "0",
-      step: "any",
-      name: "seconds",
-      placeholder: "no limit",
-      value: offer.usual.seconds ? String(offer.usual.seconds) : "",
-    });
-    const how = [
-      field("Candidates to try", this.trials, `At most ${digits(offer.most_trials)}`),
-      field("Seed", this.seed, "The same seed tries the same candidates"),
-    ];
+  /**
+   * @param {Offer} offer
+   * @param {boolean} sampled
+   */
+  limits({ usual, most_trials }, sampled) {
+    this.trials.max = String(most_trials);
+    this.trials.value = String(usual.trials);
+    this.seed.value = String(usual.seed);
+    this.seconds.value = usual.seconds ? String(usual.seconds) : "";
     return h(
       "div",
       { class: "xp-counts" },
-      sampled ? how : null,
+      sampled
+        ? [
+            field("Candidates to try", this.trials, `At most ${grouped(most_trials)}`),
+            field("Seed", this.seed, "The same seed tries the same candidates"),
+          ]
+        : null,
       field(
         "Seconds at most",
         this.seconds,
-        "It ends with what was found by then, and can be gone on with. Empty: it takes what it takes",
+        "The search ends after this time with its results so far, and a longer search resumes it. Empty: no limit",
       ),
     );
   }
 
+  /** @param {Event} event */
   start(event) {
     event.preventDefault();
-    const objectives = [...this.element.querySelectorAll("[name=objective]:checked")].map((box) => box.value);
+    const objectives = this.rows.filter(({ objective }) => objective.checked).map(({ figure }) => figure.key);
+    /** @type {{ [figure: string]: number }} */
     const budgets = {};
-    for (const input of this.element.querySelectorAll("[name=budget]")) {
-      if (!input.value.trim()) continue;
-      const amount = readAmount(input.dataset.unit, input.value);
-      if (amount === null) return this.complain(`${input.value} is no amount of ${input.dataset.unit}`, input);
-      budgets[input.dataset.figure] = amount;
+    for (const { figure, budget } of this.rows) {
+      if (!budget.value.trim()) continue;
+      const amount = readAmount(figure.unit, budget.value);
+      if (amount === null) return this.complain(`${budget.value} is not an amount of ${figure.unit}`, budget);
+      budgets[figure.key] = amount;
     }
-    if (!objectives.length)
-      return this.complain(
-        "Something has to be small: check at least one figure",
-        this.element.querySelector("[name=objective]"),
-      );
-    this.complain("");
+    if (!objectives.length) return this.complain("Choose at least one figure to minimise", this.rows[0]?.objective);
+    this.error.textContent = "";
     this.send({
       kind: "explore",
       objectives,
@@ -238,8 +253,12 @@ export class ExploreForm {
     return this.back();
   }
 
-  complain(words, input) {
-    this.error.textContent = words;
+  /**
+   * @param {string} message
+   * @param {HTMLInputElement | undefined} input
+   */
+  complain(message, input) {
+    this.error.textContent = message;
     input?.focus();
   }
 }

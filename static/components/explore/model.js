@@ -1,163 +1,247 @@
-// The candidates of a search as the pictures share them: rows that come from the server as they end, what is filtered, axes and scales.
+// The candidates of a search, which the plots share: rows that the server sends as they end, filters, and axes.
 
-import { sharp } from "../core/canvas.js";
 import { plainText } from "../core/hole_text.js";
 
-/** What came of a candidate: a word, a sign that stands for it in words, and in the scatter a mark of another shape. */
-export const OUTCOMES = {
-  fits: { word: "fit", sign: "●" },
-  over: { word: "too large", sign: "△" },
-  pruned: { word: "pruned", sign: "◇" },
-  refused: { word: "refused", sign: "×" },
-  failed: { word: "failed", sign: "!" },
-};
+/** @import { Colors } from "../core/colors.js" */
+/** @import { Rect } from "../core/types.js" */
+/** @import { Unit } from "./amounts.js" */
 
-const THIN = "\u202f";
+/** @typedef {keyof typeof OUTCOMES} Outcome */
+/** @typedef {"waiting" | "running" | "stopped" | "ended" | "failed"} Standing The progress of a search. */
+/** @typedef {"proved" | "tested" | "failed" | "unknown"} Verdict Whether a candidate computes the same as the program. */
+/** @typedef {{ key: string, label: string, unit: Unit }} Figure */
+/** @typedef {{ name: string, kind: string, cycles: string, share: number }} Limit A lower bound on the cycles. */
 
-export const digits = (number) => Math.round(number).toLocaleString("en").replaceAll(",", THIN);
+/** @typedef {number[]} Point The position of a value for each hole. */
 
-const STEPS = {
-  bytes: [
-    [1 << 30, "GiB"],
-    [1 << 20, "MiB"],
-    [1 << 10, "KiB"],
-    [1, "B"],
-  ],
-  pJ: [
-    [1e12, "J"],
-    [1e9, "mJ"],
-    [1e6, "µJ"],
-    [1e3, "nJ"],
-    [1, "pJ"],
-  ],
-  cycles: [
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e4, "k", 1e3],
-    [1, ""],
-  ],
-};
+/**
+ * What can be searched.
+ * @typedef {object} Offer
+ * @property {{ name: string, target: string, values: string[] }[]} holes
+ * @property {number} size
+ * @property {Figure[]} figures
+ * @property {{ objectives: string[], trials: number, seed: number, seconds: number }} usual The settings of a new search.
+ * @property {number} exhaustive The largest space whose candidates are all tried.
+ * @property {number} most_trials
+ * @property {string} machine
+ * @property {string} example A line with a hole.
+ * @property {boolean} auto Whether a space can be derived.
+ * @property {string} error
+ */
 
-/** A figure as an axis says it: 150 k, 64 KiB, 170 µJ. */
-export function shortAmount(unit, value) {
-  const [, name, scale] = STEPS[unit].find(([least]) => Math.abs(value) >= least) ?? STEPS[unit].at(-1);
-  const size = scale ?? STEPS[unit].find((step) => step[1] === name)[0];
-  return `${Number((value / size).toPrecision(3))}${name ? THIN + name : ""}`;
-}
+/**
+ * The selected candidate.
+ * @typedef {object} Card
+ * @property {number} trial
+ * @property {Point} point
+ * @property {boolean} is_best
+ * @property {boolean} is_front
+ * @property {string} status
+ * @property {string} why
+ * @property {{ name: string, text: string, changed: boolean }[]} choices
+ * @property {string} words Its cycles against its lower bound.
+ * @property {Limit[]} limits
+ * @property {Verdict | ""} verdict
+ */
 
-/** A figure in whole: 148 836 cycles, 64 KiB, 170 µJ. */
-export function fullAmount(unit, value) {
-  return unit === "cycles" ? digits(value) : shortAmount(unit, value);
-}
+/**
+ * A search, without the rows of its candidates.
+ * @typedef {object} Search
+ * @property {number} key
+ * @property {Standing} standing
+ * @property {string} asked The request in words.
+ * @property {string} stale The origin of the candidates if the notebook has changed.
+ * @property {{ name: string, values: string[], order: number[] }[]} holes `order`: the positions of the values along the axis.
+ * @property {Figure[]} figures
+ * @property {string[]} objectives Keys of figures.
+ * @property {number} count
+ * @property {number} total
+ * @property {Partial<Record<Outcome, number>>} counts
+ * @property {number[]} front Numbers of candidates; the best one is first.
+ * @property {[done: number, total: number] | null} checking The progress of the verification.
+ * @property {number} seconds
+ * @property {number | null} left
+ * @property {string | null} error
+ * @property {number[] | null} now The figures of the schedule in the notebook.
+ * @property {{ cycles: number, whole: boolean } | null} bound The lower bound of all candidates; `whole`: of the whole space.
+ * @property {{ [number: string]: Verdict }} checked
+ * @property {Card | null} card
+ */
 
-/** "64 KiB", "150k", "20 µJ" as a number of the unit; null for what is none. */
-export function readAmount(unit, text) {
-  const found = /^\s*([\d.,\s\u202f_]+(?:e\d+)?)\s*([a-zµμ]*)\s*$/i.exec(text);
-  if (!found) return null;
-  const number = Number(found[1].replace(/[\s\u202f_,]/g, ""));
-  const name = found[2].replace("μ", "µ").toLowerCase();
-  const known = { k: unit === "bytes" ? 1024 : 1e3, m: unit === "bytes" ? 1 << 20 : 1e6 };
-  const step =
-    name === "" || name === unit.toLowerCase() || name === "b"
-      ? 1
-      : (STEPS[unit].find((it) => it[1].toLowerCase() === name)?.[0] ?? known[name]);
-  return Number.isFinite(number) && step ? number * step : null;
-}
+/** @typedef {{ offer: Offer | null, search: Search | null }} ExploreData */
 
-/** From values to pixels, by powers where they are far apart; `ticks` are round values inside. */
-export function makeScale(values, from, to, unit) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  if (low > high) [low, high] = [0, 1];
-  const log = low > 0 && high / low > 12;
-  if (log) [low, high] = [low / 1.12, high * 1.12];
-  else {
-    const room = (high - low || Math.abs(high) || 1) * 0.06;
-    [low, high] = [low - (low - room < 0 && low >= 0 ? low : room), high + room];
-  }
-  const [first, last] = log ? [Math.log(low), Math.log(high)] : [low, high];
-  const at = (value) =>
-    from + (((log ? Math.log(Math.max(value, low)) : value) - first) / (last - first)) * (to - from);
-  const back = (pixel) => {
-    const value = first + ((pixel - from) / (to - from)) * (last - first);
-    return log ? Math.exp(value) : value;
-  };
-  const most = Math.max(2, Math.floor(Math.abs(to - from) / (from > to ? 42 : 90))); // upward they stand closer
-  return { at, back, low, high, log, ticks: log ? logTicks(low, high, most, unit) : evenTicks(low, high, most, unit) };
-}
+/**
+ * A candidate.
+ * @typedef {object} Row
+ * @property {number} number
+ * @property {Outcome} status
+ * @property {boolean} exact Whether the figures were simulated; others are lower bounds.
+ * @property {Point} point
+ * @property {number[] | null} figures
+ * @property {string} why
+ */
 
-function evenTicks(low, high, most, unit) {
-  const raw = (high - low) / most;
-  const base = unit === "bytes" ? 2 ** Math.ceil(Math.log2(raw)) : null;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = base ?? [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
-  const ticks = [];
-  for (let n = Math.ceil(low / step); n * step <= high; n++) ticks.push(n * step);
-  return ticks;
-}
+/** @typedef {Row & { figures: number[] }} MeasuredRow */
+/** @typedef {[Row["number"], Outcome, boolean, Point, number[] | null, seconds: number, why: string]} RowValue */
+/** @typedef {{ kind: "trials", search: number, from: number, rows: RowValue[] }} RowsMessage */
 
-function logTicks(low, high, most, unit) {
-  const ticks = [];
-  if (unit === "bytes") for (let n = Math.ceil(Math.log2(low)); 2 ** n <= high; n++) ticks.push(2 ** n);
-  else
-    for (let n = Math.floor(Math.log10(low)); 10 ** n <= high; n++)
-      ticks.push(...[1, 2, 5].map((k) => k * 10 ** n).filter((t) => t >= low && t <= high));
-  const every = Math.max(1, Math.ceil(ticks.length / most));
-  return ticks.filter((_, n) => n % every === 0);
-}
+/**
+ * @typedef {object} HoleAxis
+ * @property {"hole"} kind
+ * @property {string} id
+ * @property {number} index
+ * @property {string} name
+ * @property {string[]} texts The values in the order of the axis.
+ * @property {number[]} places The place on the axis of each value.
+ */
 
-/** The axes of a search: its holes, then its figures. */
+/** @typedef {{ kind: "figure", id: string, index: number, name: string, unit: Unit, key: string }} FigureAxis */
+/** @typedef {HoleAxis | FigureAxis} Axis */
+/** @typedef {{ low: number, high: number }} Brush The marked part of an axis: places of a hole's values, or figures. */
+
+/**
+ * What the plots and tables need of the pane.
+ * @typedef {object} Pane
+ * @property {Candidates} candidates
+ * @property {() => Axis[]} axes
+ * @property {() => Search | null} search
+ * @property {() => Colors} colors
+ * @property {(row: Row | null, rect?: Rect | null) => void} hover
+ * @property {(row: Row) => void} choose
+ * @property {(row: { point: Point }) => void} open Open a candidate as a branch.
+ * @property {() => void} filtered Call it after a change of a filter.
+ */
+
+/** The outcomes of candidates, with the words of the legend. */
+export const OUTCOMES = { fits: "fit", over: "too large", pruned: "pruned", refused: "refused", failed: "failed" };
+
+/** @type {Outcome[]} */
+export const BACK_TO_FRONT = ["refused", "failed", "pruned", "over", "fits"];
+
+/**
+ * @param {Row | undefined} row
+ * @returns {row is MeasuredRow}
+ */
+export const isMeasured = (row) => Boolean(row?.figures);
+
+/**
+ * A number from 0 to 1 that separates candidates with equal values; always the same for a candidate.
+ * @param {Row} row
+ */
+export const jitter = (row) => (row.number * 0.618034) % 1;
+
+/**
+ * The axes of a search: its holes, then its figures.
+ * @param {Pick<Search, "holes" | "figures">} search
+ * @returns {Axis[]}
+ */
 export function axesOf(search) {
+  /** @type {HoleAxis[]} */
   const holes = search.holes.map((hole, index) => {
-    const places = hole.order.reduce((found, position, place) => ((found[position] = place), found), []);
-    return {
-      id: `hole ${index}`,
-      kind: "hole",
-      index,
-      name: hole.name,
-      texts: hole.order.map((n) => plainText(hole.values[n])),
-      places,
-    };
+    /** @type {number[]} */
+    const places = [];
+    hole.order.forEach((position, place) => (places[position] = place));
+    const texts = hole.order.map((n) => plainText(hole.values[n]));
+    return { id: `hole ${index}`, kind: "hole", index, name: hole.name, texts, places };
   });
-  const figures = search.figures.map((figure, index) => ({
+  /** @type {FigureAxis[]} */
+  const figures = search.figures.map(({ key, label, unit }, index) => ({
     id: `figure ${index}`,
     kind: "figure",
     index,
-    name: figure.label,
-    unit: figure.unit,
-    key: figure.key,
+    name: label,
+    unit,
+    key,
   }));
   return [...holes, ...figures];
 }
 
-/** Where a row stands on an axis: the place of its value, or its figure; null where it has none. */
+/**
+ * The place of a candidate on an axis; null without figures.
+ * @param {Axis} axis
+ * @param {Row} row
+ */
 export const valueOn = (axis, row) =>
   axis.kind === "hole" ? axis.places[row.point[axis.index]] : (row.figures?.[axis.index] ?? null);
 
+/**
+ * The improvements of a figure in the order of the candidates: [number of candidates, figure].
+ * @param {Row[]} rows
+ * @param {number} index
+ */
+export function improvements(rows, index) {
+  let best = Infinity;
+  /** @type {[count: number, value: number][]} */
+  const steps = [];
+  rows.forEach((row, n) => {
+    if (row.status !== "fits" || !row.figures || row.figures[index] >= best) return;
+    best = row.figures[index];
+    steps.push([n + 1, best]);
+  });
+  return steps;
+}
+
 export class Candidates {
   constructor() {
-    this.begin(null);
+    /** @type {number | null} */
+    this.key = null;
+    /** @type {Row[]} */
+    this.rows = [];
+    /** @type {Map<number, Row>} */
+    this.byNumber = new Map();
+    /** @type {Map<string, Brush>} By the id of the axis. */
+    this.brushes = new Map();
+    /** @type {Set<Outcome>} */
+    this.hidden = new Set();
   }
 
+  /**
+   * Begin with no candidates of another search.
+   * @param {number | null} key
+   */
   begin(key) {
-    Object.assign(this, { key, rows: [], byNumber: new Map(), brushes: new Map(), hidden: new Set(), asked: -1 });
+    Object.assign(this, new Candidates(), { key });
   }
 
-  /** Rows in answer to what was asked for; whether they are of this search. */
+  /**
+   * Add rows of the server. Returns whether they are the next ones of this search.
+   * @param {RowsMessage} message
+   */
   take({ search, from, rows }) {
     if (search !== this.key || from !== this.rows.length) return false;
-    for (const [number, status, exact, point, figures, at, why] of rows) {
-      const row = { number, status, exact, point, figures, at, why };
+    for (const [number, status, exact, point, figures, , why] of rows) {
+      const row = { number, status, exact, point, figures, why };
       this.rows.push(row);
       this.byNumber.set(number, row);
     }
     return true;
   }
 
-  /** Whether a row is in sight: its kind is not left out, and it is within what is marked on each axis. */
+  /**
+   * The candidates of the Pareto front that are here already.
+   * @param {Search} search
+   */
+  front(search) {
+    return search.front.map((number) => this.byNumber.get(number)).filter(isMeasured);
+  }
+
+  /**
+   * The selected candidate.
+   * @param {Search} search
+   */
+  selected(search) {
+    return search.card ? this.byNumber.get(search.card.trial) : undefined;
+  }
+
+  get isFiltered() {
+    return this.brushes.size > 0 || this.hidden.size > 0;
+  }
+
+  /**
+   * Whether a candidate passes the filters: its outcome is not hidden, and it is in the marked part of each axis.
+   * @param {Row} row
+   * @param {Axis[]} axes
+   */
   shows(row, axes) {
     if (this.hidden.has(row.status)) return false;
     for (const axis of axes) {
@@ -169,14 +253,8 @@ export class Candidates {
     return true;
   }
 
-  inSight(axes) {
-    return this.brushes.size || this.hidden.size ? this.rows.filter((row) => this.shows(row, axes)) : this.rows;
+  /** @param {Axis[]} axes */
+  visible(axes) {
+    return this.isFiltered ? this.rows.filter((row) => this.shows(row, axes)) : this.rows;
   }
-}
-
-/** A canvas of the size of its box, sharp on every screen; null while it has none. */
-export function pen(canvas) {
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  if (!width || !height) return null;
-  return { context: sharp(canvas, width, height), width, height };
 }

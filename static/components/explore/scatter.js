@@ -1,294 +1,284 @@
-// Two figures of all candidates against each other: a mark of its own shape for what came of each, the front as a line, the schedule that is shown
-// and the bound. Those without figures stand below the axis.
+// A scatter plot of two figures: a mark for each candidate, the Pareto front, the schedule of the notebook, and the lower bound. Candidates
+// without figures are below the axis.
 
 import { h } from "../core/dom.js";
-import { fullAmount, makeScale, pen, shortAmount } from "./model.js";
+import { grouped } from "../core/numbers.js";
+import { shortAmount } from "./amounts.js";
+import { boxContext, haloText, outcomeColor, paintMark, strokeLine } from "./drawing.js";
+import { BACK_TO_FRONT, isMeasured, jitter } from "./model.js";
+import { makeScale } from "./scale.js";
+
+/** @import { Colors } from "../core/colors.js" */
+/** @import { Rect } from "../core/types.js" */
+/** @import { FigureAxis, MeasuredRow, Pane, Row, Search } from "./model.js" */
+/** @import { Scale } from "./scale.js" */
+
+/** @typedef {{ row: Row, x: number, y: number }} Spot */
+
+/**
+ * What one drawing needs: the context, the box of the plot, and both axes with their scales.
+ * @typedef {object} Frame
+ * @property {CanvasRenderingContext2D} context
+ * @property {Colors} colors
+ * @property {Search} search
+ * @property {Rect} box
+ * @property {Scale} x
+ * @property {Scale} y
+ * @property {FigureAxis} xAxis
+ * @property {FigureAxis} yAxis
+ */
 
 const EDGES = { left: 62, right: 14, top: 12, bottom: 34 };
 const STRIP = 16;
 const NEAR_PX = 12;
-
-function paintMark(context, status, x, y, r) {
-  context.beginPath();
-  if (status === "fits") context.arc(x, y, r, 0, 7);
-  else if (status === "over") {
-    context.moveTo(x, y - r - 0.5);
-    context.lineTo(x + r, y + r - 0.5);
-    context.lineTo(x - r, y + r - 0.5);
-    context.closePath();
-  } else if (status === "pruned") {
-    context.moveTo(x, y - r);
-    context.lineTo(x + r, y);
-    context.lineTo(x, y + r);
-    context.lineTo(x - r, y);
-    context.closePath();
-  } else {
-    context.moveTo(x - r + 0.5, y - r + 0.5);
-    context.lineTo(x + r - 0.5, y + r - 0.5);
-    context.moveTo(x + r - 0.5, y - r + 0.5);
-    context.lineTo(x - r + 0.5, y + r - 0.5);
-  }
-}
-
-/** One small drawn mark, for the legend. */
-export function legendMark(status, inks) {
-  const canvas = h("canvas", { class: "xp-mark", width: "24", height: "24", "aria-hidden": "true" });
-  const context = canvas.getContext("2d");
-  context.scale(2, 2);
-  context.lineWidth = 1.3;
-  context.strokeStyle = context.fillStyle = inkOf(status, inks);
-  paintMark(context, status, 6, 6, 3.6);
-  if (status === "fits") context.fill();
-  else context.stroke();
-  return canvas;
-}
-
-export const inkOf = (status, inks) =>
-  ({ fits: inks.accent, over: inks.warn, pruned: inks.faint, refused: inks.bad, failed: inks.bad })[status];
+const MANY = 1500;
+/** @type {{ [key: string]: number }} */
+const STEPS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
 
 export class Scatter {
-  /** `shared`: {candidates, axes(), data(), inks(), hover(row, rect), choose(row), open(row)}. */
-  constructor(shared) {
-    this.shared = shared;
+  /** @param {Pane} pane */
+  constructor(pane) {
+    this.pane = pane;
     this.canvas = h("canvas", { class: "xp-canvas", tabindex: "0", role: "img", "aria-label": "Candidates" });
+    /** @type {Spot[]} */
     this.spots = [];
     this.keys = { x: "peak", y: "cycles" };
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => shared.hover(null));
-    this.canvas.addEventListener("click", (event) => this.near(event) && shared.choose(this.near(event)));
-    this.canvas.addEventListener("dblclick", (event) => this.near(event) && shared.open(this.near(event)));
+    this.canvas.addEventListener("pointerleave", () => pane.hover(null));
+    this.canvas.addEventListener("click", (event) => this.withNearest(event, pane.choose));
+    this.canvas.addEventListener("dblclick", (event) => this.withNearest(event, pane.open));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
   draw() {
-    const found = pen(this.canvas);
-    const data = this.shared.data();
-    if (!found || !data) return;
-    const { context, width, height } = found;
-    const figures = this.shared.axes().filter((axis) => axis.kind === "figure");
-    const [ax, ay] = ["x", "y"].map(
-      (name) => figures.find((axis) => axis.key === this.keys[name]) ?? figures[name === "x" ? 1 : 0],
-    );
-    const rows = this.shared.candidates.inSight(this.shared.axes());
+    const sized = boxContext(this.canvas);
+    const search = this.pane.search();
+    if (!sized || !search) return;
+    const { context, width, height } = sized;
+    const axes = this.pane.axes();
+    const figures = axes.filter((axis) => axis.kind === "figure");
+    const xAxis = figures.find((axis) => axis.key === this.keys.x) ?? figures[1];
+    const yAxis = figures.find((axis) => axis.key === this.keys.y) ?? figures[0];
+    if (!xAxis || !yAxis) return;
+    const rows = this.pane.candidates.visible(axes);
     const box = { left: EDGES.left, right: width - EDGES.right, top: EDGES.top, bottom: height - EDGES.bottom - STRIP };
-    const withFigures = rows.filter((row) => row.figures);
-    const extra = data.now ? [data.now] : [];
-    const x = makeScale(
-      [...withFigures.map((r) => r.figures[ax.index]), ...extra.map((f) => f[ax.index])],
-      box.left,
-      box.right,
-      ax.unit,
-    );
-    const y = makeScale(
-      [
-        ...withFigures.map((r) => r.figures[ay.index]),
-        ...extra.map((f) => f[ay.index]),
-        ...(ay.key === "cycles" && data.bound ? [data.bound.cycles] : []),
-      ],
-      box.bottom,
-      box.top,
-      ay.unit,
-    );
-    const inks = this.shared.inks();
-    context.font = `10.5px ${inks.font}`;
-    this.grid(context, x, y, ax, ay, box, inks);
-    this.bound(context, x, y, ax, ay, box, data, inks);
-    this.spots = rows.map((row) =>
-      row.figures
-        ? { row, x: x.at(row.figures[ax.index]), y: y.at(row.figures[ay.index]) }
-        : {
-            row,
-            x: box.left + 6 + ((row.number * 0.618034) % 1) * (box.right - box.left - 12),
-            y: box.bottom + STRIP - 4,
-          },
-    );
-    this.marks(context, inks);
-    this.frontLine(context, x, y, ax, ay, data, inks);
-    this.now(context, x, y, ax, ay, data, inks, box);
-    this.chosen(context, data, inks);
-    this.canvas.ariaLabel = `${ay.name} against ${ax.name} of ${rows.length} candidates; arrow keys go along the front, Enter opens one`;
+    const points = rows.filter(isMeasured).map((row) => row.figures);
+    if (search.now) points.push(search.now);
+    const xs = points.map((point) => point[xAxis.index]);
+    const ys = points.map((point) => point[yAxis.index]);
+    if (yAxis.key === "cycles" && search.bound) ys.push(search.bound.cycles);
+    const x = makeScale(xs, box.left, box.right, xAxis.unit);
+    const y = makeScale(ys, box.bottom, box.top, yAxis.unit);
+    const colors = this.pane.colors();
+    context.font = `10.5px ${colors.font}`;
+    const frame = { context, colors, search, box, x, y, xAxis, yAxis };
+    drawGrid(frame);
+    drawBound(frame);
+    this.spots = rows.map((row) => spotOf(frame, row));
+    drawMarks(frame, this.spots);
+    this.drawFront(frame);
+    drawNow(frame);
+    this.drawSelection(frame);
+    this.canvas.ariaLabel = `${yAxis.name} against ${xAxis.name} of ${rows.length} candidates; arrow keys move along the front, Enter opens a candidate`;
   }
 
-  grid(context, x, y, ax, ay, box, inks) {
-    context.strokeStyle = inks.line;
-    context.fillStyle = inks.muted;
-    context.lineWidth = 1;
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const tick of x.ticks) {
-      const at = Math.round(x.at(tick)) + 0.5;
-      line(context, at, box.top, at, box.bottom);
-      context.fillText(shortAmount(ax.unit, tick), at, box.bottom + STRIP + 3);
-    }
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (const tick of y.ticks) {
-      const at = Math.round(y.at(tick)) + 0.5;
-      line(context, box.left, at, box.right, at);
-      context.fillText(shortAmount(ay.unit, tick), box.left - 6, at);
-    }
-    context.strokeStyle = inks.strong;
-    context.strokeRect(box.left + 0.5, box.top + 0.5, box.right - box.left - 1, box.bottom - box.top - 1);
-  }
-
-  /** What no candidate can be below. */
-  bound(context, x, y, ax, ay, box, data, inks) {
-    const isY = ay.key === "cycles";
-    if (!data.bound || (!isY && ax.key !== "cycles")) return;
-    context.strokeStyle = context.fillStyle = inks.text;
-    context.setLineDash([5, 3]);
-    const at = isY ? y.at(data.bound.cycles) : x.at(data.bound.cycles);
-    if (isY) line(context, box.left, at, box.right, at);
-    else line(context, at, box.top, at, box.bottom);
-    context.setLineDash([]);
-    const words = `least bound ${digitsOf(data.bound.cycles)}`;
-    haloText(context, words, isY ? box.right - 6 : at + 4, isY ? at - 7 : box.top + 9, isY ? "right" : "left", inks);
-  }
-
-  marks(context, inks) {
-    const many = this.spots.length > 1500;
-    for (const status of ["refused", "failed", "pruned", "over", "fits"]) {
-      context.strokeStyle = context.fillStyle = inkOf(status, inks);
-      context.lineWidth = 1.1;
-      for (const { row, x, y } of this.spots) {
-        if (row.status !== status) continue;
-        context.globalAlpha = status === "fits" ? (many ? 0.55 : 0.75) : row.exact ? 0.8 : 0.45;
-        paintMark(context, status, x, y, many ? 2.4 : 3.1);
-        if (status === "fits") context.fill();
-        else context.stroke();
-      }
-    }
-    context.globalAlpha = 1;
-  }
-
-  /** The front: those that no other one is as good as in both. */
-  frontLine(context, x, y, ax, ay, data, inks) {
-    const rows = data.front.map((number) => this.shared.candidates.byNumber.get(number)).filter((row) => row?.figures);
-    const axes = this.shared.axes();
-    const spots = rows
-      .map((row) => [x.at(row.figures[ax.index]), y.at(row.figures[ay.index]), this.shared.candidates.shows(row, axes)])
-      .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    context.strokeStyle = inks.text;
+  /** @param {Frame} frame */
+  drawFront(frame) {
+    const { context, colors, search, x, y, xAxis, yAxis } = frame;
+    const { candidates } = this.pane;
+    const axes = this.pane.axes();
+    const spots = candidates
+      .front(search)
+      .map((row) => ({
+        x: x.at(row.figures[xAxis.index]),
+        y: y.at(row.figures[yAxis.index]),
+        isVisible: candidates.shows(row, axes),
+      }))
+      .sort((a, b) => a.x - b.x || a.y - b.y);
+    context.strokeStyle = colors.text;
     context.lineWidth = 1.6;
-    context.beginPath();
-    // In other figures than those that are to be small it is no line.
-    const isFront = [ax.key, ay.key].every((key) => data.objectives.includes(key)) && ax !== ay;
-    (isFront ? spots : []).forEach(([px, py], n) => {
-      if (n) context.lineTo(px, spots[n - 1][1]);
-      context[n ? "lineTo" : "moveTo"](px, py);
-    });
-    context.stroke();
-    for (const [px, py, isInSight] of spots) {
+    // The front is a line only in the plane of the objectives.
+    if (xAxis !== yAxis && [xAxis.key, yAxis.key].every((key) => search.objectives.includes(key))) {
       context.beginPath();
-      context.arc(px, py, 4.5, 0, 7);
-      context.fillStyle = isInSight ? inks.accent : inks.surface;
+      spots.forEach((spot, n) => {
+        if (n) context.lineTo(spot.x, spots[n - 1].y);
+        context[n ? "lineTo" : "moveTo"](spot.x, spot.y);
+      });
+      context.stroke();
+    }
+    for (const spot of spots) {
+      context.beginPath();
+      context.arc(spot.x, spot.y, 4.5, 0, 7);
+      context.fillStyle = spot.isVisible ? colors.accent : colors.surface;
       context.fill();
       context.stroke();
     }
   }
 
-  /** The schedule that is shown. */
-  now(context, x, y, ax, ay, data, inks, box) {
-    if (!data.now) return;
-    const [px, py] = [x.at(data.now[ax.index]), y.at(data.now[ay.index])];
-    context.strokeStyle = inks.surface;
-    for (const [ink, wide] of [
-      [inks.surface, 5],
-      [inks.text, 2],
-    ]) {
-      context.strokeStyle = ink;
-      context.lineWidth = wide;
-      line(context, px - 7, py, px + 7, py);
-      line(context, px, py - 7, px, py + 7);
-    }
-    const right = px < box.right - 50;
-    haloText(context, "now", px + (right ? 10 : -10), py - 9, right ? "left" : "right", inks);
-  }
-
-  chosen(context, data, inks) {
-    const number = data.card?.trial;
-    const spot = this.spots.find((it) => it.row.number === number);
+  /** @param {Frame} frame */
+  drawSelection({ context, colors, search }) {
+    const spot = this.spots.find(({ row }) => row.number === search.card?.trial);
     if (!spot) return;
-    context.strokeStyle = inks.text;
+    context.strokeStyle = colors.text;
     context.lineWidth = 2;
     context.beginPath();
     context.arc(spot.x, spot.y, 9, 0, 7);
     context.stroke();
   }
 
-  near(event) {
+  /**
+   * The candidate near the pointer; of several at the same place a feasible one.
+   * @param {MouseEvent} event
+   */
+  nearest(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    /** @type {Spot | null} */
     let best = null;
     let least = NEAR_PX ** 2;
     for (const spot of this.spots) {
-      const far = (spot.x - x) ** 2 + (spot.y - y) ** 2;
-      // Of those at one place the one that fits.
-      if (far < least || (far === least && spot.row.status === "fits")) [best, least] = [spot, far];
+      const distance = (spot.x - x) ** 2 + (spot.y - y) ** 2;
+      if (distance < least || (distance === least && spot.row.status === "fits")) [best, least] = [spot, distance];
     }
-    return best?.row ?? null;
+    return best;
   }
 
-  rectOf(row) {
-    const spot = this.spots.find((it) => it.row === row);
-    const box = this.canvas.getBoundingClientRect();
-    return (
-      spot && {
-        left: box.left + spot.x - 8,
-        right: box.left + spot.x + 8,
-        top: box.top + spot.y - 8,
-        bottom: box.top + spot.y + 8,
-      }
-    );
+  /**
+   * @param {MouseEvent} event
+   * @param {(row: Row) => void} act
+   */
+  withNearest(event, act) {
+    const spot = this.nearest(event);
+    if (spot) act(spot.row);
   }
 
+  /** @param {PointerEvent} event */
   point(event) {
-    const row = this.near(event);
-    this.canvas.style.cursor = row ? "pointer" : "default";
-    this.shared.hover(row, row && this.rectOf(row));
+    const spot = this.nearest(event);
+    this.canvas.style.cursor = spot ? "pointer" : "default";
+    if (!spot) return this.pane.hover(null);
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [box.left + spot.x, box.top + spot.y];
+    return this.pane.hover(spot.row, { left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 });
   }
 
-  /** Along the front, or along all that fit where there is but one of it. */
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const data = this.shared.data();
-    if (!data) return;
-    const { candidates } = this.shared;
-    const chosen = candidates.byNumber.get(data.card?.trial);
-    if (event.key === "Enter" && chosen) this.shared.open(chosen);
-    else if (by) {
-      const front = data.front.map((number) => candidates.byNumber.get(number)).filter(Boolean);
-      const list =
-        front.length > 1
-          ? front
-          : candidates
-              .inSight(this.shared.axes())
-              .filter((row) => row.status === "fits")
-              .sort((a, b) => a.figures[0] - b.figures[0]);
-      const next = list[(list.indexOf(chosen) + by + list.length) % Math.max(1, list.length)];
-      if (next) this.shared.choose(next);
+    const step = STEPS[event.key];
+    const search = this.pane.search();
+    if (!search) return;
+    const selected = this.pane.candidates.selected(search);
+    if (event.key === "Enter" && selected) this.pane.open(selected);
+    else if (step) {
+      const rows = this.keyOrder(search);
+      const at = rows.findIndex((row) => row === selected);
+      const next = rows[(at + step + rows.length) % Math.max(1, rows.length)];
+      if (next) this.pane.choose(next);
     } else return;
     event.preventDefault();
     event.stopPropagation();
   }
+
+  /**
+   * The candidates in the order of the arrow keys: the front, or all feasible ones if the front is one candidate.
+   * @param {Search} search
+   * @returns {MeasuredRow[]}
+   */
+  keyOrder(search) {
+    const { candidates } = this.pane;
+    const front = candidates.front(search);
+    if (front.length > 1) return front;
+    return candidates
+      .visible(this.pane.axes())
+      .filter(isMeasured)
+      .filter((row) => row.status === "fits")
+      .sort((a, b) => a.figures[0] - b.figures[0]);
+  }
 }
 
-const digitsOf = (number) => fullAmount("cycles", number);
-
-function line(context, x1, y1, x2, y2) {
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.lineTo(x2, y2);
-  context.stroke();
+/**
+ * @param {Frame} frame
+ * @param {Row} row
+ * @returns {Spot}
+ */
+function spotOf({ box, x, y, xAxis, yAxis }, row) {
+  if (row.figures) return { row, x: x.at(row.figures[xAxis.index]), y: y.at(row.figures[yAxis.index]) };
+  return { row, x: box.left + 6 + jitter(row) * (box.right - box.left - 12), y: box.bottom + STRIP - 4 };
 }
 
-function haloText(context, words, x, y, align, inks) {
-  context.textAlign = align;
+/** @param {Frame} frame */
+function drawGrid({ context, colors, box, x, y, xAxis, yAxis }) {
+  context.strokeStyle = colors.line;
+  context.fillStyle = colors.muted;
+  context.lineWidth = 1;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (const tick of x.ticks) {
+    const at = Math.round(x.at(tick)) + 0.5;
+    strokeLine(context, at, box.top, at, box.bottom);
+    context.fillText(shortAmount(xAxis.unit, tick), at, box.bottom + STRIP + 3);
+  }
+  context.textAlign = "right";
   context.textBaseline = "middle";
-  context.strokeStyle = inks.surface;
-  context.lineWidth = 3.5;
-  context.lineJoin = "round";
-  context.strokeText(words, x, y);
-  context.fillStyle = inks.text;
-  context.fillText(words, x, y);
+  for (const tick of y.ticks) {
+    const at = Math.round(y.at(tick)) + 0.5;
+    strokeLine(context, box.left, at, box.right, at);
+    context.fillText(shortAmount(yAxis.unit, tick), box.left - 6, at);
+  }
+  context.strokeStyle = colors.strong;
+  context.strokeRect(box.left + 0.5, box.top + 0.5, box.right - box.left - 1, box.bottom - box.top - 1);
+}
+
+/** @param {Frame} frame */
+function drawBound({ context, colors, search, box, x, y, xAxis, yAxis }) {
+  const isY = yAxis.key === "cycles";
+  if (!search.bound || (!isY && xAxis.key !== "cycles")) return;
+  context.strokeStyle = colors.text;
+  context.setLineDash([5, 3]);
+  const { cycles } = search.bound;
+  const at = isY ? y.at(cycles) : x.at(cycles);
+  if (isY) strokeLine(context, box.left, at, box.right, at);
+  else strokeLine(context, at, box.top, at, box.bottom);
+  context.setLineDash([]);
+  const text = `lower bound ${grouped(cycles)}`;
+  if (isY) haloText(context, colors, text, box.right - 6, at - 7, "right");
+  else haloText(context, colors, text, at + 4, box.top + 9, "left");
+}
+
+/**
+ * @param {Frame} frame
+ * @param {Spot[]} spots
+ */
+function drawMarks({ context, colors }, spots) {
+  const many = spots.length > MANY;
+  for (const status of BACK_TO_FRONT) {
+    context.strokeStyle = context.fillStyle = outcomeColor(status, colors);
+    context.lineWidth = 1.1;
+    for (const { row, x, y } of spots) {
+      if (row.status !== status) continue;
+      context.globalAlpha = status === "fits" ? (many ? 0.55 : 0.75) : row.exact ? 0.8 : 0.45;
+      paintMark(context, status, x, y, many ? 2.4 : 3.1);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+/**
+ * A cross for the schedule of the notebook.
+ * @param {Frame} frame
+ */
+function drawNow({ context, colors, search, box, x, y, xAxis, yAxis }) {
+  if (!search.now) return;
+  const [px, py] = [x.at(search.now[xAxis.index]), y.at(search.now[yAxis.index])];
+  for (const [color, width] of /** @type {const} */ ([
+    [colors.surface, 5],
+    [colors.text, 2],
+  ])) {
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    strokeLine(context, px - 7, py, px + 7, py);
+    strokeLine(context, px, py - 7, px, py + 7);
+  }
+  const isRight = px < box.right - 50;
+  haloText(context, colors, "now", px + (isRight ? 10 : -10), py - 9, isRight ? "left" : "right");
 }

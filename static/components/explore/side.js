@@ -1,32 +1,56 @@
-// Beside the pictures: the candidate that is looked at and why it costs what it does, the best so far over time, the front as a table.
+// Beside the plots: the selected candidate with its lower bounds, the best figure over time, and the Pareto front as a table.
 
 import { h, icon } from "../core/dom.js";
-import { svg } from "../core/svg.js";
-import { digits, fullAmount, shortAmount } from "./model.js";
 import { plainText } from "../core/hole_text.js";
+import { grouped } from "../core/numbers.js";
+import { svg } from "../core/svg.js";
+import { fullAmount, shortAmount } from "./amounts.js";
+import { improvements } from "./model.js";
 
-const TREND = { true: "better", false: "worse" };
+/** @import { Limit, MeasuredRow, Pane, Row, Search } from "./model.js" */
 
+const VERDICTS = {
+  proved: "✔ proved to compute the same",
+  tested: "✔ tested to compute the same",
+  failed: "✘ computes something else",
+  unknown: "? not checked whether it computes the same",
+};
+const EQUAL = ["proved", "tested"];
+const MOST_FIGURES = 4;
+const BEST = { height: 92, left: 52, right: 8, top: 8, bottom: 18, least: 120 };
+
+/**
+ * The change of a figure, all of which are to be small.
+ * @param {number | undefined} now
+ * @param {number} value
+ */
 function changeOf(now, value) {
-  if (now === undefined || now === null) return null;
+  if (now === undefined) return null;
   if (now === value) return h("span", { class: "change" }, "same");
   if (!now) return h("span", { class: "change worse" }, "new");
-  const times = value / now;
-  const text =
-    times >= 10
-      ? `×${Number(times.toPrecision(2))}`
-      : times <= 0.1
-        ? `÷${Number((1 / times).toPrecision(2))}`
-        : `${times < 1 ? "−" : "+"}${Math.abs(100 * (times - 1)).toFixed(Math.abs(times - 1) < 0.1 ? 1 : 0)}\u202f%`;
+  const trend = value < now ? "better" : "worse";
   return h(
     "span",
-    { class: `change ${TREND[value < now]}` },
-    text,
-    h("span", { class: "tw-hidden" }, ` ${TREND[value < now]}`),
+    { class: `change ${trend}` },
+    ratioText(value / now),
+    h("span", { class: "tw-hidden" }, ` ${trend}`),
   );
 }
 
-export function figureTable(data, figures, label) {
+/** @param {number} ratio */
+function ratioText(ratio) {
+  if (ratio >= 10) return `×${Number(ratio.toPrecision(2))}`;
+  if (ratio <= 0.1) return `÷${Number((1 / ratio).toPrecision(2))}`;
+  const change = Math.abs(ratio - 1);
+  return `${ratio < 1 ? "−" : "+"}${(100 * change).toFixed(change < 0.1 ? 1 : 0)}\u202f%`;
+}
+
+/**
+ * @param {Search} search
+ * @param {number[]} figures
+ * @param {string} label
+ */
+function figureTable(search, figures, label) {
   return h(
     "table",
     { class: "xp-figures", "aria-label": label },
@@ -36,7 +60,7 @@ export function figureTable(data, figures, label) {
       h(
         "tr",
         {},
-        ["figure", "this", data.now ? "now" : "", ""].map((text, n) =>
+        ["figure", "this", search.now ? "now" : "", ""].map((text, n) =>
           h(
             "th",
             { scope: "col", class: n ? "number" : null },
@@ -48,15 +72,15 @@ export function figureTable(data, figures, label) {
     h(
       "tbody",
       {},
-      data.figures.map((figure, n) =>
-        figures[n] || data.now?.[n]
+      search.figures.map((figure, n) =>
+        figures[n] || search.now?.[n]
           ? h(
               "tr",
               {},
               h("th", { scope: "row" }, figure.label),
               h("td", { class: "number" }, fullAmount(figure.unit, figures[n])),
-              h("td", { class: "number quiet" }, data.now ? fullAmount(figure.unit, data.now[n]) : ""),
-              h("td", { class: "number" }, changeOf(data.now?.[n], figures[n])),
+              h("td", { class: "number quiet" }, search.now ? fullAmount(figure.unit, search.now[n]) : ""),
+              h("td", { class: "number" }, changeOf(search.now?.[n], figures[n])),
             )
           : null,
       ),
@@ -64,11 +88,12 @@ export function figureTable(data, figures, label) {
   );
 }
 
+/** @param {Limit[]} limits */
 function limitBars(limits) {
   if (!limits.length) return null;
   return h(
     "ul",
-    { class: "xp-limits", "aria-label": "What no schedule of these tasks can be below" },
+    { class: "xp-limits", "aria-label": "Lower bounds on the cycles of any schedule of these tasks" },
     limits.map((limit) =>
       h(
         "li",
@@ -85,17 +110,16 @@ function limitBars(limits) {
   );
 }
 
-const VERDICTS = {
-  proved: "✔ proved to compute the same",
-  tested: "✔ tested to compute the same",
-  unknown: "? not checked whether it computes the same",
-};
-
-/** The candidate that is looked at. */
-export function trialCard(data, row, act) {
-  const card = data.card;
+/**
+ * The selected candidate.
+ * @param {Search} search
+ * @param {Row | undefined} row Undefined until the row is here.
+ * @param {Pane} pane
+ */
+export function trialCard(search, row, pane) {
+  const card = search.card;
   if (!card)
-    return h("p", { class: "quiet" }, data.count ? "None fits so far." : "The first candidates are on their way.");
+    return h("p", { class: "quiet" }, search.count ? "No candidate fits so far." : "Waiting for the first candidates.");
   const tags = [card.is_best ? "best" : card.is_front ? "on the front" : card.status].filter(Boolean);
   return h(
     "section",
@@ -111,8 +135,9 @@ export function trialCard(data, row, act) {
           class: "tool small primary",
           type: "button",
           "data-key": "open",
-          title: "A branch with these choices, compared with what is shown now (Enter, or press twice on the mark)",
-          onclick: () => act.open(row ?? { point: card.point }),
+          title:
+            "Opens a branch with these choices and compares it with the present schedule (Enter, or a double click on its mark)",
+          onclick: () => pane.open(row ?? { point: card.point }),
         },
         icon("branch"),
         "Open as branch",
@@ -121,13 +146,13 @@ export function trialCard(data, row, act) {
     card.why ? h("p", { class: "xp-why" }, card.why) : null,
     h(
       "ul",
-      { class: "xp-choices", "aria-label": "What it chooses" },
+      { class: "xp-choices", "aria-label": "Choices" },
       card.choices.map((choice) =>
         h(
           "li",
           {
             class: choice.changed ? "is-changed" : null,
-            title: choice.changed ? "Another than the schedule's own" : "As the schedule has it",
+            title: choice.changed ? "Differs from the default" : "The default",
           },
           h("span", {}, choice.name),
           h("code", {}, plainText(choice.text)),
@@ -138,43 +163,41 @@ export function trialCard(data, row, act) {
       ? h(
           "p",
           { class: "xp-bound" },
-          h("b", {}, card.is_best ? "Why it is the best: " : "Its bound: "),
+          h("b", {}, card.is_best ? "Why it is the best: " : "Lower bound: "),
           card.words,
-          data.bound && card.is_best ? spaceWords(data) : null,
+          search.bound && card.is_best ? spaceText(search.bound) : null,
         )
       : null,
     limitBars(card.limits),
-    row?.figures ? figureTable(data, row.figures, `Figures of candidate ${card.trial}`) : null,
+    row?.figures ? figureTable(search, row.figures, `Figures of candidate ${card.trial}`) : null,
     card.verdict
-      ? h("p", { class: card.verdict === "unknown" ? "quiet" : "xp-verdict" }, VERDICTS[card.verdict])
+      ? h("p", { class: EQUAL.includes(card.verdict) ? "xp-verdict" : "quiet" }, VERDICTS[card.verdict])
       : null,
   );
 }
 
-function spaceWords(data) {
-  const least = digits(data.bound.cycles);
-  return data.bound.whole
-    ? ` No candidate of this space can take less than ${least}.`
-    : ` The least bound that was met so far is ${least}.`;
+/** @param {NonNullable<Search["bound"]>} bound */
+function spaceText({ cycles, whole }) {
+  return whole
+    ? ` No candidate of this space can take less than ${grouped(cycles)} cycles.`
+    : ` The lowest bound of a candidate so far is ${grouped(cycles)} cycles.`;
 }
 
-/** What one says of a candidate under the mouse. */
-export function hoverCard(data, row) {
-  const holes = data.holes.map((hole, n) =>
+/**
+ * The card of a candidate under the mouse.
+ * @param {Search} search
+ * @param {Row} row
+ */
+export function hoverCard(search, row) {
+  const holes = search.holes.map((hole, n) =>
     h("div", {}, h("span", { class: "quiet" }, `${hole.name} `), h("code", {}, plainText(hole.values[row.point[n]]))),
   );
-  const figures = row.figures
-    ? data.figures.map((figure, n) =>
-        row.figures[n]
-          ? h(
-              "div",
-              {},
-              h("span", { class: "quiet" }, `${figure.label} `),
-              `${row.exact ? "" : "≥ "}${fullAmount(figure.unit, row.figures[n])}`,
-            )
-          : null,
-      )
-    : [];
+  const figures = search.figures.map((figure, n) => {
+    const value = row.figures?.[n];
+    if (!value) return null;
+    const text = `${row.exact ? "" : "≥ "}${fullAmount(figure.unit, value)}`;
+    return h("div", {}, h("span", { class: "quiet" }, `${figure.label} `), text);
+  });
   return h(
     "div",
     { class: "xp-hover" },
@@ -184,74 +207,76 @@ export function hoverCard(data, row) {
   );
 }
 
-/** The least of the first objective, as candidates end. */
-export function bestSoFar(data, rows, width) {
-  const index = data.figures.findIndex((figure) => figure.key === data.objectives[0]);
-  const figure = data.figures[index];
-  const [tall, left, right, top, bottom] = [92, 52, 8, 8, 18];
-  let best = Infinity;
-  const steps = [];
-  rows.forEach((row, n) => {
-    if (row.status !== "fits" || row.figures[index] >= best) return;
-    best = row.figures[index];
-    steps.push([n + 1, best]);
-  });
-  if (!steps.length || width < 120) return null;
-  const all = Math.max(2, data.total);
-  const [low, high] = [steps.at(-1)[1], steps[0][1]];
-  const room = (high - low || high || 1) * 0.12;
-  const x = (n) => left + ((n - 1) / (all - 1)) * (width - left - right);
-  const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (tall - top - bottom);
-  let path = `M${x(steps[0][0])} ${y(steps[0][1])}`;
-  for (const [n, value] of steps.slice(1)) path += `H${x(n).toFixed(1)}V${y(value).toFixed(1)}`;
-  path += `H${x(rows.length).toFixed(1)}`;
-  const words = `Best so far: ${figure.label.toLowerCase()} from ${fullAmount(figure.unit, high)} to ${fullAmount(figure.unit, low)} in ${rows.length} candidates`;
+/**
+ * The best value of the first objective over the number of candidates; null without room or values.
+ * @param {Search} search
+ * @param {Row[]} rows
+ * @param {number} width
+ */
+export function bestSoFar(search, rows, width) {
+  const index = search.figures.findIndex((figure) => figure.key === search.objectives[0]);
+  const figure = search.figures[index];
+  const steps = figure ? improvements(rows, index) : [];
+  if (!steps.length || width < BEST.least) return null;
+  const total = Math.max(2, search.total);
+  const [high, low] = [steps[0][1], steps[steps.length - 1][1]];
+  const margin = (high - low || high || 1) * 0.12;
+  const { height, left, top } = BEST;
+  const [right, bottom] = [width - BEST.right, height - BEST.bottom];
+  const x = (/** @type {number} */ n) => left + ((n - 1) / (total - 1)) * (right - left);
+  const y = (/** @type {number} */ value) =>
+    top + ((high + margin - value) / (high - low + 2 * margin)) * (bottom - top);
+  const path = [
+    `M${x(steps[0][0])} ${y(high)}`,
+    ...steps.slice(1).map(([n, value]) => `H${x(n).toFixed(1)}V${y(value).toFixed(1)}`),
+    `H${x(rows.length).toFixed(1)}`,
+  ];
+  const title = `Best so far: ${figure.label.toLowerCase()}`;
+  const label = `${title} from ${fullAmount(figure.unit, high)} to ${fullAmount(figure.unit, low)} in ${rows.length} candidates`;
   return h(
     "section",
     { class: "xp-best picture" },
-    h(
-      "h3",
-      {},
-      `Best so far: ${figure.label.toLowerCase()}`,
-      h("span", { class: "quiet" }, fullAmount(figure.unit, low)),
-    ),
+    h("h3", {}, title, h("span", { class: "quiet" }, fullAmount(figure.unit, low))),
     svg(
       "svg",
-      { width, height: tall, viewBox: `0 0 ${width} ${tall}`, role: "img", "aria-label": words },
-      svg("line", { class: "grid", x1: left, x2: width - right, y1: tall - bottom, y2: tall - bottom }),
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+      svg("line", { class: "grid", x1: left, x2: right, y1: bottom, y2: bottom }),
       high === low
         ? null
         : svg("text", { x: left - 5, y: y(high) + 3, "text-anchor": "end" }, shortAmount(figure.unit, high)),
       svg("text", { x: left - 5, y: y(low) + 3, "text-anchor": "end" }, shortAmount(figure.unit, low)),
-      svg("text", { x: left, y: tall - 4 }, "1"),
-      svg("text", { x: width - right, y: tall - 4, "text-anchor": "end" }, `${digits(all)} candidates`),
-      svg("path", { class: "way", d: path }),
+      svg("text", { x: left, y: height - 4 }, "1"),
+      svg("text", { x: right, y: height - 4, "text-anchor": "end" }, `${grouped(total)} candidates`),
+      svg("path", { class: "way", d: path.join("") }),
       steps.map(([n, value]) => svg("circle", { class: "step", cx: x(n), cy: y(value), r: 2.2 })),
     ),
   );
 }
 
-/** The front, for the keyboard and those who do not see the picture. */
-export function frontTable(data, rows, act) {
+/**
+ * The Pareto front, for the keyboard and for screen readers.
+ * @param {Search} search
+ * @param {MeasuredRow[]} rows
+ * @param {Pane} pane
+ */
+export function frontTable(search, rows, pane) {
   if (!rows.length) return null;
-  const shown = data.figures
-    .map((figure, n) => [figure, n])
-    .filter(([figure]) => data.objectives.includes(figure.key) || ["cycles", "traffic"].includes(figure.key))
-    .slice(0, 4);
-  const changing = data.holes
-    .map((hole, n) => [hole, n])
-    .filter(([, n]) => new Set(rows.map((row) => row.point[n])).size > 1);
-  const verdict = (row) => data.checked[row.number];
+  const several = search.objectives.length > 1;
+  const shown = search.figures
+    .map((figure, n) => ({ figure, n }))
+    .filter(({ figure }) => search.objectives.includes(figure.key) || ["cycles", "traffic"].includes(figure.key))
+    .slice(0, MOST_FIGURES);
+  const changing = search.holes
+    .map((hole, n) => ({ hole, n }))
+    .filter(({ n }) => new Set(rows.map((row) => row.point[n])).size > 1);
   return h(
     "section",
     { class: "xp-front" },
-    h("h3", {}, data.objectives.length > 1 ? `The front: ${rows.length}` : "The best"),
+    h("h3", {}, several ? `Pareto front: ${rows.length}` : "The best"),
     h(
       "p",
       { class: "quiet" },
-      data.objectives.length > 1
-        ? "No other candidate is as good in all that is to be small."
-        : "Of those that were tried.",
+      several ? "No other candidate is as good in every objective." : "The best of the candidates that were tried.",
     ),
     h(
       "div",
@@ -266,8 +291,8 @@ export function frontTable(data, rows, act) {
             "tr",
             {},
             h("th", { scope: "col" }, "#"),
-            shown.map(([figure]) => h("th", { scope: "col", class: "number" }, figure.label)),
-            changing.map(([hole]) => h("th", { scope: "col" }, hole.name)),
+            shown.map(({ figure }) => h("th", { scope: "col", class: "number" }, figure.label)),
+            changing.map(({ hole }) => h("th", { scope: "col" }, hole.name)),
             h("th", { scope: "col" }, h("span", { class: "tw-hidden" }, "open")),
           ),
         ),
@@ -277,48 +302,64 @@ export function frontTable(data, rows, act) {
           rows.map((row) =>
             h(
               "tr",
-              { class: row.number === data.card?.trial ? "is-chosen" : null },
-              h(
-                "th",
-                { scope: "row" },
-                h(
-                  "button",
-                  {
-                    class: "tool small",
-                    type: "button",
-                    "data-key": `look ${row.number}`,
-                    "aria-pressed": String(row.number === data.card?.trial),
-                    "aria-label": `Look at candidate ${row.number}`,
-                    onclick: () => act.choose(row),
-                  },
-                  row.number,
-                ),
-                verdict(row) && verdict(row) !== "unknown"
-                  ? h("span", { class: "xp-verdict", title: verdict(row) }, "✔")
-                  : null,
-              ),
-              shown.map(([figure, n]) => h("td", { class: "number" }, fullAmount(figure.unit, row.figures[n]))),
-              changing.map(([hole, n]) => h("td", {}, h("code", {}, plainText(hole.values[row.point[n]])))),
-              h(
-                "td",
-                {},
-                h(
-                  "button",
-                  {
-                    class: "tool small",
-                    type: "button",
-                    "data-key": `open ${row.number}`,
-                    "aria-label": `Open candidate ${row.number} as a branch`,
-                    title: "Open as a branch",
-                    onclick: () => act.open(row),
-                  },
-                  icon("branch"),
-                ),
-              ),
+              { class: row.number === search.card?.trial ? "is-chosen" : null },
+              numberCell(search, row, pane),
+              shown.map(({ figure, n }) => h("td", { class: "number" }, fullAmount(figure.unit, row.figures[n]))),
+              changing.map(({ hole, n }) => h("td", {}, h("code", {}, plainText(hole.values[row.point[n]])))),
+              openCell(row, pane),
             ),
           ),
         ),
       ),
+    ),
+  );
+}
+
+/**
+ * @param {Search} search
+ * @param {Row} row
+ * @param {Pane} pane
+ */
+function numberCell(search, row, pane) {
+  const verdict = search.checked[row.number];
+  return h(
+    "th",
+    { scope: "row" },
+    h(
+      "button",
+      {
+        class: "tool small",
+        type: "button",
+        "data-key": `look ${row.number}`,
+        "aria-pressed": String(row.number === search.card?.trial),
+        "aria-label": `Show candidate ${row.number}`,
+        onclick: () => pane.choose(row),
+      },
+      row.number,
+    ),
+    EQUAL.includes(verdict) ? h("span", { class: "xp-verdict", title: verdict }, "✔") : null,
+  );
+}
+
+/**
+ * @param {Row} row
+ * @param {Pane} pane
+ */
+function openCell(row, pane) {
+  return h(
+    "td",
+    {},
+    h(
+      "button",
+      {
+        class: "tool small",
+        type: "button",
+        "data-key": `open ${row.number}`,
+        "aria-label": `Open candidate ${row.number} as a branch`,
+        title: "Open as a branch",
+        onclick: () => pane.open(row),
+      },
+      icon("branch"),
     ),
   );
 }
