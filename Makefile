@@ -23,7 +23,7 @@ run: $(VENV)/.installed-run
 
 test: check
 	@rm -rf artefacts && mkdir artefacts
-	chromium="$$($(PY) tests/support/chromium.py --install)" && \
+	chromium="$$($(PY) tests/support/browser/chromium.py --install)" && \
 	TILEWRIGHT_CHROMIUM="$$chromium" HYPOTHESIS_PROFILE="$${HYPOTHESIS_PROFILE:-ci}" \
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup --tb=native --junit-xml=artefacts/tests.xml $(PYTEST)
 
@@ -43,7 +43,7 @@ format: $(VENV)/.installed-dev
 	$(COMPONENTS) format
 
 seeds: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(PY) -m support.seeds docs/seeds.md
+	PYTHONPATH=tests $(PY) -m support.record.seeds docs/seeds.md
 
 environment: $(VENV)/.installed-dev
 

@@ -22,7 +22,7 @@ from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.background_work import Work, examples, large_works, page_works
+from support.sessions.background_work import Work, examples, large_works, page_works
 
 from tilewright.engine.cancellation import CancellationToken, checkpoint, running_under
 

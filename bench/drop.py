@@ -4,7 +4,7 @@ Each drag (a block onto a loop of an example) is made and undone again and again
 first frame in which tree, code and timeline show the new program. "server" is from the page's message to the arrival of the last part of
 the answer, "page" the rest; "CPU" is the processor time of the server in that while, which what else runs on the machine does not change
 so much. "map" is from the message that something was grabbed to the frame in which the loops say whether it may be dropped there, and its
-processor time. The last row is a notebook of 187 blocks and loops and a hundred steps (tests/support/transformer.py).
+processor time. The last row is a notebook of 187 blocks and loops and a hundred steps (tests/support/programs/transformer.py).
 
 Below it the parts of the work on the server, as multiples of `plan`, which sizes and report share; evaluating is the drop's call and its
 line in the notebook.
@@ -38,7 +38,7 @@ from tilewright.engine.lower import allocations, planned
 from tilewright.engine.script import to_script
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.transformer import transformer_notebook  # tests are no package
+from support.programs.transformer import transformer_notebook  # tests are no package
 
 DRAGS = (
     ("what_moves_what", "compute_at", "W_local", "ii"),

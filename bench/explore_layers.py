@@ -6,8 +6,8 @@ what the machine can do, in how much time.
     python bench/explore_layers.py --table           # the recorded rows as Markdown
     python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
 
-The space is that of tests/support/layer_spaces.py, written once for all layers. Seconds are of processor time; cycles are the same on every
-machine.
+The space is that of tests/support/schedules/layer_spaces.py, written once for all layers. Seconds are of processor time; cycles are the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ import optuna  # noqa: F401 (loaded before any clock runs)
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from support.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space  # noqa: E402
-from support.layers import BERT, LAYERS, Layer  # noqa: E402
-from support.loma_replay import loma_space, undivided  # noqa: E402
+from support.programs.layers import BERT, LAYERS, Layer  # noqa: E402
+from support.schedules.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space  # noqa: E402
+from support.schedules.loma_replay import loma_space, undivided  # noqa: E402
 
 from tilewright.app.document import evaluate, load_document  # noqa: E402
 from tilewright.engine.explore import Progress, Settings, Space, Study, explore  # noqa: E402

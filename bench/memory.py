@@ -18,7 +18,7 @@ from tornado.httpclient import AsyncHTTPClient
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.pageless import DRAGS, Pageless, Server, started
+from support.sessions.pageless import DRAGS, Pageless, Server, started
 
 AT_ONCE = 5
 """Pages that are opened at a time."""

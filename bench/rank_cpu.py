@@ -29,7 +29,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from support.layers import Layer  # noqa: E402
+from support.programs.layers import Layer  # noqa: E402
 
 from tilewright.engine.adopt import from_tvm_trace  # noqa: E402
 from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
@@ -137,7 +137,7 @@ def ranked(name: str, layer: Layer) -> dict[str, Any]:
     """One program: its candidates, each with what was predicted and what was measured."""
     import numpy as np
     import tvm
-    from support.tvm_oracle import tvm_parse
+    from support.tvm.oracle import tvm_parse
 
     module = tvm_parse(layer.text("float32", "float32"))
     target = tvm.target.Target({"kind": "llvm", "mcpu": "znver2", "num-cores": 1})

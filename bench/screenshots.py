@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from drop import FLAGS, chromium, server
 from PIL import Image
 from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
-from support.jupyter import cell, jupyter_server, run_cell, write_notebook
+from support.browser.jupyter import cell, jupyter_server, run_cell, write_notebook
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

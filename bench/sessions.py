@@ -26,7 +26,7 @@ from tornado.httpclient import AsyncHTTPClient
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.pageless import ACTS_PER_MINUTE, DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
+from support.sessions.pageless import ACTS_PER_MINUTE, DRAGS, LONGEST_WAIT_S, Pageless, Server, server_at, started
 
 HEAVY = """# %% workload
 @T.prim_func(s_tir=True)

@@ -165,7 +165,9 @@ def test_every_package_has_its_layer(area: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", sorted({file.parent for file in MODULES.values()}), ids=lambda f: str(f.relative_to(ROOT))
+    "folder",
+    sorted({file.parent for file in [*MODULES.values(), *(ROOT / "tests").rglob("*.py")]} - {ROOT / "tests" / "e2e"}),
+    ids=lambda f: str(f.relative_to(ROOT)),
 )
 def test_a_folder_is_not_too_full(folder: Path) -> None:
     files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.tvm_differences import OF_ANY_CALL, WE_REFUSE, WILD_REFUSED
+from support.tvm.differences import OF_ANY_CALL, WE_REFUSE, WILD_REFUSED
 
 ROWS = [
     line.split("|")[1:]

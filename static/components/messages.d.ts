@@ -1,4 +1,4 @@
-// The messages that components send, made of app/protocol by tests/support/record_messages.py.
+// The messages that components send, made of app/protocol by tests/support/record/messages.py.
 
 export type Message =
   | OpenText

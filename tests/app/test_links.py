@@ -10,7 +10,7 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.notebooks import MATMUL_NOTEBOOK
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.document import DocumentError
 from tilewright.app.limits import LIMITS

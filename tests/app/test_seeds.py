@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.seeds import SEEDS, Case, made, seeds_page
+from support.record.seeds import SEEDS, Case, made, seeds_page
 
 import tilewright
 from tilewright.app.cli import main

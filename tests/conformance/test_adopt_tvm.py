@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from support.sources import MATMUL, MATMUL_RELU
-from support.tvm_oracle import assert_same_program, tvm_parse
+from support.programs.sources import MATMUL, MATMUL_RELU
+from support.tvm.oracle import assert_same_program, tvm_parse
 
 from tilewright import from_tvm, from_tvm_trace
 from tilewright.engine.ir import IRModule, first_difference

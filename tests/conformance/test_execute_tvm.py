@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import sources
-from support.sources import HEADER
-from support.tvm_oracle import tvm, tvm_parse
+from support.programs import sources
+from support.programs.sources import HEADER
+from support.tvm.oracle import tvm, tvm_parse
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import PrimFunc

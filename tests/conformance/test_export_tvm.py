@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls
-from support.notebooks import MATMUL_NOTEBOOK, with_lines
-from support.programs import programs
-from support.sources import MATMUL, MATMUL_RELU
-from support.tvm_oracle import REFUSALS, assert_same_program
+from support.programs.random_programs import programs
+from support.programs.sources import MATMUL, MATMUL_RELU
+from support.schedules.calls import apply, calls
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.tvm.oracle import REFUSALS, assert_same_program
 
 import tilewright
 import tilewright.static

@@ -7,11 +7,11 @@ import re
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls, describe
-from support.programs import programs
-from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, box_blur
-from support.tvm_oracle import assert_same_program, tvm, tvm_parse
-from support.vectors import STAGED
+from support.programs.random_programs import programs
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, box_blur
+from support.programs.vectors import STAGED
+from support.schedules.calls import apply, calls, describe
+from support.tvm.oracle import assert_same_program, tvm, tvm_parse
 
 from tilewright.engine.ir import Block, PrimFunc, allocated_buffers, walk_stmts
 from tilewright.engine.lower import PASSES, LowerError, lower

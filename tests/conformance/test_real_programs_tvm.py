@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.real_programs import REAL
-from support.tvm_oracle import assert_same_program, tvm, tvm_parse, tvm_schedule
+from support.programs.real_programs import REAL
+from support.tvm.oracle import assert_same_program, tvm, tvm_parse, tvm_schedule
 
 import tilewright
 from tilewright.engine.execute import random_inputs, run

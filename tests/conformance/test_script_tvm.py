@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume, given, settings
-from support.programs import programs
-from support.sources import CLASSIC, CURRENT
-from support.tvm_text import tvm_read
+from support.programs.random_programs import programs
+from support.programs.sources import CLASSIC, CURRENT
+from support.tvm.text import tvm_read
 
 from tilewright.engine.ir import Buffer, BufferStore, IntImm, IRModule, PrimFunc, Sub, Var, first_difference
 from tilewright.engine.lower import lower, plan

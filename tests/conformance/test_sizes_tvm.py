@@ -6,8 +6,8 @@ import runpy
 from pathlib import Path
 
 import pytest
-from support.te_sources import BOX_BLUR_SCHEDULE, MATMUL_VTCM
-from support.tvm_oracle import assert_same_program
+from support.programs.te_sources import BOX_BLUR_SCHEDULE, MATMUL_VTCM
+from support.tvm.oracle import assert_same_program
 
 from tilewright.app.cli import main
 from tilewright.engine.export import to_tvm_python

@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.te_sources import BOX_BLUR_SCHEDULE, GPU_MATMUL, MATMUL_VTCM, TRANSPOSED, TRANSPOSED_STORAGE, VTA_MATMUL
-from support.tvm_oracle import assert_same_program
+from support.programs.te_sources import (
+    BOX_BLUR_SCHEDULE,
+    GPU_MATMUL,
+    MATMUL_VTCM,
+    TRANSPOSED,
+    TRANSPOSED_STORAGE,
+    VTA_MATMUL,
+)
+from support.tvm.oracle import assert_same_program
 
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.ir import structural_equal

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.tvm_text import tvm_read
+from support.tvm.text import tvm_read
 
 import tilewright
 from tilewright.engine.execute import verify

@@ -26,7 +26,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from support.served import Served, served
+from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.server.access import make_policy

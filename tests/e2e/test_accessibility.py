@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.axe import assert_no_violations
-from support.page import choose, grab, open_example, row
+from support.browser.axe import assert_no_violations
+from support.browser.page import choose, grab, open_example, row
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page, expect
-from support.page import choose, drag, steps
-from support.served import Served, served
+from support.browser.page import choose, drag, steps
+from support.sessions.served import Served, served
 
 from tilewright.app.server.access import make_policy
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import code, drag, figure, open_example, steps, tree_text
-from support.sources import MATMUL
+from support.browser.page import code, drag, figure, open_example, steps, tree_text
+from support.programs.sources import MATMUL
 
 from tilewright.app.views.shell.gallery import load_examples
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-from support.notebooks import SYMBOLIC, with_lines
+from support.sessions.notebooks import SYMBOLIC, with_lines
 
 
 def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeline_comes(

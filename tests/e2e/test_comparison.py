@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.notebooks import MATMUL_NOTEBOOK
-from support.page import drag, figure, go_to_example
+from support.browser.page import drag, figure, go_to_example
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 Shoot = Callable[[Page, str], Path]
 PATIENT = 60_000

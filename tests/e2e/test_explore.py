@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.axe import assert_no_violations
-from support.page import go_to_example, steps
-from support.searching import HOLES
+from support.browser.axe import assert_no_violations
+from support.browser.page import go_to_example, steps
+from support.sessions.searching import HOLES
 
 PATIENT = 90_000
 Shoot = Callable[[Page, str], Path]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.page import number, open_example, row, tree_text
+from support.browser.page import number, open_example, row, tree_text
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.exports import EXPORTS, Subject, made

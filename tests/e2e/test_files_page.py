@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from support.axe import assert_no_violations
-from support.notebooks import MATMUL_NOTEBOOK
-from support.page import row
+from support.browser.axe import assert_no_violations
+from support.browser.page import row
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.storage.registry import cabinet_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import choose, drag, figure, grab, number, open_example, point_in, steps, tree_text
+from support.browser.page import choose, drag, figure, grab, number, open_example, point_in, steps, tree_text
 
 import tilewright.app
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.intrins import mma
-from support.tree_bench import Bench, go_to
+from support.browser.tree_bench import Bench, go_to
+from support.programs.intrins import mma
 
 from tilewright.app.views.menus.table import BLOCK_ITEMS, LOOP_ITEMS
 from tilewright.app.views.tree.rows import row_ids

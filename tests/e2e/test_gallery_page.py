@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.notebooks import with_lines
-from support.page import drag
-from support.sources import MATMUL
+from support.browser.page import drag
+from support.programs.sources import MATMUL
+from support.sessions.notebooks import with_lines
 
 from tilewright.app.views.shell.gallery import load_examples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import choose, drag, row, steps
+from support.browser.page import choose, drag, row, steps
 
 from tilewright.app.views.shell.tour import STEPS
 from tilewright.engine.schedule import PRIMITIVES

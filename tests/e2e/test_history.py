@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.page import code, figure, go_to_example, row, steps, tree_text
+from support.browser.page import code, figure, go_to_example, row, steps, tree_text
 
 WAIT = 15_000
 

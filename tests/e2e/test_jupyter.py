@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from support.jupyter import Server, cell, jupyter_server, run_cell, surroundings, write_notebook
+from support.browser.jupyter import Server, cell, jupyter_server, run_cell, surroundings, write_notebook
 
 from tilewright import static
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.axe import assert_no_violations
-from support.page import number, steps
+from support.browser.axe import assert_no_violations
+from support.browser.page import number, steps
 
 WAIT = 20_000
 

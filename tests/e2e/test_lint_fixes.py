@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
-from support.layers import Layer
-from support.page import number, steps
+from support.browser.page import number, steps
+from support.programs.layers import Layer
 
 OURS = ('class="problem', 'class="fix', 'class="sign', "Choose ", "Apply")
 """In the text of the pane's elements."""

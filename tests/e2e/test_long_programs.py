@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.axe import assert_no_violations
-from support.page import grab, point_in, row, steps
-from support.transformer import transformer_notebook
+from support.browser.axe import assert_no_violations
+from support.browser.page import grab, point_in, row, steps
+from support.programs.transformer import transformer_notebook
 
 Shoot = Callable[[Page, str], Path]
 PATIENT = 60_000

@@ -15,8 +15,8 @@ import panel as pn
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from support.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
-from support.tree_bench import Bench, go_to
+from support.browser.tree_bench import Bench, go_to
+from support.programs.sources import BOX_BLUR, ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 
 from tilewright.app.views.tree.rows import row_ids
 from tilewright.engine.schedule import Schedule

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.page import go_to_example, number
+from support.browser.page import go_to_example, number
 
 from tilewright.engine.hwsim import load_machine
 

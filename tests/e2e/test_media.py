@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import drag
+from support.browser.page import drag
 
 
 def opened(page: Page, serve_page: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.page import drag, open_example, row, steps, tree_text
+from support.browser.page import drag, open_example, row, steps, tree_text
 
 WAIT = 15_000
 

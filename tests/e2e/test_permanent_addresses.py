@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.notebooks import MATMUL_NOTEBOOK
-from support.page import choose, open_example, steps
-from support.served import Served, served
+from support.browser.page import choose, open_example, steps
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.links import fragment_of

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.page import row, steps
-from support.served import Served
-from support.slow import Slow
+from support.browser.page import row, steps
+from support.sessions.served import Served
+from support.sessions.slow import Slow
 
 from tilewright.app.actions import text_edits as typed
 from tilewright.app.document import evaluate

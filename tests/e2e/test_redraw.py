@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page
-from support.modules import open_modules
+from support.browser.modules import open_modules
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from playwright.sync_api import Page
-from support.modules import open_modules
+from support.browser.modules import open_modules
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.replay import recording

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
-from support.page import drag, figure, number, steps
+from support.browser.page import drag, figure, number, steps
 
 Shoot = Callable[[Page, str], Path]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.axe import assert_no_violations
-from support.page import row
+from support.browser.axe import assert_no_violations
+from support.browser.page import row
 
 Shoot = Callable[[Page, str], Path]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
-from support.page import point_in, row, steps
+from support.browser.page import point_in, row, steps
 
 Point = tuple[float, float]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
-from support.page import drag, figure, go_to_example, grab, point_in, row, steps
-from support.sources import elementwise_stages
-from support.tree_bench import Bench, go_to
+from support.browser.page import drag, figure, go_to_example, grab, point_in, row, steps
+from support.browser.tree_bench import Bench, go_to
+from support.programs.sources import elementwise_stages
 
 Shoot = Callable[[Page, str], Path]
 LONG = 30_000

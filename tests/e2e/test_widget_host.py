@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, expect
-from support.widget_host import Host
+from support.browser.widget_host import Host
 
 import tilewright
 from tilewright import static

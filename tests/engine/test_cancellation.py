@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import pytest
-from support.background_work import examples, large_works, page_works
+from support.sessions.background_work import examples, large_works, page_works
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK
-from support.sources import MATMUL, MATMUL_RELU
+from support.programs.sources import MATMUL, MATMUL_RELU
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 import tilewright
 from tilewright.engine.ir import structural_equal

@@ -6,9 +6,9 @@ import json
 
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls, describe
-from support.programs import programs
-from support.wild_programs import wild_programs
+from support.programs.random_programs import programs
+from support.programs.wild_programs import wild_programs
+from support.schedules.calls import apply, calls, describe
 
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc

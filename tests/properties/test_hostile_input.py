@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
+from support.sessions.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
 from tornado.httputil import HTTPHeaders
 
 from tilewright.app.actions.opening import OpenText

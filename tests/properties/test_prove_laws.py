@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_fields
-from support.calls import apply, calls
-from support.programs import programs
+from support.programs.random_programs import programs
+from support.schedules.calls import apply, calls
 
 from tilewright.engine.execute import verify
 from tilewright.engine.ir import BufferLoad, IntImm, Node, PrimFunc, build, rewrite, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.programs import cascade_programs
+from support.programs.random_programs import cascade_programs
 
 from tilewright.engine.execute import verify
 from tilewright.engine.lower import lower

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.meaning import iterations
-from support.schedule_machine import LARGE, ScheduleMachine
+from support.schedules.meaning import iterations
+from support.schedules.schedule_machine import LARGE, ScheduleMachine
 
 from tilewright.engine.script import parse
 

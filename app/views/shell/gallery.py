@@ -23,7 +23,7 @@ from .thumbnails import Thumbnail, digest
 FOLDER = Path(__file__).resolve().parents[3] / "static" / "examples"
 
 THUMBNAILS = "thumbnails.json"
-"""The file in the examples' folder that holds their thumbnails by name. `tests/support/record_thumbnails.py` writes it."""
+"""The file in the examples' folder that holds their thumbnails by name. `tests/support/record/thumbnails.py` writes it."""
 
 ORDER = (
     "place_the_copies",

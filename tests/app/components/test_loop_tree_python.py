@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from support.sources import MATMUL
+from support.programs.sources import MATMUL
 
 from tilewright.app.components.esm import STATIC
 from tilewright.app.components.loop_tree import LoopTree

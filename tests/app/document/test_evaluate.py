@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import Notebook, evaluate, read_document
 from tilewright.engine.ir import PrimFunc, Var
@@ -128,7 +128,7 @@ def test_given_a_machine_file_beside_the_notebook_then_it_is_found(tmp_path: Pat
 
 
 def test_given_plain_tvmscript_then_the_whole_file_is_the_program() -> None:
-    from support.sources import MATMUL
+    from support.programs.sources import MATMUL
 
     notebook = read(MATMUL)
     assert notebook.error is None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.intrins import HEAD, MMA_CALL, MMA_DESC
-from support.sources import matmul
+from support.programs.intrins import HEAD, MMA_CALL, MMA_DESC
+from support.programs.sources import matmul
 
 from tilewright.app.document import evaluate, read_document
 from tilewright.engine.export import to_tvm_python

@@ -7,7 +7,7 @@ import ast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import DocumentError, evaluate, read_document
 from tilewright.app.document.cells import Document, lines_of

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.machine_actions import PickMachine, ResetKnob, TurnKnob
 from tilewright.app.actions.opening import OpenText

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.te_sources import MATMUL_VTCM
+from support.programs.te_sources import MATMUL_VTCM
 
 import tilewright
 from tilewright.app.actions.opening import OpenText

@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK
-from support.posts import EARLY_MATMUL_POST, RELAX_LOWERED, RELAX_POST, RELAX_SCHEDULE_POST, RELAX_SCHEDULED_POST
-from support.sources import MATMUL
-from support.te_sources import MATMUL_VTCM, VTA_MATMUL
+from support.programs.posts import (
+    EARLY_MATMUL_POST,
+    RELAX_LOWERED,
+    RELAX_POST,
+    RELAX_SCHEDULE_POST,
+    RELAX_SCHEDULED_POST,
+)
+from support.programs.sources import MATMUL
+from support.programs.te_sources import MATMUL_VTCM, VTA_MATMUL
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.te_sources import BOX_BLUR_SCHEDULE, GPU_MATMUL, MATMUL_VTCM, TRANSPOSED, VTA_MATMUL
+from support.programs.te_sources import BOX_BLUR_SCHEDULE, GPU_MATMUL, MATMUL_VTCM, TRANSPOSED, VTA_MATMUL
 
 from tilewright.app.actions.opening import OpenDocument
 from tilewright.app.actions.table import act

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbconvert import HTMLExporter
-from support.record_tutorials import FOLDER, executed
+from support.record.tutorials import FOLDER, executed
 
 TUTORIALS = sorted(FOLDER.glob("*.ipynb"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -35,7 +35,7 @@ def test_given_a_tutorial_when_run_then_it_shows_what_it_was_recorded_with(path:
     alts = [
         [re.findall('alt="([^"]*)"', html) for html in outputs(notebook, "text/html")] for notebook in (ran, recorded)
     ]
-    assert alts[0] == alts[1] and alts[0], "record it anew: python -m support.record_tutorials"
+    assert alts[0] == alts[1] and alts[0], "record it anew: python -m support.record.tutorials"
     assert len(outputs(ran, WIDGET)) == len(alts[0]), "each picture has its live view"
     assert printed(ran) == printed(recorded)
     page, _ = HTMLExporter().from_notebook_node(ran)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from support.notebooks import MATMUL_NOTEBOOK
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 import tilewright
 from tilewright.app.document import evaluate, read_document

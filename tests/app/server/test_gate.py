@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from support.awaiting import awaited
+from support.sessions.awaiting import awaited
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from support.served import Served, served
-from support.urls import targets
+from support.sessions.served import Served, served
+from support.sessions.urls import targets
 
 from tilewright.app.server.access import make_policy
 from tilewright.app.server.routes import ROUTES, find_route

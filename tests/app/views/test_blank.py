@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.notebooks import MATMUL_NOTEBOOK, SYMBOLIC, with_lines
+from support.sessions.notebooks import MATMUL_NOTEBOOK, SYMBOLIC, with_lines
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, act

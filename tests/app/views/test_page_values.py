@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK
+from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.actions.calls import Call
 from tilewright.app.actions.opening import OpenText

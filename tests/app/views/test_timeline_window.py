@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.machines import plain
-from support.sources import matmul
+from support.programs.sources import matmul
+from support.simulator.machines import plain
 
 from tilewright.app.views.timeline import window as lens
 from tilewright.app.views.timeline.data import TimelineData

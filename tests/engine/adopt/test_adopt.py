@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.sources import MATMUL, MATMUL_RELU
+from support.programs.sources import MATMUL, MATMUL_RELU
 
 from tilewright import TilewrightError, from_tvm, from_tvm_trace
 from tilewright.engine.adopt import read_pasted

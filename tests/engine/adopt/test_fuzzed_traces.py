@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.sources import MATMUL
+from support.programs.sources import MATMUL
 
 from tilewright import TilewrightError, from_tvm_trace
 from tilewright.engine.adopt import call_method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from support.posts import (
+from support.programs.posts import (
     EARLY_MATMUL_POST,
     RELAX_LOWERED,
     RELAX_POST,
@@ -13,8 +13,8 @@ from support.posts import (
     SPLIT_EINSUM_POST,
     SPLIT_NAMES_POST,
 )
-from support.programs import programs
-from support.sources import CLASSIC, CURRENT, MATMUL
+from support.programs.random_programs import programs
+from support.programs.sources import CLASSIC, CURRENT, MATMUL
 
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.execute import verify

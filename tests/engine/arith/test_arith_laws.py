@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.integers import VARS, X, Y, Z, conditions, integers, points, ranges, value
+from support.schedules.integers import VARS, X, Y, Z, conditions, integers, points, ranges, value
 
 from tilewright.engine.arith import bounds, detect_iter_map, interval, inverse, linear, prove, simplify
 from tilewright.engine.ir import IndexMap, build, structural_equal

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.integers import value
+from support.schedules.integers import value
 
 from tilewright.engine.arith import keeps_order, padded_inverse
 from tilewright.engine.ir import IndexMap, IntImm, Var, build

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.naive import UnwrittenError, run_naive
-from support.sources import HEADER
+from support.programs.sources import HEADER
+from support.schedules.naive import UnwrittenError, run_naive
 
 from tilewright.engine.execute import ExecuteError, run
 from tilewright.engine.ir import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
-from support.loop_programs import loop_programs
-from support.naive import UnwrittenError, run_naive
+from support.programs.loop_programs import loop_programs
+from support.schedules.naive import UnwrittenError, run_naive
 
 from tilewright.engine.execute import ExecuteError, run
 from tilewright.engine.ir import PrimFunc

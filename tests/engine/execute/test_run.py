@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import sources
-from support.sources import HEADER
+from support.programs import sources
+from support.programs.sources import HEADER
 
 from tilewright.engine.execute import ExecuteError, random_inputs, run
 from tilewright.engine.ir import (

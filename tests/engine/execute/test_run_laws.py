@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.calls import apply, calls, describe
-from support.naive import equal_arrays, run_naive
-from support.programs import programs
+from support.programs.random_programs import programs
+from support.schedules.calls import apply, calls, describe
+from support.schedules.naive import equal_arrays, run_naive
 
 from tilewright.engine.execute import random_inputs, run, verify
 from tilewright.engine.schedule import Schedule, ScheduleError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.vectors import RUNS, vector_text
+from support.programs.vectors import RUNS, vector_text
 
 from tilewright.engine.execute import ExecuteError, run
 from tilewright.engine.script import parse

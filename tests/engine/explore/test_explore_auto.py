@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.gemms import CONVOLUTION, GEMM
-from support.sources import matmul
+from support.programs.gemms import CONVOLUTION, GEMM
+from support.programs.sources import matmul
 
 import tilewright
 from tilewright.engine.explore import (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.killed_study import SETTINGS
-from support.spaces import gemm_space
+from support.faults.killed_study import SETTINGS
+from support.schedules.spaces import gemm_space
 
 from tilewright.engine.explore import Progress, WorkersError, explore
 from tilewright.engine.hwsim import load_machine

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.layer_spaces import TARGETS, layer_space
-from support.layers import Layer
-from support.spaces import gemm_space
+from support.programs.layers import Layer
+from support.schedules.layer_spaces import TARGETS, layer_space
+from support.schedules.spaces import gemm_space
 
 from tilewright.engine.adopt import Hole
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Figures, Outcome, Settings, Space, Trial, space_of

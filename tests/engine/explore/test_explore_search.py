@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.spaces import gemm_space
+from support.schedules.spaces import gemm_space
 
 from tilewright.engine.execute import Verdict
 from tilewright.engine.explore import (

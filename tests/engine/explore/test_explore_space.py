@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.spaces import LINES, gemm_space
+from support.schedules.spaces import LINES, gemm_space
 
 import tilewright
 from tilewright.engine.adopt import LineError, hole_of

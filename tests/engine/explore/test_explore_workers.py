@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from support.killed_study import SETTINGS
-from support.programs import programs
-from support.spaces import gemm_space
+from support.faults.killed_study import SETTINGS
+from support.programs.random_programs import programs
+from support.schedules.spaces import gemm_space
 
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.explore import (
@@ -207,7 +207,7 @@ def test_given_a_study_that_is_killed_again_and_again_then_it_ends_as_if_it_had_
     seen: list[str] = []
     for _ in range(3):
         process = subprocess.Popen(
-            [sys.executable, "-m", "support.killed_study", str(store), "1"],
+            [sys.executable, "-m", "support.faults.killed_study", str(store), "1"],
             cwd=TESTS,
             stdout=subprocess.PIPE,
             text=True,

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.c_code import call, compiled, needs_cc, run_c
-from support.calls import apply, calls
-from support.meaning import given_values, outputs
-from support.naive import equal_arrays
-from support.programs import programs
-from support.sources import HEADER
-from support.wild_programs import wild_programs
+from support.programs.random_programs import programs
+from support.programs.sources import HEADER
+from support.programs.wild_programs import wild_programs
+from support.schedules.calls import apply, calls
+from support.schedules.meaning import given_values, outputs
+from support.schedules.naive import equal_arrays
+from support.simulator.c_code import call, compiled, needs_cc, run_c
 
 from tilewright.engine.execute import KNOWN_INTRINSICS, random_inputs, run
 from tilewright.engine.export import c_function, to_c

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.machines import plain
-from support.sources import matmul
+from support.programs.sources import matmul
+from support.simulator.machines import plain
 
 import tilewright
 from tilewright.engine.export import chrome_trace

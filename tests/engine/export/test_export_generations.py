@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from support.notebooks import MATMUL_NOTEBOOK, with_lines
-from support.sources import MATMUL
+from support.programs.sources import MATMUL
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import evaluate, read_document
 from tilewright.engine.export import to_tvm_python

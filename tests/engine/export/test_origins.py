@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from support.sources import matmul
+from support.programs.sources import matmul
 
 from tilewright.engine.export import attributed, attributed_to, names_in, report_text, step_of, steps_of
 from tilewright.engine.hwsim import EngineReport, Origin, Report, Wait, load_machine, simulate

@@ -8,12 +8,12 @@ from itertools import product
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.calls import apply, calls
-from support.integers import value
-from support.loop_programs import loop_programs
-from support.machines import only, roomy
-from support.programs import programs
-from support.sources import matmul
+from support.programs.loop_programs import loop_programs
+from support.programs.random_programs import programs
+from support.programs.sources import matmul
+from support.schedules.calls import apply, calls
+from support.schedules.integers import value
+from support.simulator.machines import only, roomy
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.replay.steady import play

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.sources import matmul
+from support.programs.sources import matmul
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
 from tilewright.engine.ir import build

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.machines import only, plain
-from support.sources import matmul
+from support.programs.sources import matmul
+from support.simulator.machines import only, plain
 
 from tilewright.engine.hwsim import MachineError, Report, simulate
 from tilewright.engine.ir import AXIS_SEPARATOR

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.programs import programs
+from support.programs.random_programs import programs
 
 from tilewright.engine.arith import simplify
 from tilewright.engine.ir import (

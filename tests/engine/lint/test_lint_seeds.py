@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.posts import RELAX_LOWERED, RELAX_SCHEDULE_POST
-from support.seeds import SEEDS, Case, made
+from support.programs.posts import RELAX_LOWERED, RELAX_SCHEDULE_POST
+from support.record.seeds import SEEDS, Case, made
 
 from tilewright.app.document import Notebook, apply_lint
 from tilewright.engine.hwsim import Machine, simulate

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from support.record_lints import PAGE, lints_page
+from support.record.lints import PAGE, lints_page
 
 from tilewright.engine.lint import LINTS
 
 
 def test_the_page_is_what_the_table_says():
-    assert PAGE.read_text(encoding="utf-8") == lints_page(), "run support/record_lints.py and look at what changed"
+    assert PAGE.read_text(encoding="utf-8") == lints_page(), "run support/record/lints.py and look at what changed"
 
 
 def test_each_lint_says_what_it_looks_for_and_what_it_tries():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.layers import Layer
-from support.vectors import STAGED
+from support.programs.layers import Layer
+from support.programs.vectors import STAGED
 
 from tilewright.app.document import apply_lint, evaluate, read_document
 from tilewright.engine.execute import verify

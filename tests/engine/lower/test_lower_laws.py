@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import event, given, note, reject, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls, describe
-from support.programs import matmul_programs, programs
+from support.programs.random_programs import matmul_programs, programs
+from support.schedules.calls import apply, calls, describe
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import AXIS_SEPARATOR, Block, BlockRealize, PrimFunc, SeqStmt, walk_stmts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.sources import HEADER, MATMUL, MATMUL_RELU
+from support.programs.sources import HEADER, MATMUL, MATMUL_RELU
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import Allocate, PrimFunc, build, walk_stmts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.sources import HEADER, MATMUL_RELU, box_blur
+from support.programs.sources import HEADER, MATMUL_RELU, box_blur
 
 from tilewright.engine.ir import Block, BlockRealize, For, PrimFunc, build, walk_stmts
 from tilewright.engine.lower import allocations, plan

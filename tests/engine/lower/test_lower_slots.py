@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.sources import matmul
+from support.programs.sources import matmul
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import AXIS_SEPARATOR, Allocate, Block, For, PrimFunc, build, walk_stmts

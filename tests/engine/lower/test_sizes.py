@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.te_sources import BOX_BLUR_SCHEDULE, MATMUL_VTCM
+from support.programs.te_sources import BOX_BLUR_SCHEDULE, MATMUL_VTCM
 
 import tilewright
 from tilewright.engine.hwsim import load_machine, simulate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, note
 from hypothesis import strategies as st
-from support.sources import HEADER, matmul
+from support.programs.sources import HEADER, matmul
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import AXIS_SEPARATOR, Allocate, AttrStmt, For, PrimFunc, allocated_buffers, build, walk_stmts

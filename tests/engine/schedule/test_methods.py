@@ -6,7 +6,7 @@ import inspect
 from typing import get_type_hints
 
 import pytest
-from support.sources import MATMUL
+from support.programs.sources import MATMUL
 
 from tilewright.engine.ir import IndexMap, Var, first_difference
 from tilewright.engine.schedule import PRIMITIVES, Schedule

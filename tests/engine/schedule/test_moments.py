@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.sources import ELEMENTWISE_CHAIN
+from support.programs.sources import ELEMENTWISE_CHAIN
 
 import tilewright
 from tilewright.engine.ir import structural_equal

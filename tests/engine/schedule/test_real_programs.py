@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.real_programs import REAL
+from support.programs.real_programs import REAL
 
 import tilewright
 from tilewright.engine.adopt import call_method

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from support.calls import apply, calls
-from support.programs import programs
-from support.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+from support.programs.random_programs import programs
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+from support.schedules.calls import apply, calls
 
 from tilewright.engine.ir import Var
 from tilewright.engine.schedule import PRIMITIVES, Schedule, ScheduleError

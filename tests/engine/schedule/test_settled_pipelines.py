@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from support.calls import apply, calls
-from support.intrins import cut_out
-from support.meaning import Meaning
-from support.targets import assert_answers_confirmed
+from support.programs.intrins import cut_out
+from support.schedules.calls import apply, calls
+from support.schedules.meaning import Meaning
+from support.schedules.targets import assert_answers_confirmed
 
 from tilewright.engine.ir import IntImm
 from tilewright.engine.lower import LowerError, lower

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from support.calls import apply, calls
-from support.meaning import Meaning
-from support.targets import assert_answers_confirmed
-from support.vectors import PADDED, STAGED, SUMS
+from support.programs.vectors import PADDED, STAGED, SUMS
+from support.schedules.calls import apply, calls
+from support.schedules.meaning import Meaning
+from support.schedules.targets import assert_answers_confirmed
 
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import first_difference

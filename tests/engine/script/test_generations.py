@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.sources import MATMUL
+from support.programs.sources import MATMUL
 
 from tilewright.engine.execute import run
 from tilewright.engine.ir import IRModule, LetStmt, PrimFunc, allocated_buffers, first_difference, walk_stmts

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.sources import CURRENT
+from support.programs.sources import CURRENT
 
 from tilewright.engine.script import ParseError, parse, read_calls
 

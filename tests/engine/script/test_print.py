@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.sources import ALL, CURRENT
+from support.programs.sources import ALL, CURRENT
 
 from tilewright.engine.ir import (
     Add,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import calls
-from support.programs import programs
+from support.programs.random_programs import programs
+from support.schedules import calls
 
 from tilewright.engine.ir import (
     EQ,

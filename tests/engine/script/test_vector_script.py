@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.vectors import READ_ONLY, RUNS, vector_text
+from support.programs.vectors import READ_ONLY, RUNS, vector_text
 
 from tilewright.engine.ir import LaunchThread, first_difference, walk
 from tilewright.engine.script import parse, to_script

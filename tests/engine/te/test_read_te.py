@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.te_sources import (
+from support.programs.te_sources import (
     BOX_BLUR,
     BOX_BLUR_SCHEDULE,
     GPU_MATMUL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from support.te_programs import te_texts
+from support.programs.te_programs import te_texts
 
 from tilewright.engine.ir import TilewrightError, structural_equal
 from tilewright.engine.te import parse, read_te

@@ -13,8 +13,8 @@ from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
-from support.hostile import FIELDS, METHODS, NASTY, ROWS, NoClock
-from support.sources import ELEMENTWISE_CHAIN, MATMUL
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
+from support.sessions.hostile import FIELDS, METHODS, NASTY, ROWS, NoClock
 
 from tilewright.app.cli import main
 from tilewright.app.document import evaluate, read_document, schedule_items

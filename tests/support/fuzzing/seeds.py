@@ -8,13 +8,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from support import posts, te_sources
-from support.hostile import EXAMPLES
-from support.machines import PLAIN
-from support.notebooks import MATMUL_NOTEBOOK, SYMBOLIC
-from support.real_programs import HEADER, REAL, TRANSPOSE
-from support.seeds import SEEDS
-from support.sources import ALL, MATMUL, ROW_SUM
+from support.programs import posts, te_sources
+from support.programs.real_programs import HEADER, REAL, TRANSPOSE
+from support.programs.sources import ALL, MATMUL, ROW_SUM
+from support.record.seeds import SEEDS
+from support.sessions.hostile import EXAMPLES
+from support.sessions.notebooks import MATMUL_NOTEBOOK, SYMBOLIC
+from support.simulator.machines import PLAIN
 
 from tilewright import static
 from tilewright.app.links import fragment_of

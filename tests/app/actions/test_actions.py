@@ -1,0 +1,266 @@
+"""Intents on states: pure, without a server."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.actions.calls import Call, Repair, repair_of
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import (
+    ApplyFix,
+    Dismiss,
+    Redo,
+    Saved,
+    Select,
+    SetTheme,
+    ShowGallery,
+    Undo,
+    ViewStep,
+    act,
+)
+from tilewright.app.actions.text_edits import EditCell, EditProse
+from tilewright.app.document import evaluate, is_applicable, read_document
+from tilewright.app.document.editing.machine_parameters import with_machine
+from tilewright.app.state.model import State
+
+
+def opened(text: str = MATMUL_NOTEBOOK) -> State:
+    state = act(State(), OpenText(text))
+    assert state.notebook is not None, state.notice
+    return state
+
+
+def loop(state: State, name: str) -> object:
+    assert state.moment is not None
+    return state.moment.names[name]
+
+
+def schedule_text(state: State) -> str:
+    assert state.notebook is not None
+    return "".join(cell.body for cell in state.notebook.document.of_kind("schedule"))
+
+
+def test_given_a_notebook_when_opened_then_it_is_shown_with_its_title() -> None:
+    state = opened()
+    assert state.title == "A matmul"
+
+
+def test_given_a_heading_that_is_written_anew_then_the_title_is_that_and_without_one_it_is_what_was_given() -> None:
+    state = act(State(), OpenText(MATMUL_NOTEBOOK, "my matmul"))
+    assert state.title == "A matmul"
+    assert state.notebook is not None
+    (cell,) = (n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "markdown")
+    headed = act(state, EditProse(cell, "# A *better* matmul"))
+    assert headed.title == "A better matmul"
+    assert act(headed, Undo()).title == "A matmul"
+    assert act(state, EditProse(cell, "No heading.")).title == "my matmul"
+    assert len(act(state, EditProse(cell, "# " + "long " * 10_000)).title) < 200
+    assert state.shown is state.notebook
+    assert state.step_count == 3 + 1
+    assert not state.looks_back
+
+
+def test_given_plain_tvmscript_when_opened_then_cells_are_put_around_it() -> None:
+    state = opened(MATMUL)
+    assert state.notebook is not None and state.notebook.error is None
+    assert [cell.kind for cell in state.notebook.document.cells] == ["machine", "workload", "schedule"]
+
+
+@pytest.mark.parametrize("text", ["", "hello", "(" * 10_000, "# %% workload\nx = \n", "def f(:\n"])
+def test_given_no_program_when_opened_then_a_notice_says_why_and_the_gallery_stays(text: str) -> None:
+    state = act(State(), OpenText(text))
+    assert state.notebook is None
+    assert state.notice is not None and state.notice.message
+
+
+def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
+    state = opened()
+    after = act(state, Call("parallel", (loop(state, "i"),)))
+    assert after.notice is None
+    assert schedule_text(after) == schedule_text(state).replace(
+        "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
+        "sch.reorder(i, ko, j, ki)  # ki stays inside\nsch.parallel(i)\n",
+    )
+    assert after.step_count == state.step_count + 1
+
+
+def test_given_a_call_when_refused_then_nothing_changes_but_the_notice() -> None:
+    state = opened()
+    after = act(state, Call("compute_at", ("C", loop(state, "i"))))
+    assert after.notebook is state.notebook
+    assert after.past == ()
+    assert after.notice is not None and after.notice.where == "tree"
+
+
+def test_given_edits_when_undone_and_redone_then_the_same_notebooks_come_back() -> None:
+    start = opened()
+    one = act(start, Call("parallel", (loop(start, "i"),)))
+    two = act(one, Call("vectorize", (loop(one, "ki"),)))
+    back = act(act(two, Undo()), Undo())
+    assert back.notebook is start.notebook
+    assert act(back, Undo()) is back
+    assert act(act(back, Redo()), Redo()).notebook is two.notebook
+
+
+def test_given_undone_edits_when_a_new_one_is_made_then_there_is_nothing_to_redo() -> None:
+    start = opened()
+    undone = act(act(start, Call("parallel", (loop(start, "i"),))), Undo())
+    assert undone.future
+    assert act(undone, Call("unroll", (loop(undone, "ki"),))).future == ()
+
+
+def test_given_an_earlier_step_when_viewed_then_the_picture_is_of_it_and_new_calls_are_refused() -> None:
+    state = act(opened(), ViewStep(2))
+    assert state.looks_back and state.step_count == 2
+    assert state.moment is not None and "ko" not in state.moment.names
+    refused = act(state, Call("parallel", (loop(state, "i"),)))
+    assert refused.notice is not None and refused.notice.code == "looking-back"
+    assert not act(state, ViewStep(None)).looks_back
+
+
+def test_given_a_step_when_removed_then_later_ones_are_made_again() -> None:
+    state = act(opened(), RemoveItem(3))
+    assert state.notebook is not None and state.notebook.error is None
+    assert "reorder" not in schedule_text(state)
+
+
+def test_given_a_step_that_later_ones_need_when_removed_then_they_are_shown_as_failed_and_kept() -> None:
+    state = act(opened(), RemoveItem(2))
+    assert state.notebook is not None and state.notebook.error is not None
+    assert [step.status for step in state.notebook.steps] == ["applied", "applied", "failed"]
+    assert "reorder" in schedule_text(state)
+
+
+def test_given_a_workload_when_edited_into_nonsense_then_the_last_picture_stays() -> None:
+    state = opened()
+    assert state.notebook is not None
+    index = next(n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "workload")
+    broken = act(state, EditCell(index, "def f(:\n"))
+    assert broken.notebook is not None and broken.notebook.error is not None
+    assert broken.shown is state.notebook
+    assert broken.moment is state.moment
+    assert act(broken, Undo()).notebook is state.notebook
+
+
+def test_given_another_machine_when_picked_then_the_machine_cell_names_it_and_handles_stay() -> None:
+    state = opened()
+    after = act(state, PickMachine("matrix-vector-npu"))
+    assert after.notebook is not None and after.notebook.machine is not None
+    assert after.notebook.machine.name == "matrix-vector-npu"
+    assert 'tilewright.machine("matrix-vector-npu")' in after.notebook.document.text
+    assert loop(after, "ko") is loop(state, "ko")
+    assert act(after, Undo()).notebook is state.notebook
+
+
+@pytest.mark.parametrize("name", ["no-such-machine", '")\nx = ("', ""])
+def test_given_an_unknown_machine_when_picked_then_it_is_refused_and_the_notebook_stays(name: str) -> None:
+    before = opened()
+    after = act(before, PickMachine(name))
+    assert after.notice is not None and after.notice.code == "unknown-machine"
+    assert after.notebook is before.notebook
+
+
+def test_given_what_a_finding_proposes_then_all_of_its_calls_are_added_or_none() -> None:
+    before = opened(with_lines('CL = sch.cache_write(C, 0, "global")'))
+    after = act(before, ApplyFix(("sch.set_scope('C', 0, 'local')", "sch.parallel(i)")))
+    assert after.notice is None
+    assert schedule_text(after).endswith('sch.set_scope(C, 0, "local")\nsch.parallel(i)\n\n')
+    assert act(after, Undo()).notebook is before.notebook
+    refused = act(before, ApplyFix(("sch.parallel(i)", "sch.compute_inline('C')")))
+    assert refused.notebook is before.notebook and refused.notice is not None
+
+
+CHAIN = act(State(), OpenText(ELEMENTWISE_CHAIN))
+
+
+def refused_move() -> Call:
+    """A move of B past its consumer C."""
+    assert CHAIN.moment is not None
+    return Call("compute_at", ("B", CHAIN.moment.schedule.index.loops_of("D")[0].loop_var))
+
+
+def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_come_first() -> None:
+    call = refused_move()
+    refused = act(CHAIN, call)
+    assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
+    assert [str(proposal) for proposal in repair_of(CHAIN, call)] == ["sch.compute_inline('C')"]
+    after = act(CHAIN, Repair(call))
+    assert after.notice is None
+    assert [line.split("(")[0] for line in schedule_text(after).split("\n") if "compute" in line] == [
+        "sch.compute_inline",
+        "sch.compute_at",
+    ]
+    assert act(after, Undo()).notebook is CHAIN.notebook, "one step back"
+
+
+def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> None:
+    assert CHAIN.moment is not None
+    call = Call("compute_at", ("D", CHAIN.moment.schedule.index.loops_of("B")[0].loop_var))
+    assert repair_of(CHAIN, call) == ()
+    after = act(CHAIN, Repair(call))
+    assert after.notebook is CHAIN.notebook and after.notice is not None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sch.compute_at('C', loop)",
+        "sch.copy()",
+        "import os",
+        "sch.split(i)[0]",
+        "a.b.c()",
+        "sch.parallel(i)\nsch.unroll(j)",
+        "",
+    ],
+)
+def test_given_a_fix_with_gaps_or_of_another_make_then_it_is_refused_and_not_offered(call: str) -> None:
+    before = opened()
+    after = act(before, ApplyFix((call,)))
+    assert after.notebook is before.notebook and after.notice is not None
+    assert before.moment is not None and not is_applicable(before.moment, (call,))
+
+
+def test_given_edits_then_they_are_unsaved_until_undone_or_saved() -> None:
+    state = opened()
+    assert not state.unsaved and not state.loses_work
+    edited = act(state, Call("parallel", (loop(state, "i"),)))
+    assert edited.unsaved and edited.loses_work
+    assert not act(edited, Undo()).unsaved
+    assert edited.notebook is not None
+    assert not act(edited, Saved(edited.notebook.document.text)).loses_work
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MATMUL,
+        with_lines().replace('machine = tilewright.machine("dual-bank-npu")\n', ""),
+        MATMUL_NOTEBOOK[MATMUL_NOTEBOOK.index("# %% workload") :],
+        MATMUL_NOTEBOOK.replace('"dual-bank-npu"', "'dual-bank-npu'"),
+    ],
+)
+def test_given_documents_of_every_make_when_a_machine_is_put_in_then_it_is_the_notebooks(text: str) -> None:
+    notebook = evaluate(with_machine(read_document(text), "matrix-vector-npu"))
+    assert notebook.error is None
+    assert notebook.machine is not None and notebook.machine.name == "matrix-vector-npu"
+    assert notebook.schedule is not None
+
+
+def test_given_small_intents_then_only_what_they_say_changes() -> None:
+    state = opened()
+    assert act(state, Select("ko")).selected == "ko"
+    assert act(state, SetTheme("dark")).theme == "dark"
+    gallery = act(act(state, SetTheme("dark")), ShowGallery())
+    assert gallery.notebook is None and gallery.theme == "dark"
+    refused = act(state, Call("no_such_call"))
+    assert refused.notice is not None
+    assert act(refused, Dismiss()).notice is None
+
+
+def test_given_half_a_surrogate_pair_in_a_name_then_the_notice_can_be_sent_all_the_same() -> None:
+    state = act(opened(), PickMachine("\ud800"))
+    assert state.notice is not None and state.notice.found == "?"

@@ -1,0 +1,183 @@
+"""Lints on the page: found after the paint, shown with their fixes, applied with one click, taken back by undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, ApplyFoundFix, Undo, ViewStep, act
+from tilewright.app.jobs.on_demand import next_analysis
+from tilewright.app.protocol.messages import decode
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.problems.lints import Linted, lint_work, lints_now, offered_fix
+from tilewright.app.views.problems.value import problem_marks, problems_value
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.hwsim import Report
+
+
+def example(name: str) -> State:
+    (found,) = (e for e in load_examples() if e.name == name)
+    return act(State(), OpenText(found.text, found.title))
+
+
+def studied(state: State, store: Store) -> State:
+    """The state, once all is known of it."""
+    store.report_now(state)
+    work = lint_work(state, store)
+    assert work is not None
+    for piece in work.pieces():
+        if piece is not None:
+            store.keep(work.what, work.of, piece)
+    return state
+
+
+def problem(state: State, store: Store, code: str) -> dict[str, Any]:
+    (found,) = (p for p in problems_value(state, store)["problems"] if p["code"] == code)
+    return found
+
+
+def applied(state: State, store: Store, fix: dict[str, Any]) -> State:
+    """A click on the button of a fix, as the session takes it."""
+    intent = decode({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]})
+    assert isinstance(intent, ApplyFix)
+    found = offered_fix(state, store, intent.calls, intent.replaces)
+    return act(state, intent if found is None else ApplyFoundFix(found))
+
+
+def text(state: State) -> str:
+    assert state.notebook is not None
+    return state.notebook.document.text
+
+
+def test_given_a_finding_before_it_is_linted_then_it_is_told_without_a_fix() -> None:
+    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    assert problems_value(state, store)["looking"]
+    trip = problem(state, store, "round-trip")
+    assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
+
+
+def test_given_a_finding_when_it_is_linted_then_its_fixes_say_what_they_change() -> None:
+    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    studied(state, store)
+    assert not problems_value(state, store)["looking"]
+    (best, other) = problem(state, store, "round-trip")["fixes"]
+    assert best["calls"] == ['sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")']
+    assert best["change"] == {"text": "−43\u202f%", "trend": "better"}
+    assert best["detail"].replace("\u202f", " ") == "5 261 → 3 005 cycles"
+    assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
+
+
+def test_given_a_fix_when_applied_then_its_lines_end_the_schedule_the_finding_is_gone_and_undo_takes_it_back() -> None:
+    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    studied(state, store)
+    fix = problem(state, store, "round-trip")["fixes"][0]
+    fixed = applied(state, store, fix)
+    assert fixed.notice is None
+    assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in text(fixed), (
+        "in the notebook's variables"
+    )
+    studied(fixed, store)
+    assert problems_value(fixed, store) == {"problems": [], "looking": False}
+    report = store.report_now(fixed)
+    assert isinstance(report, Report) and report.cycles == 3_005
+    back = act(fixed, Undo())
+    assert text(back) == text(state)
+    assert problem(back, store, "round-trip")["fixes"][0] == fix, "remembered: nothing is looked for again"
+    assert lint_work(back, store) is None
+
+
+def test_given_a_block_under_the_wrong_loop_when_fixed_then_the_line_that_put_it_there_is_written_anew() -> None:
+    state, store = example("box_blur"), Store()
+    studied(state, store)
+    (fix,) = problem(state, store, "recompute")["fixes"]
+    assert fix["calls"] == [] and fix["replaces"] == 'sch.compute_at("x_blur", x)'
+    fixed = applied(state, store, fix)
+    assert "sch.compute_at(x_blur, x)" in text(state) and "sch.compute_at(x_blur, x)" not in text(fixed)
+    assert len(text(fixed).splitlines()) == len(text(state).splitlines()) - 1
+    studied(fixed, store)
+    assert problems_value(fixed, store)["problems"] == []
+    assert text(act(fixed, Undo())) == text(state)
+
+
+def test_given_a_split_that_does_not_divide_when_fixed_then_it_is_another_split() -> None:
+    state, store = act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))), Store()
+    studied(state, store)
+    guard = problem(state, store, "guard")
+    fix = next(f for f in guard["fixes"] if f["replaces"])
+    assert fix["calls"] == ['ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])']
+    assert set(guard["rows"]) == {"C", "ko", "ki"}
+    fixed = applied(state, store, fix)
+    assert (
+        fixed.notice is None
+        and "[None, 32]" in text(fixed)
+        and "sch.reorder(i, ko, j, ki)  # ki stays inside" in text(fixed)
+    )
+
+
+def test_given_an_earlier_moment_then_its_findings_are_told_and_no_fix_can_be_applied() -> None:
+    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    assert state.shown is not None
+    back = studied(act(state, ViewStep(len(state.shown.states) - 2)), store)
+    fixes = problem(back, store, "round-trip")["fixes"]
+    assert fixes and not any(fix["applicable"] for fix in fixes)
+
+
+def test_given_a_fix_of_another_program_when_clicked_then_there_is_a_notice_and_nothing_changed() -> None:
+    state, store = example("box_blur"), Store()
+    studied(state, store)
+    (fix,) = problem(state, store, "recompute")["fixes"]
+    other = act(state, RemoveItem(len(state.shown.steps) - 1 if state.shown is not None else 0))
+    refused = applied(other, store, fix)
+    assert refused.notice is not None and refused.notice.code == "stale-fix"
+    assert text(refused) == text(other)
+
+
+@pytest.mark.parametrize("name", [e.name for e in load_examples()])
+def test_given_an_example_then_every_row_that_a_finding_points_at_is_there(name: str) -> None:
+    state, store = example(name), Store()
+    studied(state, store)
+    problems = problems_value(state, store)["problems"]
+    severities = [p["severity"] for p in problems]
+    assert severities == sorted(severities, key=("error", "warning", "info").index), "the worst first"
+    marks = problem_marks(problems)
+    assert {row for p in problems for row in p["rows"]} == set(marks)
+    for mark in marks.values():
+        assert mark["severity"] == mark["messages"][0]["severity"] and all(m["text"] for m in mark["messages"])
+
+
+def test_given_lints_that_are_known_then_the_study_is_over_and_a_stopped_one_leaves_what_it_found() -> None:
+    state, store = example("place_the_copies"), Store()
+    store.report_now(state)
+    study = next_analysis(state, store)
+    assert study is not None and study.what.startswith("lints")
+    pieces = study.pieces()
+    first = next(piece for piece in pieces if piece is not None)
+    store.keep(study.what, study.of, first)
+    pieces.close()  # type: ignore[attr-defined]
+    linted = lints_now(state, store)
+    assert isinstance(linted, Linted) and not linted.is_complete
+    assert next_analysis(state, store) is not None, "begun anew"
+    studied(state, store)
+    assert next_analysis(state, store) is None
+    (overflow,) = problems_value(state, store)["problems"]
+    assert overflow["severity"] == "error" and overflow["fixes"][0]["calls"] == [
+        'sch.compute_at("A_local.vtcm", mo)', 'sch.compute_at("B_local.vtcm", no)',
+    ]  # fmt: skip
+
+
+def test_given_a_scope_that_the_machine_does_not_have_then_the_refusal_has_the_fixes_that_were_tried() -> None:
+    lines = 'A_shared = sch.cache_read(C, 0, "shared")\n'
+    state = act(State(), OpenText(MATMUL_NOTEBOOK.replace("\n# %% report", f"{lines}\n# %% report")))
+    store = Store()
+    untried = problem(state, store, "unknown-scope")["fixes"]
+    assert [fix["change"] for fix in untried] == [None]
+    studied(state, store)
+    fixes = problem(state, store, "unknown-scope")["fixes"]
+    assert fixes and fixes[0]["detail"] and fixes[0]["calls"][0] == 'sch.set_scope("A_shared", 0, "local.vtcm")'
+    fixed = applied(state, store, fixes[0])
+    assert isinstance(store.report_now(fixed), Report)

@@ -1,0 +1,357 @@
+"""The command line: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.programs.sources import MATMUL
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.cli import command_line, main
+from tilewright.app.cli.commands.serve import free_port
+from tilewright.app.cli.usage import read
+from tilewright.app.document import evaluate, load_document
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    return write(tmp_path, with_lines('CL = sch.cache_write(C, 0, "local.acc")'))
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "notebook.py"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(notebook), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"cycles", "verified", "overlap", "engines", "memory", "traffic", "findings"} <= data.keys()
+    assert isinstance(data["cycles"], int) and data["cycles"] > 0
+    assert data["verified"] == "proved"
+    assert 0 <= data["overlap"] <= 1
+    for engine in data["engines"].values():
+        assert isinstance(engine["busy"], int)
+        assert all(isinstance(cycles, int) for cycles in engine["stall"].values())
+    for entry in data["memory"].values():
+        assert {"capacity_bytes", "peak_bytes"} <= entry.keys()
+    for row in data["traffic"]:
+        assert {"buffer", "source", "destination", "bytes"} <= row.keys()
+    assert isinstance(data["findings"], list)
+
+
+def test_given_sensitivity_and_a_trace_then_both_are_there(
+    notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.json"
+    assert main(["run", str(notebook), "--json", "--sensitivity", "--trace", str(trace)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"path", "value", "better", "cycles", "saved"} == set(data["sensitivity"][0])
+    assert json.loads(trace.read_text())["otherData"]["cycles"] == str(data["cycles"])
+    assert main(["run", str(notebook), "--sensitivity"]) == 0
+    assert "instead of" in capsys.readouterr().out
+    assert main(["run", str(notebook), "--trace", str(tmp_path / "no" / "where.json")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(notebook)]) == 0
+    out = capsys.readouterr().out
+    assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
+
+
+def test_given_engines_that_wait_then_the_line_that_brought_it_in_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(EXAMPLES / "vtcm_double_buffer.py")
+    assert main(["run", file, "--json"]) == 0
+    (wait,) = json.loads(capsys.readouterr().out)["engines"]["matrix"]["waits"]
+    step = wait["origin"]["step"]
+    assert wait["origin"]["text"] == 'BL = sch.cache_read(C, 1, "local.vtcm")'
+    assert evaluate(load_document(Path(file))).steps[step - 1].text == wait["origin"]["text"]
+    assert main(["run", file]) == 0
+    assert f'step {step}: BL = sch.cache_read(C, 1, "local.vtcm")' in capsys.readouterr().out
+
+
+def test_given_a_pass_when_lowered_then_the_program_after_it(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lower", str(notebook)]) == 0
+    flat = capsys.readouterr().out
+    assert "sblock" not in flat and "for " in flat
+    assert main(["lower", str(notebook), "--until", "LowerInitBlock"]) == 0
+    assert "sblock" in capsys.readouterr().out
+    assert main(["lower", str(notebook), "--until", "Flatten"]) == 2
+    assert "FlattenBuffer" in capsys.readouterr().err
+
+
+def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engines: list[set[str]] = []
+    for machine in ("dual-bank-npu", "matrix-vector-npu"):
+        main(["run", str(notebook), "--json", "--machine", machine])
+        engines.append(set(json.loads(capsys.readouterr().out).get("engines", ())))
+    assert engines[0] and engines[0] != engines[1]
+
+
+def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
+    assert main(["run", str(file), "--json"]) == 1
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert set(error) == {"code", "message", "found", "expected", "fix", "repair", "place"}
+    assert error["place"]["file"] == str(file) and error["message"] in captured.err
+    assert main(["run", str(tmp_path / "none.py"), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "no-such-file"
+
+
+def test_given_a_tvmscript_file_then_it_is_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(write(tmp_path, MATMUL)), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verified"] == "proved"
+
+
+def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
+    assert main(["run", str(file)]) == 1
+    captured = capsys.readouterr()
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "fuse" in text)
+    assert captured.out == "" and f"notebook.py {line}:1" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MATMUL_NOTEBOOK.replace("C[vi, vj] +", "C[vi, vj] + Q +"), "Q"),
+        (with_lines("sch.no_such_call(i)"), "no_such_call"),
+        (with_lines("sch.split(nobody, factors=[2, None])"), "nobody"),
+        ("", "no program"),
+        ("\0", "notebook.py"),
+        ("\x1b[2J", "\\x1b[2J"),
+        (with_lines(f"sch.split(i, factors=[None, {10**30}])"), "too large"),
+        (with_lines("sch = tilewright.Schedule(matmul)"), "already"),
+        (MATMUL_NOTEBOOK.replace("A: T.Buffer((", "A: T.Buffer((-"), "negative"),
+    ],
+)
+def test_given_bad_input_then_2_and_why(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(write(tmp_path, text))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and said in captured.err and "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "no-such-file.py"],
+        ["run", "."],
+        ["export", "no-such-file.py", "--to", "tvm"],
+        ["serve", "no-such-folder"],
+    ],
+)
+def test_given_a_path_that_is_not_there_then_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    assert argv[1] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said", "tried"),
+    [
+        (["run"], "FILE", "tilewright run --help"),
+        (["run", "x.py", "--machin=vta", "--sensitivty"], "--sensitivty", "--sensitivity"),
+        (["run", "x.py", "y.py"], "y.py", "tilewright run --help"),
+        (["exprot", "x.py"], "exprot", "export"),
+        (["export", "x.py", "--to", "tree_svg"], "tree_svg", "tree-svg"),
+        (["serve", "--port", "x"], "--port", "tilewright serve --help"),
+    ],
+)
+def test_given_wrong_usage_then_2_with_what_is_near_as_text_and_as_json(
+    argv: list[str], said: str, tried: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*argv, "--json"]) == 2
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert error["code"] == "bad-usage" and said in error["message"] and tried in error["fix"] and error["expected"]
+    assert said in captured.err and f"try:      {tried}" in captured.err
+
+
+def test_given_no_words_then_the_commands_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    told = capsys.readouterr().err
+    assert "COMMAND" in told and "exit codes:" in told
+
+
+COMMANDS = (
+    "serve",
+    "run",
+    "check",
+    "lint",
+    "explore",
+    "diff",
+    "export",
+    "import",
+    "new",
+    "lower",
+    "machines",
+    "completion",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_given_a_commands_help_then_its_examples_are_command_lines_that_it_can_read(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    about, examples = capsys.readouterr().out.split("examples:\n")
+    assert about.split("\n\n")[1].endswith(".")
+    for line in examples.strip().splitlines():
+        words = shlex.split(re.sub(r" [<>] .*", "", line))
+        assert words[:2] == ["tilewright", command]
+        assert callable(read(command_line(), words[1:]).run), line
+
+
+def test_given_a_name_that_is_nearly_a_files_then_it_is_named(
+    notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path / "notebok.py")]) == 2
+    assert f"try:      {notebook}" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "box_blur.py")]) == 2
+    assert "tilewright new box_blur.py --template box_blur" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "no" / "where" / "x.py")]) == 2
+    assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
+
+
+def test_given_an_unknown_machine_then_2(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(notebook), "--machine", "toaster"]) == 2
+    assert "toaster" in capsys.readouterr().err
+
+
+def test_given_export_then_python_to_standard_output_or_a_file(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(notebook), "--to", "tvm"]) == 0
+    text = capsys.readouterr().out
+    compile(text, "exported.py", "exec")
+    assert 'CL = sch.cache_write(C, 0, "local.acc")' in text
+    out = notebook.parent / "out.py"
+    assert main(["export", str(notebook), "--to", "tvm", "-o", str(out)]) == 0
+    assert out.read_text() == text and capsys.readouterr().out == ""
+    assert main(["export", str(notebook), "-o", str(notebook.parent / "no" / "out.py")]) == 2
+    capsys.readouterr()
+    assert main(["export", str(notebook), "--tvm", "0.22"]) == 0
+    assert "sch = tir.Schedule(Module)" in capsys.readouterr().out
+    assert main(["export", str(notebook), "--tvm", "0.5"]) == 2
+    assert "block schedules" in capsys.readouterr().err
+
+
+def test_given_export_to_c_then_the_scheduled_loops_are_printed(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(notebook), "--to", "c"]) == 0
+    text = capsys.readouterr().out
+    assert "#include <stdint.h>" in text and "_local_acc" in text and "const float *restrict A" in text
+
+
+HUGE = MATMUL_NOTEBOOK.replace("(128, 128)", "(10000000, 10000000)")
+NEVER = MATMUL_NOTEBOOK.replace("A[vi, vk]", "A[vi // (vk - vk), vk]")
+
+
+def test_given_more_cycles_than_can_be_counted_then_1_and_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, MATMUL_NOTEBOOK.replace("128", "100000000"))
+    assert main(["run", str(file)]) == 1
+    assert "cycles" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", [HUGE, NEVER], ids=["huge", "divides by zero"])
+def test_given_a_program_that_cannot_be_run_then_it_is_proved_all_the_same(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert text != MATMUL_NOTEBOOK
+    assert main(["run", str(write(tmp_path, text)), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["verified"] == "proved" and "for all inputs" in data["verified_detail"]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte order mark"])
+def test_given_any_line_ending_then_the_same_cycles(
+    ending: str, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "notebook.py"
+    file.write_bytes((mark + MATMUL_NOTEBOOK.replace("\n", ending)).encode())
+    assert main(["run", str(file), "--json"]) == 0
+    cycles = json.loads(capsys.readouterr().out)["cycles"]
+    main(["run", str(write(tmp_path, MATMUL_NOTEBOOK)), "--json"])
+    assert cycles == json.loads(capsys.readouterr().out)["cycles"]
+
+
+def test_given_ctrl_c_then_the_server_stops_without_a_word(notebook: Path) -> None:
+    command = [sys.executable, "-m", "tilewright", "serve", str(notebook), "--port", "0"]
+    # Where the tests run in the background of a shell, the interrupt is ignored, and a child would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        signal.signal(signal.SIGINT, before)
+        assert process.stdout is not None
+        try:
+            assert b"http://127.0.0.1:" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert errors == b"" and process.returncode == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_given_a_full_disk_then_2_and_why(notebook: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tilewright", "run", str(notebook)], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2 and b"No space" in done.stderr and b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Unix")
+def test_given_a_file_without_end_then_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "/dev/zero"]) == 2
+    assert "too large" in capsys.readouterr().err
+
+
+def test_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["machines"]) == 0
+    assert {"dual-bank-npu", "matrix-vector-npu"} <= set(capsys.readouterr().out.split())
+
+
+def test_given_a_taken_port_then_a_free_one_and_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = free_port(port)
+    assert found != port and str(found) in capsys.readouterr().err
+    assert free_port(found) == found
+    assert free_port(0) > 0
+
+
+def test_given_a_reader_that_goes_away_then_no_traceback(notebook: Path) -> None:
+    command = [sys.executable, "-m", "tilewright", "export", str(notebook)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert errors == b""

@@ -1,0 +1,154 @@
+"""Branches of the schedule, kept in the file as comments."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.document import DocumentError, evaluate, read_document
+from tilewright.app.document.cells import Document
+from tilewright.app.document.editing.apply import append_call
+from tilewright.app.document.editing.branches import (
+    add_branch,
+    branches,
+    current_branch,
+    delete_branch,
+    rename_branch,
+    steps_shared,
+    with_branch,
+)
+
+LINES = [
+    "sch.vectorize(j)",
+    "# a comment",
+    "# off: sch.unroll(ki)",
+    "",
+    "    ",
+    "#",
+    "# # deep",
+    "x = sch.get_loops(C)",
+]
+MIDDLES = [
+    "",
+    "\n# %% [markdown]\n# Words\n#\n# more\n\n# %% schedule: more\n",
+    '\n# %% [markdown]\n"""\n%%not a marker\n  %% neither\n"""\n# %% schedule\n',
+]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    lines = "".join(f"{line}\n" for line in draw(st.lists(st.sampled_from(LINES), max_size=6)))
+    text = with_lines(*draw(st.lists(st.sampled_from(LINES), max_size=4)))
+    text = text.replace("\n# %% report", f"{draw(st.sampled_from(MIDDLES))}{lines}\n# %% report")
+    if draw(st.booleans()):
+        text = text[: text.index("# %% report")]
+    return read_document(text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))))
+
+
+def names(document: Document) -> list[str]:
+    return [f"{'*' if branch.current else ''}{branch.name}" for branch in branches(document)]
+
+
+def schedule(document: Document) -> list[str]:
+    return [step.text for step in evaluate(document).steps]
+
+
+@given(documents(), st.data())
+def test_there_and_back_again_is_the_same_text(document: Document, data: st.DataObject) -> None:
+    steps = data.draw(st.one_of(st.none(), st.integers(0, len(schedule(document)))))
+    made = add_branch(document, "wide", steps)
+    assert names(made) == ["main", "*wide"]
+    assert schedule(made) == schedule(document)[:steps]
+    back = with_branch(made, "main")
+    assert schedule(back) == schedule(document)
+    assert with_branch(back, "wide").text == made.text
+    assert with_branch(with_branch(back, "wide"), "main").text == back.text
+    kept = back.text[: back.text.index("# %% branch")]
+    assert kept.startswith(document.text.rstrip("\r\n"))
+    assert not kept[len(document.text.rstrip("\r\n")) :].strip()
+
+
+@given(documents())
+def test_python_runs_the_branch_that_is_shown_and_nothing_else(document: Document) -> None:
+    made = with_branch(add_branch(document, "wide", 1), "main")
+    assert ast.dump(ast.parse(made.text)) == ast.dump(ast.parse(document.text))
+
+
+def test_given_a_branch_then_edits_go_to_it_and_the_other_keeps_its_own() -> None:
+    document = add_branch(read_document(MATMUL_NOTEBOOK), "wide", 3)
+    document = append_call(document, "sch.vectorize(ki)")
+    assert schedule(document)[3:] == ["sch.vectorize(ki)"]
+    main = with_branch(document, "main")
+    assert schedule(main)[3:] == ["sch.reorder(i, ko, j, ki)"]
+    assert "# ki stays inside" in main.text
+    assert schedule(with_branch(main, "wide"))[3:] == ["sch.vectorize(ki)"]
+    assert steps_shared(main, "wide") == steps_shared(document, "main") == 3
+
+
+def test_given_a_file_never_branched_then_it_tells_of_none_and_its_history_is_called_main() -> None:
+    document = read_document(MATMUL_NOTEBOOK)
+    assert branches(document) == ()
+    assert current_branch(document) == "main"
+    assert rename_branch(add_branch(document, "a"), "main", "old").text.count("# %% branch: old") == 1
+
+
+def test_given_branches_then_each_is_renamed_and_those_not_shown_are_deleted() -> None:
+    document = add_branch(add_branch(read_document(MATMUL_NOTEBOOK), "a", 2), "b", 1)
+    assert names(document) == ["main", "a", "*b"]
+    assert [len(schedule(with_branch(document, name))) for name in ("main", "a", "b")] == [4, 2, 1]
+    renamed = rename_branch(document, "b", " best   so far ")
+    assert names(renamed) == ["main", "a", "*best so far"]
+    left = delete_branch(delete_branch(with_branch(renamed, "main"), "a"), "best so far")
+    assert branches(left) == ()
+    assert left.text.rstrip("\n") == MATMUL_NOTEBOOK.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("main", "branch-exists"),
+        ("a", "branch-exists"),
+        ("", "bad-branch-name"),
+        (" \n ", "bad-branch-name"),
+        ("x" * 61, "bad-branch-name"),
+    ],
+)
+def test_given_a_name_that_is_none_or_is_taken_then_it_is_refused(name: str, code: str) -> None:
+    document = add_branch(read_document(MATMUL_NOTEBOOK), "a")
+    for edit in (
+        lambda: add_branch(document, name),
+        lambda: rename_branch(document, "a" if name != "a" else "main", name),
+    ):
+        with pytest.raises(DocumentError) as caught:
+            edit()
+        assert caught.value.code == code
+
+
+def test_given_no_such_branch_or_the_one_that_is_shown_then_it_is_refused() -> None:
+    document = add_branch(read_document(MATMUL_NOTEBOOK), "a")
+    for edit, code in (
+        (lambda: with_branch(document, "b"), "no-such-branch"),
+        (lambda: delete_branch(document, "a"), "current-branch"),
+    ):
+        with pytest.raises(DocumentError) as caught:
+            edit()
+        assert caught.value.code == code
+    with pytest.raises(DocumentError) as caught:
+        add_branch(read_document("x = 1\n"), "a")
+    assert caught.value.code == "no-schedule"
+
+
+def test_given_cells_that_a_person_wrote_then_they_are_read_as_they_stand() -> None:
+    text = MATMUL_NOTEBOOK + "\n# %% Branch other\n#%% is no marker line of ours\n"
+    text = re.sub(r"#%% is.*\n", "# # %% schedule\n# sch = tilewright.Schedule(matmul)\n\n# sch.unroll(i)\n", text)
+    document = read_document(text)
+    assert names(document) == ["*main", "other"]
+    other = with_branch(document, "other")
+    assert schedule(other) == ["sch.unroll(i)"]
+    assert names(other) == ["other", "main"] or names(other) == ["*other", "main"]
+    assert schedule(with_branch(other, "main")) == schedule(document)

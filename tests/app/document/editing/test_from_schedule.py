@@ -1,0 +1,75 @@
+"""A schedule that was made in Python as a notebook with the same handles."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+
+import tilewright
+from tilewright.app.document import apply_call, evaluate, read_document
+from tilewright.app.document.editing.from_schedule import notebook_of_schedule
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import structural_equal
+from tilewright.engine.schedule import Schedule
+
+
+def scheduled(text: str) -> Schedule:
+    found = evaluate(read_document(text))
+    assert found.error is None and found.schedule is not None
+    return found.schedule
+
+
+@pytest.mark.parametrize("example", load_examples(), ids=lambda example: example.name)
+def test_given_an_examples_schedule_then_the_text_makes_it_again_and_each_line_is_its_moment(example) -> None:
+    schedule = scheduled(example.text)
+    made = notebook_of_schedule(schedule, load_machine("dual-bank-npu"))
+    again = evaluate(made.document)
+    assert again.error is None and again.schedule is not None
+    assert structural_equal(again.schedule.mod, schedule.mod)
+    assert len(made.states) == len(schedule.trace) + 1 == len(made.steps) + 1
+    for moment, state in zip(made.states, schedule.states, strict=True):
+        assert moment.schedule.states[-1] is state
+
+
+def test_given_a_call_on_it_then_the_schedule_can_go_there_with_its_own_handles() -> None:
+    schedule = scheduled(MATMUL_NOTEBOOK)
+    loop = schedule.get_loops("C")[-1]
+    after = apply_call(notebook_of_schedule(schedule), "unroll", loop)
+    assert after.error is None and after.document.text.rstrip().endswith("sch.unroll(ki)")
+    assert after.schedule is not None
+    schedule.go_to(after.schedule)
+    assert schedule.get(loop).kind == "unrolled"
+
+
+SCHEDULED = scheduled(MATMUL_NOTEBOOK)
+
+SIZED = """from tilewright.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def double(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.sblock("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+
+
+def test_given_sizes_then_they_are_the_notebooks() -> None:
+    made = notebook_of_schedule(Schedule(tilewright.parse(SIZED)), sizes={"n": 64})
+    assert made.sizes == {"n": 64} == evaluate(made.document).sizes
+
+
+def test_given_calls_without_a_text_then_the_moment_is_shown_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More calls than a notebook may have."""
+    monkeypatch.setattr("tilewright.app.document.calls.MAX_STEPS", 3)
+    schedule = SCHEDULED.copy()
+    made = notebook_of_schedule(schedule)
+    assert made.steps == () and made.schedule is not None and made.schedule.states[-1] is schedule.states[-1]
+    after = apply_call(made, "unroll", schedule.get_loops("C")[-1])
+    assert after.error is None and after.schedule is not None
+    schedule.go_to(after.schedule)
+    assert schedule.trace.steps[-1].method == "unroll"

@@ -1,0 +1,132 @@
+"""Moves become lines that say the same: what a drag does to the program, its line does when the file is read again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.schedules.calls import calls
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.document import (
+    DocumentError,
+    Notebook,
+    apply_call,
+    evaluate,
+    line_for,
+    read_document,
+    variable_of,
+)
+from tilewright.engine.adopt import Trial, call_method
+from tilewright.engine.ir import called_with, structural_equal
+from tilewright.engine.schedule import ScheduleError
+
+
+def read(text: str) -> Notebook:
+    notebook = evaluate(read_document(text))
+    assert notebook.error is None, notebook.error
+    return notebook
+
+
+def last_lines(notebook: Notebook, count: int = 1) -> list[str]:
+    return [step.text for step in notebook.steps[-count:]]
+
+
+def test_given_a_split_then_the_new_loops_get_variables() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["jo", "ji"])
+    assert last_lines(after) == ['jo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])']
+    assert {"jo", "ji"} <= set(after.names)
+
+
+def test_given_a_block_by_name_then_its_variable_is_written() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    after = apply_call(notebook, "cache_read", "C", 0, "local.vtcm")
+    assert last_lines(after) == ['A_local_vtcm = sch.cache_read(C, 0, "local.vtcm")']
+    moved = apply_call(after, "compute_at", "A_local.vtcm", after.names["ko"])
+    assert last_lines(moved) == ["sch.compute_at(A_local_vtcm, ko)"]
+
+
+def test_given_a_loop_without_a_variable_then_it_is_looked_up_before() -> None:
+    notebook = read(with_lines('AL = sch.cache_read(C, 0, "local")'))
+    schedule = notebook.schedule
+    assert schedule is not None
+    loop = schedule.index.loops_of("A_local")[1].loop_var
+    after = apply_call(notebook, "vectorize", loop)
+    assert last_lines(after, 2) == ["ax1 = sch.get_loops(AL)[1]", "sch.vectorize(ax1)"]
+
+
+def test_given_names_that_are_taken_then_new_ones() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["sch", "k"])
+    assert last_lines(after) == ['sch_1, k_1 = sch.split(j, factors=[None, 16], names=["sch", "k"])']
+
+
+def test_given_handles_in_one_variable_then_elements_of_it() -> None:
+    notebook = read(with_lines("loops = sch.get_loops(C)"))
+    (loops,) = [value for name, value in notebook.names.items() if name == "loops"]
+    assert variable_of({"loops": loops}, loops[2]) == "loops[2]"
+    assert line_for({"loops": loops}, "vectorize", (loops[2],)) == "sch.vectorize(loops[2])"
+
+
+def test_given_a_refused_call_then_nothing_has_changed() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    with pytest.raises(ScheduleError):
+        apply_call(notebook, "fuse", notebook.names["i"], notebook.names["ki"])
+    assert notebook.document.text == MATMUL_NOTEBOOK
+
+
+def test_given_a_notebook_with_a_failing_line_then_it_is_not_extended() -> None:
+    notebook = evaluate(read_document(with_lines("sch.fuse(i, ki)")))
+    with pytest.raises(DocumentError) as caught:
+        apply_call(notebook, "vectorize", notebook.names["j"])
+    assert caught.value.code == "broken-schedule"
+
+
+def test_given_no_schedule_cell_then_one_is_made() -> None:
+    text = MATMUL_NOTEBOOK[: MATMUL_NOTEBOOK.index("# %% schedule")]
+    notebook = read(text)
+    assert notebook.schedule is not None
+    after = apply_call(notebook, "vectorize", notebook.schedule.index.loops_of("C")[1].loop_var)
+    assert after.error is None
+    assert "# %% schedule\nsch = tilewright.Schedule(matmul)\n" in after.document.text
+    assert last_lines(after) == ["sch.vectorize(j)"]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
+    """Whatever is called with handles reads back from the text as the same program, with every new handle in a variable."""
+    notebook = read(MATMUL_NOTEBOOK)
+    for _ in range(data.draw(st.integers(1, 4))):
+        schedule = notebook.schedule
+        assert schedule is not None
+        # The intrinsics that are drawn are not in the notebook.
+        name, arguments = data.draw(calls(schedule).filter(lambda call: call[0] != "tensorize"))
+        args, keywords = called_with(arguments)
+        trial = schedule.copy()
+        try:
+            call_method(trial, name, args, keywords)
+        except ScheduleError:
+            continue
+        notebook = apply_call(notebook, name, *args, **keywords)
+        assert notebook.error is None, notebook.error
+        again = read(notebook.document.text)
+        assert again.schedule is not None and notebook.schedule is not None
+        assert structural_equal(again.schedule.mod, trial.mod)
+        assert structural_equal(notebook.schedule.mod, trial.mod)
+        for result in notebook.schedule.trace.steps[-1].results:
+            assert variable_of(notebook.names, result) is not None
+
+
+def test_given_a_trial_when_the_line_says_something_else_then_the_line_is_made() -> None:
+    notebook = read(MATMUL_NOTEBOOK)
+    state, ki = notebook.states[-1], notebook.names["ki"]
+    tried = state.schedule.copy()
+    tried.unroll(ki)
+    trial = Trial(state, "unroll", {"loop": ki}, tried, None)
+    same = evaluate(read_document(with_lines("sch.unroll(ki)")), notebook, trial)
+    other = evaluate(read_document(with_lines("sch.unroll(j)")), notebook, trial)
+    later = evaluate(read_document(with_lines("sch.parallel(i)", "sch.unroll(ki)")), notebook, trial)
+    assert same.schedule is tried
+    assert [s is not None and s.func is not tried.func for s in (other.schedule, later.schedule)] == [True, True]

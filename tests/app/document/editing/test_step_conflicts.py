@@ -1,0 +1,145 @@
+"""A step that no longer applies: what it needs, what was done before it, and the ways on."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import ELEMENTWISE_CHAIN
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.document import DocumentError, Notebook, append_call, evaluate, read_document
+from tilewright.app.document.editing.conflicts import (
+    Change,
+    Need,
+    conflict_of,
+    put_back,
+    repaired,
+    skip_conflicts,
+    stop_at,
+)
+from tilewright.app.document.editing.suggestions import culprit, suggestion, with_suggestion
+from tilewright.app.document.items import move_item, remove_item, replace_item, schedule_items, switch_off
+from tilewright.app.state.model import State
+
+SPLIT = 'ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])'
+GOOD = evaluate(read_document(with_lines("sch.vectorize(j)", "sch.unroll(ki)", "sch.parallel(i)")))
+"""Steps: C, i j k, split, reorder, vectorize, unroll, parallel."""
+
+
+def after(document: object) -> Notebook:
+    return evaluate(document, GOOD)  # pyright: ignore[reportArgumentType]
+
+
+def test_given_all_steps_apply_then_there_is_no_conflict() -> None:
+    assert GOOD.error is None
+    assert conflict_of(GOOD, GOOD) is None
+
+
+def test_given_a_step_taken_out_then_what_needs_it_says_so_and_it_can_be_put_back() -> None:
+    notebook = after(remove_item(GOOD.document, 2))
+    conflict = conflict_of(notebook, GOOD)
+    assert conflict is not None and conflict.applied_before
+    assert (conflict.step, conflict.item, conflict.waiting) == (2, 2, 3)
+    assert [need.name for need in conflict.needs] == ["ko", "ki"]
+    assert {need.made_by for need in conflict.needs} == {SPLIT}
+    assert conflict.changes == (Change("removed", SPLIT, 2),)
+    assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
+
+
+def test_given_a_step_switched_off_then_putting_it_back_switches_it_on() -> None:
+    notebook = after(switch_off(GOOD.document, 2))
+    conflict = conflict_of(notebook, GOOD)
+    assert conflict is not None and conflict.changes == (Change("off", SPLIT, 2),)
+    assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
+
+
+def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now() -> None:
+    notebook = after(move_item(GOOD.document, 5, 1))
+    conflict = conflict_of(notebook, GOOD)
+    assert conflict is not None
+    assert conflict.needs == (Need("ki", SPLIT, 3),)
+    assert conflict.changes == (Change("moved", "sch.unroll(ki)", 5),)
+    mended = move_item(notebook.document, conflict.item, 3, after=True)
+    assert evaluate(mended).error is None
+
+
+def test_given_a_step_edited_then_the_conflict_shows_both_texts() -> None:
+    new = 'ko, kj = sch.split(k, factors=[None, 32], names=["ko", "kj"])'
+    conflict = conflict_of(after(replace_item(GOOD.document, 2, new)), GOOD)
+    assert conflict is not None and conflict.changes == (Change("edited", f"{SPLIT} → {new}", 2),)
+
+
+def test_given_another_workload_then_that_is_the_change() -> None:
+    notebook = after(read_document(GOOD.document.text.replace('T.sblock("C")', 'T.sblock("Q")')))
+    conflict = conflict_of(notebook, GOOD)
+    assert conflict is not None and conflict.step == 0
+    assert [change.kind for change in conflict.changes] == ["workload"]
+
+
+def test_given_a_line_that_never_applied_then_it_is_simply_wrong() -> None:
+    conflict = conflict_of(after(read_document(with_lines("sch.vectorize(x)"))), GOOD)
+    assert conflict is not None and not conflict.applied_before
+    assert conflict.needs == (Need("x"),)
+
+
+def test_given_conflicts_when_skipped_then_all_that_still_applies_is_applied() -> None:
+    notebook = skip_conflicts(after(remove_item(GOOD.document, 2)))
+    assert notebook.error is None
+    assert [step.text for step in notebook.steps][2:] == ["sch.vectorize(j)", "sch.parallel(i)"]
+    off = [item.text for item in schedule_items(notebook.document) if not item.on]
+    assert off == ["sch.reorder(i, ko, j, ki)", "sch.unroll(ki)"]
+
+
+def test_given_a_conflict_when_stopped_there_then_it_and_all_later_lines_are_off() -> None:
+    document = stop_at(remove_item(GOOD.document, 2), 2)
+    notebook = evaluate(document)
+    assert notebook.error is None and len(notebook.steps) == 2
+    assert sum(not item.on for item in schedule_items(document)) == 4
+
+
+def test_given_a_refusal_with_a_repair_then_its_calls_come_before_the_step() -> None:
+    chain = act(State(), OpenText(ELEMENTWISE_CHAIN)).notebook
+    assert chain is not None
+    document = append_call(append_call(chain.document, 'i = sch.get_loops("D")[0]'), 'sch.compute_at("B", i)')
+    mended = repaired(evaluate(document))
+    assert mended.error is None
+    assert [step.text for step in mended.steps][1:] == ['sch.compute_inline("C")', 'sch.compute_at("B", i)']
+
+
+def test_given_a_refusal_without_a_repair_then_mending_it_is_refused() -> None:
+    with pytest.raises(DocumentError) as caught:
+        repaired(evaluate(read_document(with_lines("sch.parallel(k)", "sch.fuse(i, k)"))))
+    assert caught.value.code == "no-repair"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "near"),
+    [
+        ("sch.vectorise(j)", "vectorise", "vectorize"),
+        ("sch.unroll(kii)", "kii", "ki"),
+        ("sch.reorder(i,\n    kko, j)", "kko", "ko"),
+        ("sch.zzzzzz(j)", "zzzzzz", None),
+    ],
+)
+def test_given_an_unknown_name_then_it_is_underlined_and_the_nearest_one_is_offered(
+    line: str, name: str, near: str | None
+) -> None:
+    notebook = evaluate(read_document(with_lines(line)))
+    assert notebook.error is not None
+    place = culprit(notebook, notebook.error)
+    assert place is not None
+    text = notebook.document.text.split("\n")[place.line - 1]
+    assert text[place.column - 1 : place.end_column - 1] == name
+    made = suggestion(notebook, notebook.error)
+    assert (made.new if made else None) == near
+    if made is not None:
+        assert with_suggestion(notebook.document, made).text == notebook.document.text.replace(name, made.new)
+
+
+def test_given_a_machine_that_is_misspelt_then_the_nearest_preset_is_offered() -> None:
+    notebook = evaluate(read_document(MATMUL_NOTEBOOK.replace("dual-bank-npu", "dual-bank-np")))
+    assert notebook.error is not None
+    made = suggestion(notebook, notebook.error)
+    assert made is not None and made.new == "dual-bank-npu"
+    assert evaluate(with_suggestion(notebook.document, made)).error is None

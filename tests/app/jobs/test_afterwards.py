@@ -1,0 +1,208 @@
+"""What is worked out about the picture: shown before the paint where it is quick, told where it is not, stopped and gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from support.sessions.paper import PaperClock, PaperScreen
+from support.sessions.slow import Slow
+
+from tilewright.app.jobs import background_analysis as module
+from tilewright.app.jobs.background_job import JobStatus
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import CHECK_STOPPED
+from tilewright.app.views.notebook.value import known_changes
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.headline import headline_value
+from tilewright.app.views.timeline.value import timeline_value
+from tilewright.engine.execute import Verdict
+from tilewright.engine.hwsim import Report
+from tilewright.engine.ir import TilewrightError
+
+EXAMPLES = load_examples()
+
+
+class Watched:
+    """A session whose paint waits for nothing, and what it said it was doing."""
+
+    def __init__(self, patience: float) -> None:
+        self.event_loop, self.screen = PaperClock(), PaperScreen()
+        self.session = Session(self.event_loop, EXAMPLES, patience=lambda: patience)
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.doing: tuple[JobStatus, ...] = ()
+
+    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+        self.doing = doing
+
+    def open(self, name: str = "vtcm_double_buffer") -> None:
+        self.session.receive({"kind": "open", "name": name})
+
+    def until(self, done: Callable[[], bool]) -> None:
+        self.event_loop.run_until(done)
+
+    def names(self) -> set[str]:
+        return {entry.key for entry in self.doing}
+
+    @property
+    def verdict(self) -> Verdict | None:
+        moment = self.session.state.moment
+        assert moment is not None
+        return self.session.store.verdict(self.session.state, moment.schedule)
+
+    @property
+    def report(self) -> Report | TilewrightError | None:
+        return self.session.store.report_now(self.session.state)
+
+
+Watch = Callable[[float], Watched]
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    """Sessions by their patience; none of them works on behind its test."""
+    made: list[Watched] = []
+
+    def begin(patience: float) -> Watched:
+        made.append(Watched(patience))
+        return made[-1]
+
+    yield begin
+    for watched in made:
+        watched.session.close()
+
+
+@pytest.fixture
+def slow_report(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    slow = Slow(module.report_of)
+    monkeypatch.setattr(module, "report_of", slow)
+    yield slow
+    slow.may_end.set()
+
+
+@pytest.fixture
+def slow_check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    slow = Slow(module.verdict_of)
+    monkeypatch.setattr(module, "verdict_of", slow)
+    yield slow
+    slow.may_end.set()
+
+
+def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_in(
+    watch: Watch, slow_report: Slow
+) -> None:
+    watched = watch(0)
+    watched.open()
+    state, store = watched.session.state, watched.session.store
+    assert len(watched.screen.drawn) == 1 and watched.report is None
+    assert headline_value(state, store)["figures"][0]["value"] == "…"
+    assert "Simulation in progress" in timeline_value(state, store)["note"]
+    assert JobStatus("report", "area-timeline", "Simulating") in watched.doing
+    slow_report.may_end.set()
+    watched.until(lambda: isinstance(watched.report, Report))
+    watched.until(lambda: len(watched.screen.drawn) == 2)
+    assert "report" not in watched.names()
+
+
+def test_given_a_quick_simulation_then_the_first_paint_has_it(watch: Watch) -> None:
+    watched = watch(60)
+    watched.open()
+    assert len(watched.screen.drawn) == 1 and isinstance(watched.report, Report)
+    assert "report" not in watched.names()
+
+
+def test_given_a_long_simulation_when_it_is_stopped_then_every_view_says_so_and_it_can_be_gone_on_with(
+    watch: Watch, slow_report: Slow
+) -> None:
+    watched = watch(0)
+    watched.open()
+    assert slow_report.begun.wait(60)
+    watched.session.receive({"kind": "give_up"})
+    assert slow_report.unwound.wait(60)
+    assert isinstance(watched.report, TilewrightError) and watched.report.code == "given-up"
+    assert all(entry.stopped for entry in watched.doing) and "report" in watched.names()
+    assert "stopped" in timeline_value(watched.session.state, watched.session.store)["note"]
+    slow_report.may_end.set()
+    watched.session.receive({"kind": "resume"})
+    watched.until(lambda: isinstance(watched.report, Report))
+
+
+def test_given_a_long_check_when_it_is_stopped_then_the_verdict_is_not_known_and_it_can_be_checked_after_all(
+    watch: Watch, slow_check: Slow
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.until(slow_check.begun.is_set)
+    assert "verdict" in watched.names()
+    watched.session.receive({"kind": "give_up"})
+    assert slow_check.unwound.wait(60)
+    assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
+    assert headline_value(watched.session.state, watched.session.store)["verdict"]["stopped"]
+    slow_check.may_end.set()
+    watched.session.receive({"kind": "resume"})
+    watched.until(lambda: watched.verdict is not None and watched.verdict.status == "proved")
+
+
+def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_begin(
+    watch: Watch, slow_check: Slow
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.session.receive({"kind": "give_up"})
+    watched.until(watched.event_loop.work.empty)
+    assert not slow_check.begun.is_set()
+    assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
+
+
+def test_given_a_long_check_when_the_program_changes_then_the_check_ends_before_the_change_is_made(
+    watch: Watch, slow_check: Slow
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.until(slow_check.begun.is_set)
+    watched.session.receive({"kind": "undo"})  # nothing to undo: the picture stays
+    assert slow_check.unwound.wait(60)
+    slow_check.may_end.set()
+    watched.until(lambda: watched.verdict is not None)  # so the check is made after all
+
+
+def test_given_a_long_check_when_a_row_is_chosen_then_the_check_goes_on(watch: Watch, slow_check: Slow) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.until(slow_check.begun.is_set)
+    watched.session.receive({"kind": "select", "id": "no"})
+    assert not slow_check.unwound.wait(0.05)
+
+
+def test_given_many_steps_then_their_costs_are_counted_while_they_come(watch: Watch) -> None:
+    watched = watch(60)
+    counts: list[tuple[int, int]] = []
+    tell = watched.tell
+
+    def count(doing: tuple[JobStatus, ...]) -> None:
+        tell(doing)
+        counts.extend((entry.done, entry.total) for entry in doing if entry.key == "steps")
+
+    watched.session.updater.tell_doing = count
+    watched.open()
+    watched.until(lambda: bool(counts) and counts[-1][0] == counts[-1][1] > 5 and "steps" not in watched.names())
+    assert [done for done, _ in counts] == sorted(done for done, _ in counts)
+    assert known_changes(watched.session.state, watched.session.store)
+
+
+def test_given_a_page_that_is_gone_then_its_work_ends(watch: Watch, slow_check: Slow) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.until(slow_check.begun.is_set)
+    watched.session.close()
+    assert slow_check.unwound.wait(60)
+
+
+def test_given_a_picture_that_was_just_painted_when_something_is_asked_that_leaves_it_then_it_is_checked_all_the_same(
+    watch: Watch,
+) -> None:
+    watched = watch(60)
+    watched.open()
+    watched.session.receive({"kind": "export", "to": "script"})
+    assert "verdict" in watched.names()
+    watched.until(lambda: watched.verdict is not None)

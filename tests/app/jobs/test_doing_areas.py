@@ -1,0 +1,30 @@
+"""Where it is said what is being worked out: places that the page has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tilewright import static
+
+ROOT = Path(static.__file__).parent
+APP = Path(__file__).parents[3] / "app"
+
+
+def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
+    page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
+    told = {
+        found
+        for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")
+        for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
+    }
+    assert told >= {
+        "area-timeline",
+        "area-headline",
+        "area-notebook",
+        "area-compare",
+        "area-inspector",
+        "pane-machine",
+        "screen-gallery",
+    }
+    assert all(f'id="{place}"' in page for place in told)

@@ -1,0 +1,288 @@
+"""The forecast: a map at once, figures nearest first from a thread, and drops that use what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.sessions.paper import PaperClock, PaperScreen
+from support.sessions.slow import Slow
+
+from tilewright.app.actions.calls import Call, Calls
+from tilewright.app.document import Notebook, apply_call
+from tilewright.app.jobs import drop_preview as drop_preview
+from tilewright.app.session.queries import menu
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.ir import Var
+
+COPY = "A_local.vtcm"
+
+
+class Queue:
+    """A clock whose work is done when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+        self.session: Session | None = None
+
+    def after(self, delay_ms: int, work: Callable[[], None]) -> None:
+        pass
+
+    def soon(self, work: Callable[[], None]) -> None:
+        self.waiting.append(work)
+
+    def run(self) -> None:
+        """Let the thread end, then do what it asked for."""
+        if self.session is not None and self.session.drop_preview._work is not None:
+            assert self.session.drop_preview._work.wait(60)
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+class Paper:
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def draw(self, state: State, store: Store) -> None:
+        pass
+
+    def draw_later(self, state: State, store: Store) -> None:
+        pass
+
+    def download(self, name: str, text: str) -> None:
+        pass
+
+    def foretell(self, prediction: dict[str, Any]) -> None:
+        self.told.append(prediction)
+
+
+@pytest.fixture
+def page() -> tuple[Session, Queue, Paper]:
+    event_loop, screen = Queue(), Paper()
+    session = event_loop.session = Session(event_loop, load_examples())
+    session.updater.screen = screen  # pyright: ignore[reportAttributeAccessIssue]
+    session.receive({"kind": "open", "name": "place_the_copies"})
+    return session, event_loop, screen
+
+
+def legal(session: Session, *rows: str) -> list[str]:
+    return [e["loop"] for e in session.targets(list(rows)) if e["legal"]]
+
+
+def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    told = [entry["loop"] for entry in screen.told]
+    assert sorted(told) == sorted(legal(session, COPY))
+    assert told[0] == "ko"
+    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.told)
+
+
+def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_nothing_is_made_again(
+    page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, event_loop, _ = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    monkeypatch.setattr("tilewright.app.actions.calls.apply_call", lambda *_: pytest.fail("the call is made again"))
+    monkeypatch.setattr("tilewright.app.state.derived.simulate", lambda *_, **__: pytest.fail("simulated again"))
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    assert session.state.notice is None
+    assert session.state.notebook is not None
+    assert session.state.notebook.document.text.count("sch.compute_at(AL, ko)") == 1
+    assert session.store.report_now(session.state) is not None
+    assert len(session.state.past) == 1
+
+
+def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    event_loop = PaperClock()
+    session = Session(event_loop, load_examples(), moment=lambda: 0.0)
+    session.updater.screen = PaperScreen()
+    session.receive({"kind": "open", "name": "place_the_copies"})
+    event_loop.run_until(
+        lambda: session.state.moment is not None and session.store.report_now(session.state) is not None
+    )
+    trying = Slow(drop_preview.report_of)
+    monkeypatch.setattr(drop_preview, "report_of", trying)
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    assert trying.begun.wait(60)
+    calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
+
+    def noted(notebook: Notebook, method: str, block: str, loop: Var, **how: object) -> Notebook:
+        calls.append((method, loop.name))
+        return apply_call(notebook, method, block, loop, **how)
+
+    monkeypatch.setattr("tilewright.app.actions.calls.apply_call", noted)
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    session.receive({"kind": "select", "id": "ki"})
+    assert session.queue.busy and session.state.selected == "ki", "who looks around is answered"
+    monkeypatch.setattr(
+        "tilewright.app.jobs.background_analysis.report_of", lambda *_, **__: pytest.fail("simulated again")
+    )
+    trying.may_end.set()
+    event_loop.run_until(lambda: not session.queue.busy)
+    assert session.state.notice is None and len(session.state.past) == 1
+    assert ("compute_at", "ko") not in calls, "the call is made again"
+    assert session.store.report_now(session.state) is not None
+    session.close()
+
+
+def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    report = session.store.report_now(session.state)
+    cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
+    assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+
+
+def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    before = len(screen.told)
+    session.receive({"kind": "released"})
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "mo"})
+    assert len(screen.told) == 2 * before
+    assert not event_loop.waiting
+
+
+def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, screen = page
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "released"})
+    event_loop.run()
+    assert screen.told == []
+
+
+def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, screen = page
+    session.receive({"kind": "grabbed", "rows": ["ko"], "near": "ko"})
+    event_loop.run()
+    assert {entry["primitive"] for entry in screen.told} == {"reorder"}
+    order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
+    session.receive({"kind": "reorder", "loops": order})
+    assert session.state.notice is None
+    assert session.state.notebook is not None
+    assert "sch.reorder(mi, ko)" in session.state.notebook.document.text
+
+
+def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, event_loop, screen = page
+    rows = ["B_local.vtcm", COPY]
+    session.receive({"kind": "grabbed", "rows": rows, "near": "ko"})
+    event_loop.run()
+    assert any(entry["loop"] == "ko" for entry in screen.told)
+    session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
+    assert session.state.notebook is not None
+    text = session.state.notebook.document.text
+    assert "sch.compute_at(AL, ko)" in text and "sch.compute_at(BL, ko)" in text
+    session.receive({"kind": "undo"})
+    assert session.state.notebook.document.text != text
+    assert "compute_at(AL" not in session.state.notebook.document.text
+
+
+def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, _, _ = page
+    rows = ["B_local.vtcm", COPY]
+    session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
+    session.receive({"kind": "calls", "method": "double_buffer", "targets": rows, "arguments": {}})
+    assert session.state.notebook is not None
+    text = session.state.notebook.document.text
+    assert text.count("sch.double_buffer(") == 2
+    session.receive({"kind": "calls", "method": "compute_inline", "targets": [COPY, "C"], "arguments": {}})
+    assert session.state.notice is not None
+    assert session.state.notice.where == "tree"
+    assert session.state.notebook.document.text == text
+
+
+def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tree(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, _, _ = page
+    session.receive({"kind": "rename", "id": "ko", "name": "kk"})
+    assert session.state.notebook is not None
+    assert 'names=["kk", "ki"]' in session.state.notebook.document.text
+    session.receive({"kind": "rename", "id": "kk", "name": "ki"})
+    assert session.state.notice is not None
+    assert session.state.notice.where == "tree"
+    assert session.state.notice.code == "name-taken"
+
+
+def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
+    session, _, _ = page
+    assert {e["method"] for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
+    assert {e["method"] for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
+    assert menu(session.state, session.store, "nobody") == []
+
+
+def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
+    session, _, _ = page
+    call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
+    assert session.drop_preview.with_precomputed(session.state, call).made is None
+    assert session.drop_preview.with_precomputed(session.state, Calls((call,))).made is None
+
+
+def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
+    page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, event_loop, screen = page
+    monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 3)
+    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    assert len(session.drop_preview._kept) == 3
+    tried = [entry["loop"] for entry in screen.told]
+    last = tried[-1]
+    primitive = next(entry["primitive"] for entry in screen.told if entry["loop"] == last)
+    session.receive({"kind": "move", "block": COPY, "loop": last, "primitive": primitive})
+    assert session.state.notice is None
+    moment = session.state.moment
+    assert moment is not None
+    session.receive({"kind": "grabbed", "rows": ["B_local.vtcm"], "near": "ko"})
+    event_loop.run()
+    machine = session.store.machine(session.state)
+    assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
+    # What was forgotten is made as if it had never been tried.
+    session.receive({"kind": "undo"})
+    session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})
+    assert session.state.notice is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "grabbed"},
+        {"kind": "grabbed", "rows": 3},
+        {"kind": "grabbed", "rows": ["nobody", {}], "near": []},
+        {"kind": "near"},
+        {"kind": "moves", "rows": [[]], "loop": 1},
+        {"kind": "moves", "rows": ["C"], "loop": "C"},
+        {"kind": "calls", "method": "__class__", "targets": ["C"], "arguments": {}},
+        {"kind": "calls", "method": "copy", "targets": ["C"], "arguments": {}},
+        {"kind": "calls", "method": "split", "targets": 7, "arguments": []},
+        {"kind": "rename", "id": {}, "name": []},
+        {"kind": "rename", "id": "ko", "name": {"a": 1}},
+    ],
+)
+def test_given_a_message_of_another_make_then_nothing_changes(
+    page: tuple[Session, Queue, Paper], message: dict[str, Any]
+) -> None:
+    session, event_loop, screen = page
+    before = session.state.notebook
+    session.receive(message)
+    event_loop.run()
+    assert session.state.notebook is before
+    assert screen.told == []

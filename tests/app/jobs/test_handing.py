@@ -1,0 +1,75 @@
+"""Files that a page hands out: made beside the page, of what was shown when they were asked for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.sessions.notebooks import with_lines
+from support.sessions.paper import PaperClock, PaperScreen
+
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.export.exports import EXPORTS
+from tilewright.app.session.session import Session
+from tilewright.app.views.shell.gallery import load_examples
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session(PaperClock(), load_examples())
+    made.updater.screen = PaperScreen()
+    made.receive({"kind": "open", "name": "vtcm_double_buffer"})
+    return made
+
+
+def files(session: Session) -> dict[str, str]:
+    assert isinstance(session.updater.screen, PaperScreen)
+    return session.updater.screen.files
+
+
+def came(session: Session, done: Callable[[], bool]) -> None:
+    """Do what was put off until it is so."""
+    assert isinstance(session.event_loop, PaperClock)
+    session.event_loop.run_until(done)
+
+
+def ask(session: Session, **message: Any) -> None:
+    session.receive({"kind": "export", **message})
+
+
+@pytest.mark.parametrize("key", [*EXPORTS])
+def test_given_each_kind_then_the_page_gets_a_file(session: Session, key: str) -> None:
+    ask(session, to=key)
+    came(session, lambda: bool(files(session)))
+    ((name, text),) = files(session).items()
+    assert name.endswith(EXPORTS[key].suffix) and text and session.state.notice is None
+    if key.endswith("-png"):
+        assert base64.b64decode(text.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+
+
+def test_given_edits_meanwhile_then_the_file_is_of_what_was_asked_for(session: Session) -> None:
+    before = session.state.notebook
+    ask(session, to="timeline-svg")
+    session.receive({"kind": "open", "name": "box_blur"})
+    came(session, lambda: bool(files(session)))
+    (text,) = files(session).values()
+    assert before is not None and "Two blocks of VTCM" in ElementTree.fromstring(text).attrib["aria-label"]
+
+
+def test_given_what_cannot_be_made_then_a_notice(session: Session) -> None:
+    ask(session, to="fortran")
+    assert session.state.notice is not None and files(session) == {}
+    session.receive({"kind": "dismiss"})
+    session.dispatch(OpenText(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")')))
+    ask(session, to="trace")
+    came(session, lambda: session.state.notice is not None)
+    assert files(session) == {}
+
+
+def test_given_the_gallery_then_there_is_nothing_to_take_away(session: Session) -> None:
+    session.receive({"kind": "gallery"})
+    ask(session, to="c")
+    assert files(session) == {} and session.state.notice is None

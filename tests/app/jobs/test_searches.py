@@ -1,0 +1,212 @@
+"""Searches: each candidate told once, stopped and gone on with, in line with others, there again after a kill."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from support.sessions.paper import PaperClock, PaperScreen
+from support.sessions.searching import HOLES, searched, with_holes
+from support.sessions.slow import Slow
+
+from tilewright.app.actions.exploring import Explore, GoOnExploring, StopExploring
+from tilewright.app.actions.opening import OpenDocument
+from tilewright.app.actions.table import act
+from tilewright.app.folders.state import state_path
+from tilewright.app.jobs.exploration import Searches, SearchSlots
+from tilewright.app.jobs.study_files import load_search
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.state.search_results import Found, found_now
+from tilewright.app.storage.registry import OpenFileRegistry
+from tilewright.engine.cancellation import CancellationToken
+from tilewright.engine.execute import Verdict
+
+
+def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> None:
+    state, _, found = searched()
+    assert found.standing == "ended" and found.error is None
+    assert sorted(trial.number for trial in found.trials) == list(range(12))
+    assert found.counts["refused"] == 4 and sum(found.counts.values()) == found.total == 12
+    assert found.front and set(found.offers) == set(found.front)
+    assert {verdict.status for verdict in found.offers.values()} <= {"proved", "tested"}
+    assert len(found.at) == 12 and list(found.at) == sorted(found.at)
+    assert state.exploration is not None
+
+
+class Watcher:
+    """A page's searches, with what they told."""
+
+    def __init__(self, slots: SearchSlots | None = None) -> None:
+        self.store, self.event_loop = Store(), PaperClock()
+        self.told: list[Found] = []
+        self.state = State()
+        self.searches = Searches(self.store, self.event_loop, self.tell, slots)
+
+    def tell(self) -> None:
+        found = self.found
+        assert found is not None
+        self.told.append(found)
+
+    @property
+    def found(self) -> Found | None:
+        return None if self.state.exploration is None else found_now(self.state.exploration, self.store)
+
+    def look(self, state: State) -> None:
+        self.state = state
+        self.searches.update(state)
+
+
+def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
+    watcher = Watcher()
+    watcher.look(act(with_holes(), Explore()))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
+    watcher.look(act(watcher.state, StopExploring()))
+    assert watcher.found is not None and watcher.found.standing == "stopped"
+    known = watcher.found.trials
+    assert known
+    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    assert watcher.found.trials[: len(known)] == known
+    assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
+    watcher.searches.close()
+
+
+def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_those_that_were_made_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = threading.Event()
+    goes_on = threading.Event()
+
+    def checked(*_: object) -> Verdict:
+        if made.is_set():
+            goes_on.wait(30)
+        made.set()
+        return Verdict("proved", "as it was told")
+
+    monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", checked)
+    watcher = Watcher()
+    state = act(with_holes(), Explore())
+    watcher.look(state)
+    watcher.event_loop.run_until(
+        lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1)
+    )
+    assert watcher.found is not None and watcher.found.standing == "running" and len(watcher.found.trials) == 12
+    front = len(watcher.found.front)
+    assert front > 1 and watcher.found.checking == (1, front)
+    watcher.look(act(state, StopExploring()))
+    assert watcher.found.standing == "stopped" and watcher.found.checking is None
+    goes_on.set()
+    monkeypatch.setattr(
+        "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
+    )
+    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
+    assert len(said) == front and "proved" in said, "a check that was made is not made again"
+    watcher.searches.close()
+
+
+def test_given_a_check_that_runs_when_the_search_is_stopped_then_the_check_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = Slow(lambda *_: Verdict("proved", "too late"))
+    monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", slow)
+    watcher = Watcher()
+    state = act(with_holes(), Explore())
+    watcher.look(state)
+    watcher.event_loop.run_until(slow.begun.is_set)
+    watcher.look(act(state, StopExploring()))
+    assert slow.unwound.wait(60) and not slow.ended
+    watcher.searches.close()
+
+
+def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line() -> None:
+    slots, taken, let_go = SearchSlots(1), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with slots.slot(CancellationToken()) as has:
+            assert has
+            taken.set()
+            let_go.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(10)
+    watcher = Watcher(slots)
+    watcher.look(act(with_holes(), Explore()))
+    assert watcher.found is not None and watcher.found.standing == "waiting"
+    gone, cancelled = threading.Event(), CancellationToken()
+    cancelled.cancel()
+    with pytest.raises(AssertionError), slots.slot(cancelled) as has:
+        gone.set()
+        assert has
+    assert gone.is_set()
+    let_go.set()
+    holder.join()
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.searches.close()
+
+
+def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("no disk")
+
+    monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
+    watcher = Watcher()
+    watcher.look(act(with_holes(), Explore()))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))
+    assert watcher.found is not None and watcher.found.error is not None and "no disk" in str(watcher.found.error)
+    watcher.searches.close()
+
+
+def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(HOLES)
+    open_files, event_loop = OpenFileRegistry(tmp_path), PaperClock()
+    first = Session(event_loop, (), open_files=open_files)
+    first.updater.screen = PaperScreen()
+    first.open_file(str(file))
+    first.receive({"kind": "explore", "objectives": ["cycles"], "budgets": {}, "trials": 5, "seed": 0})
+    exploration = first.state.exploration
+    assert exploration is not None
+
+    def known() -> int:
+        found = found_now(exploration, first.store)
+        return 0 if found is None else len(found.trials)
+
+    event_loop.run_until(lambda: known() >= 3)
+    first.close()
+    second = Session(event_loop, (), open_files=open_files)
+    second.updater.screen = PaperScreen()
+    second.open_file(str(file))
+    event_loop.run_until(lambda: second.state.exploration is not None)
+    again = second.state.exploration
+    assert again is not None and not again.going
+    found = found_now(again, second.store)
+    assert found is not None and len(found.trials) >= 3
+    second.receive({"kind": "go_on_exploring"})
+
+    def ended() -> bool:
+        now = found_now(again, second.store)
+        return now is not None and now.standing == "ended"
+
+    event_loop.run_until(ended)
+    found = found_now(again, second.store)
+    assert found is not None and sorted(trial.number for trial in found.trials) == list(range(12))
+    second.close()
+    open_files.close()
+    assert second.state.notebook is not None
+    back = load_search(second.state.notebook)
+    assert back is not None and found.offers, "what the checks came to is there again too"
+    assert (back[1].standing, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
+    state = act(State(), OpenDocument(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
+    assert state.notebook is not None
+    kept = load_search(state.notebook)
+    assert kept is not None and kept[0].notebook.document.text == HOLES, "it stays one of the text that was searched"
+    (state_path(tmp_path) / "explore" / "mine.py.json").write_text("{")
+    assert load_search(state.notebook) is None
+    assert load_search(replace(state.notebook, document=replace(state.notebook.document, path=None))) is None

@@ -1,0 +1,92 @@
+"""What is worked out while it is looked at: begun when the picture stands still, told piece by piece, given up when the eye moves on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.sessions.pages import opened_example, report_now
+from support.sessions.paper import PaperClock
+
+from tilewright.app.actions.table import ShowPane, act
+from tilewright.app.jobs import on_demand as module
+from tilewright.app.jobs.on_demand import Analysis, OnDemandAnalyses, comparison_analysis, sensitivity_analysis
+from tilewright.app.state.comparison import NOW, START, Compare
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+
+
+class Subject:
+    """States by number; each has one study of three pieces."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store, self.event_loop, self.told = Store(), PaperClock(), 0
+        self.topics = {"a": object(), "b": object()}
+        self.begun: list[str] = []
+        monkeypatch.setattr(module, "next_analysis", self.next_analysis)
+        self.studies = OnDemandAnalyses(self.store, self.event_loop, self.tell)
+
+    def tell(self) -> None:
+        self.told += 1
+
+    def next_analysis(self, state: State, store: Store) -> Analysis | None:
+        for name in state.named:
+            if store.known(name, (self.topics[name],)) != 3:
+                return Analysis(name, (self.topics[name],), lambda name=name: self.pieces(name))
+        return None
+
+    def pieces(self, name: str) -> Iterator[Any]:
+        self.begun.append(name)
+        yield from (1, 2, 3)
+
+    def knows(self, name: str) -> Any:
+        return self.store.known(name, (self.topics[name],))
+
+
+@pytest.fixture
+def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
+    return Subject(monkeypatch)
+
+
+def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> None:
+    subject.studies.update(State(named="a"))
+    assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
+    subject.event_loop.run_until(lambda: subject.knows("a") == 3)
+    assert subject.told == 3
+
+
+def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_is_in_sight_follows(
+    subject: Subject,
+) -> None:
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State(named="ab"))
+    subject.event_loop.run_until(lambda: subject.knows("b") == 3)
+    assert subject.begun == ["a", "b"]
+
+
+def test_given_something_else_in_sight_then_the_first_is_given_up(subject: Subject) -> None:
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State(named="b"))
+    subject.event_loop.run_until(lambda: subject.knows("b") == 3)
+    assert subject.begun == ["b"]
+
+
+def test_given_nothing_in_sight_then_nothing_is_begun(subject: Subject) -> None:
+    subject.studies.update(State(named="a"))
+    subject.studies.update(State())
+    subject.event_loop.run_until(subject.event_loop.work.empty)
+    assert not subject.begun
+
+
+def test_given_two_sides_then_what_they_cost_comes_first_and_the_machines_figures_after() -> None:
+    state, store = opened_example("place_the_copies"), Store()
+    report_now(state, store)
+    looking = act(act(state, Compare(START, NOW)), ShowPane("machine"))
+    first = comparison_analysis(looking, store)
+    assert first is not None and first.what == "report"
+    for piece in first.pieces():
+        store.keep(first.what, first.of, piece)
+    assert comparison_analysis(looking, store) is None  # of one schedule the steps between say the rest
+    after = sensitivity_analysis(looking, store)
+    assert after is not None and after.what == "sensitivity"

@@ -1,0 +1,46 @@
+"""What a page has to choose from, and the thumbnails that are drawn after it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+
+from tilewright.app.page.notebook_catalog import NotebookCatalog, Thumbnails
+from tilewright.app.views.shell.gallery import FOLDER, load_examples
+from tilewright.app.views.shell.thumbnails import digest
+
+
+def test_given_no_folder_then_the_examples_are_there_and_nothing_is_missing() -> None:
+    for catalog in (NotebookCatalog(), NotebookCatalog(FOLDER)):
+        assert catalog.examples == load_examples()
+        assert (catalog.folder, catalog.missing) == ("", [])
+
+
+def test_given_a_folder_then_its_files_come_first_and_are_drawn_once_a_server(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
+    thumbnails = Thumbnails()
+    catalog = NotebookCatalog(tmp_path, thumbnails)
+    assert catalog.examples[0].name == "mine.py" and catalog.examples[1:] == load_examples()
+    assert catalog.folder == tmp_path.name and catalog.missing == [MATMUL_NOTEBOOK]
+    done = threading.Event()
+    catalog.fill(lambda: True, done.set)
+    assert done.wait(60)
+    assert NotebookCatalog(tmp_path, thumbnails).missing == []
+    assert thumbnails.known[digest(MATMUL_NOTEBOOK)].cycles
+
+
+def test_given_a_page_that_wants_no_more_then_nothing_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
+    catalog = NotebookCatalog(tmp_path)
+    asked = threading.Event()
+
+    def wanted() -> bool:
+        asked.set()
+        return False
+
+    catalog.fill(wanted, lambda: pytest.fail("nothing was to be drawn"))
+    assert asked.wait(60)
+    assert catalog.missing == [MATMUL_NOTEBOOK]

@@ -1,0 +1,292 @@
+"""The action API over HTTP: what the screen does, a program does too."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sessions.served import Served, served
+
+from tilewright.app.actions.table import INTENTS
+from tilewright.app.protocol.messages import MESSAGES, REQUESTS
+from tilewright.app.server.access import make_policy
+from tilewright.app.state.intents import Message, Query
+from tilewright.app.views.shell.gallery import load_examples
+
+PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "mine.py").write_text(PLACE)
+    (folder / "notes.py").write_text("x = 1\n")
+    outside = tmp_path_factory.mktemp("outside") / "secret.py"
+    outside.write_text(PLACE.replace("two copies", "a secret"))
+    (folder / "link.py").symlink_to(outside)
+    (folder / "circle.py").symlink_to("circle.py")
+    (folder / "zero.py").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.py")
+    (folder / "folder.py").mkdir()
+    with served(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def session(server: Served) -> Iterator[str]:
+    address = server.opened()
+    yield address
+    server.ask("DELETE", address)
+
+
+def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
+    return {"kind": "call", "method": method, "target": target, "arguments": arguments}
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Files are written by a thread of the cabinet."""
+    cancel = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < cancel
+        time.sleep(0.05)
+
+
+def test_every_intent_is_offered_but_the_server_s_own() -> None:
+    inner = {intent.__name__ for intent in INTENTS if not issubclass(intent, Message)}
+    resolved = {"Call", "Calls", "Repair", "ApplyFoundFix", "OpenDocument", "OpenNotebook", "Compare"}
+    assert inner == {"Say", "Saved", "KeepTyped"} | resolved
+    pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
+    assert pages == {
+        "go", "compare_text", "discard_draft", "download", "export", "heard", "versions", "version", "no_versions", "go_back",
+        "grabbed", "near", "released", "give_up", "resume",
+    }  # fmt: skip
+    assert {"call", "undo", "edit", "view", "knob", "add_branch", "open", "save"} <= REQUESTS.keys()
+
+
+def test_given_no_token_then_nothing_is_told(server: Served) -> None:
+    answer = server.ask("GET", "/api/sessions", token=None)
+    assert answer.status == 401 and answer.json["error"]["code"] == "token-needed"
+    assert "sessions" not in answer.body.decode()
+
+
+def test_given_the_index_then_it_says_what_there_is(server: Served) -> None:
+    index = server.ask("GET", "/api").json
+    assert "gemmini" in index["machines"] and "tree" in index["parts"]
+    assert "call" in str(server.ask("GET", "/api/schema").json["$defs"]["CallOnRow"]["properties"]["kind"])
+
+
+def test_given_a_folder_then_its_notebooks_are_listed_but_not_what_a_link_brings_in(server: Served) -> None:
+    found = {n["name"]: n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"]}
+    assert found["mine.py"].endswith("mine.py") and found["box_blur"] is None
+    assert not found.keys() & {"link.py", "notes.py", "circle.py", "zero.py", "pipe.py", "folder.py"}
+    for name in ("link.py", "circle.py", "pipe.py", "../outside/secret.py", "/etc/passwd", "mine.py\x00"):
+        refused = server.ask("POST", "/api/sessions", {"name": name})
+        assert (refused.status, refused.json["error"]["code"]) == (409, "no-such-notebook")
+
+
+def test_given_a_call_then_the_line_is_written_and_undo_takes_it_back(server: Served, session: str) -> None:
+    done = server.ask(
+        "POST", f"{session}?parts=steps,rows,python,script", call("compute_at", "A_local.vtcm", loop="ko")
+    )
+    assert done.status == 200
+    state = done.json["state"]
+    assert state["steps"][-1]["text"] == "sch.compute_at(AL, ko)"
+    assert state["rows"].index("A_local.vtcm") > state["rows"].index("ko")
+    assert "compute_at" in state["python"] and "def matmul" in state["script"]
+    undone = server.ask("POST", f"{session}?parts=steps,notebook", {"kind": "undo"}).json["state"]
+    assert "compute_at(AL" not in str(undone["steps"])
+    assert undone["notebook"]["redo"] == 1 and undone["notebook"]["text"] == PLACE
+
+
+def test_given_a_refused_call_then_it_says_why_and_the_repair_makes_it_legal(server: Served) -> None:
+    session = server.opened("what_moves_what")
+    before = server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"]
+    rows = server.ask("GET", f"{session}?parts=rows").json["state"]["rows"]
+    refusals: list[dict[str, Any]] = []
+    for row in rows:
+        for target in server.ask("GET", f"{session}/targets?row={row}").json["targets"]:
+            if not target["legal"]:
+                answer = server.ask("POST", session, call(target["primitive"], row, loop=target["loop"]))
+                assert answer.status == 409
+                refusals.append(answer.json["error"])
+    assert refusals and all(r["code"] and r["message"] and r["fix"] is not None for r in refusals)
+    assert server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"] == before
+    server.ask("DELETE", session)
+
+
+def test_given_waiting_then_report_verdict_and_problems_come_and_without_it_they_are_pending(server: Served) -> None:
+    session = server.opened("vtcm_double_buffer")
+    first = server.ask("GET", f"{session}?parts=report,verdict")
+    assert first.status in (200, 202)
+    assert (first.status == 202) == bool(first.json["pending"])
+    done = server.ask("GET", f"{session}?parts=report,verdict,problems&wait=60")
+    assert done.status == 200 and done.json["pending"] == []
+    state = done.json["state"]
+    assert state["report"]["cycles"] == 203_064
+    (wait,) = state["report"]["engines"]["matrix"]["waits"]
+    assert "cache_read(C, 1" in wait["origin"]["text"]
+    assert state["verdict"]["status"] in ("proved", "tested")
+    assert isinstance(state["problems"], list)
+    trace = server.ask("GET", f"{session}/trace")
+    assert trace.status == 200 and trace.json["traceEvents"]
+    server.ask("DELETE", session)
+
+
+def test_given_a_version_then_the_next_news_is_waited_for(server: Served, session: str) -> None:
+    server.ask("GET", f"{session}?parts=report,verdict,problems&wait=60")
+    now = server.ask("GET", session).json["version"]
+    quiet = server.ask("GET", f"{session}?since={now}&wait=0.2&parts=rows")
+    assert quiet.json["version"] >= now
+    server.ask("POST", session, call("compute_at", "A_local.vtcm", loop="ko"))
+    later = server.ask("GET", f"{session}?since={now}&wait=10&parts=steps")
+    assert later.json["version"] > now
+
+
+def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: str) -> None:
+    answer = server.ask("GET", f"{session}/targets?row=A_local.vtcm&forecast=1&wait=60")
+    assert answer.status == 200
+    told = {entry["loop"]: entry["value"] for entry in answer.json["foretold"]}
+    assert told.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
+    assert "ko" in told
+    assert server.ask("GET", f"{session}/menu?row=ko").json["menu"]
+
+
+@pytest.mark.parametrize(
+    ("intent", "part", "expected"),
+    [
+        ({"kind": "machine", "name": "cpu-core"}, "machine", "cpu-core"),
+        ({"kind": "knob", "path": "memories.vtcm.banks", "value": 4}, "cells", "memories.vtcm.banks"),
+        ({"kind": "rename", "id": "ko", "name": "outer"}, "rows", "outer"),
+        ({"kind": "add_branch", "name": "other"}, "branches", "other"),
+        ({"kind": "fix", "calls": ["sch.compute_at(AL, ko)"]}, "steps", "sch.compute_at(AL, ko)"),
+        ({"kind": "call_sequence", "calls": [call("compute_at", r, loop="ko") for r in ("A_local.vtcm", "B_local.vtcm")]},
+         "steps", "BL, ko"),
+        ({"kind": "pane", "pane": "machine"}, "notebook", "machine"),
+        ({"kind": "compare", "a": "step:3", "b": "now"}, "notebook", "step:3"),
+        ({"kind": "open", "name": "box_blur"}, "notebook", "blur"),
+        ({"kind": "open_text", "text": PLACE.replace("two copies", "my own copies")}, "notebook", "my own copies"),
+        ({"kind": "remove_item", "item": 1}, "steps", "step"),
+        ({"kind": "view", "count": 2}, "notebook", "'steps_shown': 2"),
+        ({"kind": "select", "id": "ko"}, "notebook", "'row': 'ko'"),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_given_an_intent_then_the_state_says_that_it_was_done(
+    server: Served, session: str, intent: dict[str, Any], part: str, expected: str
+) -> None:
+    answer = server.ask("POST", f"{session}?parts={part}", intent)
+    assert answer.status in (200, 202), answer.body
+    assert expected in str(answer.json["state"][part])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"{", 400, "truncated"),
+        (b"[]", 400, "object"),
+        ({"kind": "nonsense"}, 400, "$.kind"),
+        ({"kind": "say", "refusal": {}}, 400, "$.kind"),
+        ({"kind": "view", "count": "3"}, 400, "$.count"),
+        ({"kind": "call", "method": "compute_at", "made": {}}, 400, "made"),
+        ({"kind": "call", "method": "__class__", "target": "C"}, 409, "unknown"),
+        ({"kind": "call", "method": "compute_at", "target": "gone"}, 409, "unknown-row"),
+        ({"kind": "call", "method": "split", "target": "ko", "arguments": {"factors": {"a": 1}}}, 409, "bad"),
+        ({"kind": "edit", "cell": 99, "body": ""}, 409, "no-such-cell"),
+        ({"kind": "open_text", "text": "x = 1"}, 409, ""),
+        ({"kind": "open_text", "text": "a\ud800"}, 400, ""),
+        ({"kind": "open_text", "text": "a\x00"}, 409, "not-text"),
+        ({"kind": "save"}, 409, "no-path"),
+        ({"kind": "compare", "a": "branch:none", "b": "now"}, 409, ""),
+        (b"[" * 100_000, 400, ""),
+    ],
+)  # fmt: skip
+def test_given_nonsense_then_it_is_refused_in_words_and_nothing_changes(
+    server: Served, session: str, body: Any, status: int, said: str
+) -> None:
+    before = server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"]
+    answer = server.ask("POST", session, body)
+    assert (answer.status, said in str(answer.json["error"])) == (status, True), answer.body
+    assert server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"] == before
+
+
+def test_given_wrong_addresses_then_they_are_said_to_be(server: Served, session: str) -> None:
+    assert server.ask("GET", "/api/nothing").status == 404
+    assert server.ask("GET", "/api/sessions/ffffffffffff").json["error"]["code"] == "no-such-session"
+    assert server.ask("GET", f"{session}?parts=secrets").status == 400
+    assert server.ask("GET", f"{session}?wait=soon").status == 400
+    assert server.ask("GET", f"{session}?wait=nan&parts=rows").status == 200
+    assert server.ask("PUT", session).status == 405
+    assert server.ask("POST", session, b'{"kind": "undo"}', Content_Type="text/plain").status == 415
+    assert server.ask("POST", "/api/sessions", {"name": "box_blur", "path": "/etc/passwd"}).status == 400
+    assert server.ask("POST", session, {"kind": "undo"}, Origin="http://evil.example").status == 403
+
+
+def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
+    session = server.opened("mine.py")
+    path = Path(
+        next(n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"] if n["name"] == "mine.py")
+    )
+    assert server.ask("POST", session, call("compute_at", "B_local.vtcm", loop="ko")).status == 200
+    assert server.ask("POST", session, {"kind": "save"}).status == 200
+    server.ask("DELETE", session)
+    until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
+
+
+def test_given_a_heading_that_another_program_writes_then_the_session_is_called_so(
+    server: Served, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("headed")
+    (folder / "mine.py").write_text(PLACE)
+    with served(folder) as other:
+        session = other.opened("mine.py")
+        was = other.ask("GET", session).json["state"]["notebook"]["title"]
+        (folder / "mine.py").write_text(PLACE.replace(was, "Called otherwise"))
+        until(lambda: other.ask("GET", session).json["state"]["notebook"]["title"] == "Called otherwise")
+        assert [s["title"] for s in other.ask("GET", "/api/sessions").json["sessions"]] == ["Called otherwise"]
+        other.ask("POST", f"{session}?wait=60", {"kind": "undo"})
+        assert other.ask("GET", session).json["state"]["notebook"]["title"] == was
+
+
+def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
+    for name in ("../out", "/out", "a/b", "..", "", "x\x00", "mine"):
+        refused = server.ask("POST", session, {"kind": "save_as", "name": name})
+        assert refused.status == 409, name
+        assert refused.json["error"]["code"] in ("bad-name", "file-exists"), refused.body
+    assert server.ask("POST", session, {"kind": "save_as", "name": "another"}).status in (200, 202)
+    until(lambda: "another.py" in server.ask("GET", "/api/notebooks").body.decode())
+    assert server.ask("POST", f"{session}?parts=notebook", {"kind": "new_file", "name": "fresh"}).status in (
+        200,
+        202,
+        409,
+    )
+
+
+def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(server: Served) -> None:
+    opened = [server.ask("POST", "/api/sessions", {}) for _ in range(70)]
+    assert {answer.status for answer in opened} == {201, 429}
+    for answer in opened:
+        if answer.status == 201:
+            assert server.ask("DELETE", answer.headers["location"]).status == 200
+    server.ask("DELETE", server.opened())
+
+
+def test_given_an_open_server_then_the_cookie_of_the_first_visit_opens_page_and_api() -> None:
+    with served(policy=make_policy("0.0.0.0", "a-token-of-some-length")) as server:
+        assert server.ask("GET", "/", token=None).status == 401
+        assert b"<form method=post" in server.ask("GET", "/", token=None).body
+        first = server.ask("GET", "/?token=a-token-of-some-length", token=None)
+        assert (first.status, first.headers["location"]) == (302, "/")
+        cookie = first.headers["set-cookie"].partition(";")[0]
+        assert server.ask("GET", "/", token=None, Cookie=cookie).status == 200
+        assert server.ask("GET", "/api", token=None, Cookie=cookie).status == 200
+        wrong = server.ask(
+            "POST", "/login", b"token=wrong", token=None, Content_Type="application/x-www-form-urlencoded"
+        )
+        assert wrong.status == 401 and "set-cookie" not in wrong.headers
+        form = b"token=a-token-of-some-length"
+        right = server.ask("POST", "/login", form, token=None, Content_Type="application/x-www-form-urlencoded")
+        assert right.status == 302 and "set-cookie" in right.headers

@@ -1,0 +1,155 @@
+"""Requests that wait: what comes while they do is not lost to them, and they are answered as soon as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from support.sessions.served import Served, served
+from support.sessions.slow import Slow
+
+from tilewright.app.jobs import background_analysis as afterwards
+from tilewright.app.jobs import drop_preview as drop_preview
+from tilewright.app.jobs import on_demand as studies
+from tilewright.app.server import api
+from tilewright.app.session import session
+from tilewright.app.session.registry import WatchedScreen
+
+TOO_LONG_S = 15
+"""By then what is waited for is long there; the requests would wait for longer."""
+
+FORETOLD = "targets?row=A_local.vtcm&forecast=1&wait=30"
+REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served() as made:
+        yield made
+
+
+def until(holds: Callable[[], object]) -> None:
+    cancel = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < cancel
+        time.sleep(0.005)
+
+
+def legal(answer: Any) -> set[str]:
+    return {target["loop"] for target in answer["targets"] if target["legal"]}
+
+
+def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_lost(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, drawn = Slow(afterwards.report_of), threading.Event()
+    made: list[str] = []
+    draw, value = WatchedScreen.draw, drop_preview.prediction_value
+
+    def drawing(self: WatchedScreen, *given: Any) -> None:
+        draw(self, *given)
+        if report.ended:
+            drawn.set()
+
+    def predicting(*given: Any) -> Any:
+        made.append("one")
+        if len(made) == 2:
+            report.may_end.set()
+            assert drawn.wait(60)
+        return value(*given)
+
+    monkeypatch.setattr(afterwards, "report_of", report)
+    monkeypatch.setattr(WatchedScreen, "draw", drawing)
+    monkeypatch.setattr(drop_preview, "prediction_value", predicting)
+    address = server.opened()
+    answer = server.ask("GET", f"{address}/{FORETOLD}")
+    assert len(made) >= 2, "the report came between two"
+    assert answer.status == 200
+    assert {entry["loop"] for entry in answer.json["foretold"]} == legal(answer.json)
+
+
+def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value, made = drop_preview.prediction_value, list[str]()
+
+    def failing(*given: Any) -> Any:
+        made.append("one")
+        if len(made) == 1:
+            raise ZeroDivisionError("nothing to divide by")
+        return value(*given)
+
+    monkeypatch.setattr(drop_preview, "prediction_value", failing)
+    address = server.opened()
+    answer = server.ask("GET", f"{address}/{FORETOLD}")
+    assert answer.status == 200
+    told = {entry["loop"]: entry["value"] for entry in answer.json["foretold"]}
+    assert told.keys() == legal(answer.json)
+    (failed,) = (value for value in told.values() if "refused" in value)
+    assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
+
+
+def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_for_what_there_is_now(
+    server: Served,
+) -> None:
+    address = server.opened()
+    before = server.ask("GET", f"{address}/{FORETOLD}").json
+    assert server.ask("GET", f"{address}/{FORETOLD}").json["foretold"] == before["foretold"]
+    call = {"kind": "call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
+    assert server.ask("POST", address, call).status in (200, 202)
+    after = server.ask("GET", f"{address}/{FORETOLD}")
+    assert after.status == 200 and after.json["foretold"] != before["foretold"]
+    assert {entry["loop"] for entry in after.json["foretold"]} == legal(after.json)
+
+
+def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait_for_other_news(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = Slow(afterwards.report_of)
+    monkeypatch.setattr(afterwards, "report_of", report)
+    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
+    monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
+    address = server.opened()
+    handle, told = server.sessions.find(address.rpartition("/")[2]), api.account
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def telling(*given: Any) -> Any:
+        answer = told(*given)
+        if not loops:
+            loops.append(asyncio.get_running_loop())
+            report.may_end.set()
+            report.until_ended(1)
+            assert handle.session.updater._background._simulating is not None
+            assert handle.session.updater._background._simulating._done.wait(60)
+        return answer
+
+    monkeypatch.setattr(api, "account", telling)
+    began = time.monotonic()
+    answer = server.ask("GET", f"{address}?parts=report&wait=30")
+    assert answer.status == 200 and answer.json["state"]["report"]["cycles"] > 0
+    assert time.monotonic() - began < TOO_LONG_S
+
+
+def test_given_a_change_that_is_refused_in_the_end_then_those_who_waited_for_it_are_answered(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = server.opened()
+    handle = server.sessions.find(address.rpartition("/")[2])
+    server.ask("GET", f"{address}?parts=report,verdict,problems&wait=60")
+    slow = Slow(session.act)
+    monkeypatch.setattr(session, "act", slow)
+    with ThreadPoolExecutor(2) as pool:
+        change = pool.submit(server.ask, "POST", address, REFUSED_CALL)
+        assert slow.begun.wait(60)
+        began = time.monotonic()
+        waiting = pool.submit(server.ask, "GET", f"{address}?parts=steps&wait=30")
+        until(lambda: handle.screen._waiting)
+        slow.may_end.set()
+        assert change.result().status == 409
+        assert waiting.result().status == 200 and "change" not in waiting.result().json["pending"]
+        assert time.monotonic() - began < TOO_LONG_S

@@ -1,0 +1,197 @@
+"""Messages to intents, and what is worked out after the paint; with a clock and a screen of paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.programs.sources import ELEMENTWISE_CHAIN
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.paper import PaperClock, PaperScreen
+
+from tilewright.app.actions.calls import FindRepair
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.session import queries
+from tilewright.app.session.queries import repair
+from tilewright.app.session.session import Session
+from tilewright.app.state.model import State
+from tilewright.app.state.row_ids import row_ids
+from tilewright.app.views.notebook.value import known_changes, notebook_value
+from tilewright.app.views.shell.gallery import Example, load_examples
+from tilewright.engine.hwsim import Report
+
+EXAMPLES: tuple[Example, ...] = load_examples()
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session(PaperClock(), EXAMPLES)
+    made.updater.screen = PaperScreen()
+    return made
+
+
+def send(session: Session, kind: str, **fields: Any) -> State:
+    session.receive({"kind": kind, **fields})
+    return session.state
+
+
+def opened(session: Session) -> Session:
+    session.dispatch(OpenText(MATMUL_NOTEBOOK))
+    return session
+
+
+def schedule_text(session: Session) -> str:
+    assert session.state.notebook is not None
+    return "".join(cell.body for cell in session.state.notebook.document.of_kind("schedule"))
+
+
+def verdict_known(session: Session) -> bool:
+    return (
+        session.state.moment is not None
+        and session.store.verdict(session.state, session.state.moment.schedule) is not None
+    )
+
+
+def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    assert isinstance(session.updater.screen, PaperScreen) and isinstance(session.event_loop, PaperClock)
+    assert len(session.updater.screen.drawn) == 1 and not session.updater.screen.later
+    session.event_loop.run_until(lambda: len(session.updater.screen.later) == 2)
+    moment = session.state.moment
+    assert moment is not None
+    verdict = session.store.verdict(session.state, moment.schedule)
+    assert verdict is not None and verdict.status == "proved"
+    machine = session.store.machine(session.state)
+    reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
+    assert all(isinstance(report, Report) for report in reports)
+    changes = known_changes(session.state, session.store)
+    assert {change["trend"] for change in changes.values()} == {"better", "worse"}
+    cells = notebook_value(session.state, session.store, changes)["cells"]
+    assert any(row.get("change") for cell in cells for row in cell.get("rows", ()))
+
+
+def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:
+    screen = session.updater.screen
+    opened(session)
+    session.close()
+    assert isinstance(session.event_loop, PaperClock) and isinstance(screen, PaperScreen)
+    while not session.event_loop.work.empty():
+        session.event_loop.work.get_nowait()()
+    assert len(screen.drawn) == 1 and not screen.later
+
+
+def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: Session) -> None:
+    opened(session)
+    send(session, "call", method="parallel", target="i", arguments={})
+    send(session, "call", method="split", target="j", arguments={"factors": [None, 16], "names": ["jo", "ji"]})
+    send(session, "reorder", loops=["ji", "jo"])
+    assert session.state.notice is None
+    assert schedule_text(session).endswith(
+        'sch.parallel(i)\njo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])\nsch.reorder(ji, jo)\n\n'
+    )
+
+
+def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_made(session: Session) -> None:
+    send(session, "open_text", text=ELEMENTWISE_CHAIN)
+    assert session.state.moment is not None
+    ids = row_ids(session.state.moment.schedule.func)
+    loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
+    wish = {"block": "B", "loop": loop, "primitive": "compute_at"}
+    calls = repair(session.state, FindRepair(**wish))
+    assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
+    assert repair(session.state, FindRepair("nobody", loop, "compute_at")) == []
+    send(session, "repair", method="compute_at", target="B", arguments={"loop": loop})
+    assert session.state.notice is None
+    assert 'sch.compute_inline("C")' in schedule_text(session)
+
+
+def test_given_loops_with_the_same_answer_then_it_is_sent_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"legal": False, "primitive": "compute_at", "reason": "not here"}
+    entries = [{**entry, "loop": loop} for loop in ("i", "j")] + [{**entry, "legal": True, "loop": "k"}]
+    monkeypatch.setattr(queries, "targets", lambda state, store, rows: entries)
+    answers: list[dict[str, Any]] = []
+    session.receive({"kind": "targets", "rows": ["C"]}, answers.append)
+    assert [(e["legal"], e["loops"]) for e in answers[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]
+
+
+def test_given_a_move_then_the_block_is_computed_there() -> None:
+    session = Session(PaperClock(), EXAMPLES)
+    send(session, "open", name="what_moves_what")
+    send(session, "move", block="W_local", loop="ii", primitive="compute_at")
+    assert "sch.compute_at(WL, ii)" in schedule_text(session)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "move", "block": "C", "loop": "i", "primitive": "undo"},
+        {"kind": "move", "block": "nobody", "loop": "i", "primitive": "compute_at"},
+        {"kind": "move", "block": "C"},
+        {"kind": "call", "method": "__init__", "target": "i", "arguments": {}},
+        {"kind": "call", "method": "split", "target": "i", "arguments": {"no_such": 3}},
+        {"kind": "call", "method": "split", "target": "i", "arguments": 3},
+        {"kind": "reorder", "loops": ["nobody"]},
+        {"kind": "open", "name": "../../etc/passwd"},
+        {"kind": "remove_item", "item": 999},
+        {"kind": "edit", "cell": 999, "body": ""},
+        {"kind": "view", "count": "x"},
+    ],
+)
+def test_given_a_message_that_cannot_be_done_then_there_is_a_notice_and_nothing_changed(
+    session: Session, message: dict[str, Any]
+) -> None:
+    before = opened(session).state
+    session.receive(message)
+    assert session.state.notebook is before.notebook
+    assert session.state.notice is not None and session.state.notice.message
+
+
+@pytest.mark.parametrize("message", [{"kind": "no-such-kind"}, {}, {"kind": ["x"]}, 3, None, "undo"])
+def test_given_nonsense_then_it_is_refused_and_nothing_changes(session: Session, message: object) -> None:
+    before = opened(session).state
+    session.receive(message)
+    assert session.state.notebook is before.notebook
+    assert session.state.notice is not None and session.state.notice.code == "bad-message"
+
+
+def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> None:
+    opened(session)
+    answers: list[dict[str, Any]] = []
+    for message in (
+        {"kind": "targets", "rows": ["C"]},
+        {"kind": "targets", "rows": ["nobody"]},
+        {"kind": "menu", "row": "i"},
+        {"kind": "menu", "row": "nobody"},
+        {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"},
+        {"kind": "rename", "id": "i", "name": "m"},
+    ):
+        session.receive(message, answers.append)
+    targets, no_targets, menu, no_menu, no_repair, answered = answers
+    assert {loop for entry in targets["entries"] for loop in entry["loops"]} == {"i", "j", "ko", "ki"}
+    assert menu["row"] == "i" and menu["entries"]
+    assert no_targets["entries"] == no_menu["entries"] == no_repair["calls"] == []
+    assert no_repair["wish"] == {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"}
+    assert answered == {"kind": "answered"} and session.state.notice is None
+
+
+def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    send(session, "export")
+    assert isinstance(session.updater.screen, PaperScreen)
+    assert "sch.compute_at(AL, ko)" in session.updater.screen.files["schedule_tvm.py"]
+
+
+def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
+    send(session, "open", name="vtcm_double_buffer")
+    entries = session.targets(["A_local.vtcm"])
+    assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
+    assert session.targets(["nobody"]) == []
+
+
+def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:
+    opened(session)
+    send(session, "save")
+    assert isinstance(session.updater.screen, PaperScreen)
+    assert session.updater.screen.files["notebook.py"] == MATMUL_NOTEBOOK

@@ -1,0 +1,365 @@
+"""Changes of the notebook that take long: the picture stays, what comes meanwhile is kept in order, nothing that was typed is lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sessions.filed import Desk, text_of
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.paper import PaperClock, PaperScreen
+from support.sessions.slow import Slow
+
+from tilewright.app.actions import text_edits as typed
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.actions.text_edits import EditItem
+from tilewright.app.document import evaluate
+from tilewright.app.jobs.background_job import JobStatus
+from tilewright.app.protocol.messages import decode_request
+from tilewright.app.session.execute_request import perform
+from tilewright.app.session.session import Session
+from tilewright.app.session.state_queue import brought_together
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.value import notebook_value
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.ir import Refusal
+
+EXAMPLES = load_examples()
+READING = JobStatus("notebook", "area-notebook", "Reading the notebook")
+
+
+class Person:
+    """One at a page whose loop waits for nothing."""
+
+    def __init__(self, session: Session | None = None) -> None:
+        self.doing: tuple[JobStatus, ...] = ()
+        self.event_loop, self.screen = PaperClock(), PaperScreen()
+        self.session = session or Session(self.event_loop, EXAMPLES, moment=lambda: 0.0)
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.send("open_text", text=MATMUL_NOTEBOOK)
+        self.until(lambda: self.session.state.notebook is not None)
+
+    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+        self.doing = doing
+
+    def send(self, kind: str, **fields: Any) -> None:
+        self.session.receive({"kind": kind, **fields})
+
+    def until(self, done: Callable[[], bool]) -> None:
+        self.event_loop.run_until(done)
+
+    def quiet(self) -> None:
+        self.until(lambda: not self.session.queue.busy)
+
+    @property
+    def state(self) -> State:
+        return self.session.state
+
+    @property
+    def text(self) -> str:
+        return text_of(self.session)
+
+
+@pytest.fixture
+def person() -> Iterator[Person]:
+    made = Person()
+    yield made
+    made.session.close()
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    """Typed texts are read when it is allowed."""
+    made = Slow(evaluate)
+    monkeypatch.setattr(typed, "evaluate", made)
+    yield made
+    made.may_end.set()
+
+
+def last_item(person: Person) -> int:
+    assert person.state.notebook is not None
+    return len(person.state.notebook.steps) - 1
+
+
+def test_given_a_text_that_takes_long_then_the_picture_stays_and_the_page_says_what_it_does(
+    person: Person, slow: Slow
+) -> None:
+    before, drawn = person.state, len(person.screen.drawn)
+    person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
+    assert slow.begun.wait(60)
+    person.until(lambda: READING in person.doing)
+    assert person.state is before and len(person.screen.drawn) == drawn
+    slow.may_end.set()
+    person.quiet()
+    assert "sch.unroll(ki)" in person.text and len(person.screen.drawn) == drawn + 1
+    assert READING not in person.doing
+
+
+def test_given_a_look_around_meanwhile_then_it_is_answered_at_once_and_stays(person: Person, slow: Slow) -> None:
+    person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
+    person.send("select", id="ko")
+    person.send("theme", theme="dark")
+    assert (person.state.selected, person.state.theme) == ("ko", "dark")
+    slow.may_end.set()
+    person.quiet()
+    assert (person.state.selected, person.state.theme) == ("ko", "dark")
+    assert "sch.unroll(ki)" in person.text
+
+
+def test_given_edits_behind_one_that_takes_long_then_all_are_made_in_order(person: Person, slow: Slow) -> None:
+    item, before = last_item(person), person.text
+    person.send("edit_item", item=item, text="sch.unroll(ki)")
+    person.send("edit_item", item=item, text="sch.vectorize(ki)")
+    person.send("undo")
+    assert person.text == before
+    slow.may_end.set()
+    person.until(lambda: not person.session.queue.busy and len(person.state.future) == 1)
+    assert "sch.unroll(ki)" in person.text and len(person.state.past) == 1
+    person.send("redo")
+    person.quiet()
+    assert "sch.vectorize(ki)" in person.text
+
+
+def test_given_a_text_that_is_typed_on_then_what_was_typed_before_is_not_waited_for(person: Person, slow: Slow) -> None:
+    item = last_item(person)
+    person.send("draft_item", item=item, text="sch.unroll(k")
+    assert slow.begun.wait(60)
+    for end in ("ko", "ko)", "ki)"):
+        person.send("draft_item", item=item, text=f"sch.unroll({end}")
+    slow.may_end.set()
+    person.quiet()
+    assert "sch.unroll(ki)" in person.text and person.state.draft_of is not None
+    assert slow.ended <= 1, "only the last was read to its end"
+
+
+def test_given_a_draft_in_line_when_more_is_typed_then_only_the_last_is_read(person: Person, slow: Slow) -> None:
+    item = last_item(person)
+    person.send("edit_item", item=item, text="sch.unroll(ko)")
+    for end in ("k", "ki", "ki)"):
+        person.send("draft_item", item=item, text=f"sch.unroll({end}")
+    slow.may_end.set()
+    person.until(lambda: not person.session.queue.busy and person.state.draft_of is not None)
+    assert "sch.unroll(ki)" in person.text and slow.ended == 2
+
+
+def test_given_a_typed_text_when_it_is_stopped_then_it_stays_and_can_be_gone_on_with(
+    person: Person, slow: Slow
+) -> None:
+    shown = person.state.shown
+    person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
+    person.until(lambda: READING in person.doing)
+    person.send("give_up")
+    assert "sch.unroll(ki)" in person.text and person.state.shown is shown
+    assert person.doing[0].stopped and person.doing[0].text == READING.text
+    assert notebook_value(person.state, person.session.store, {})["problems"][0]["code"] == "given-up"
+    person.send("move", block="C", loop="ko", primitive="compute_at")
+    person.quiet()
+    assert person.state.notice is not None and person.state.notice.code == "broken-text"
+    slow.may_end.set()
+    person.send("resume")
+    person.until(lambda: person.state.shown is not shown)
+    assert person.state.notebook is not None and person.state.notebook.error is None
+    assert len(person.state.past) == 1 and person.doing[:1] != (READING,)
+
+
+def test_given_a_stopped_text_when_it_is_typed_once_more_then_it_is_read(person: Person, slow: Slow) -> None:
+    item = last_item(person)
+    person.send("edit_item", item=item, text="sch.unroll(ki)")
+    person.send("give_up")
+    slow.may_end.set()
+    assert person.state.notebook is not None
+    cell = person.state.notebook.document.of_kind("schedule")[0]
+    person.send("edit", cell=person.state.notebook.document.cells.index(cell), body=cell.body)
+    person.quiet()
+    assert person.state.notebook.error is None and "sch.unroll(ki)" in person.text
+    person.send("undo")
+    person.quiet()
+    assert "sch.unroll(ki)" not in person.text, "one step for undo"
+
+
+def test_given_something_else_when_it_is_stopped_then_everything_is_as_it_was_and_said(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewright.app.actions import opening
+
+    slow = Slow(evaluate)
+    monkeypatch.setattr(opening, "evaluate", slow)
+    before = person.state.notebook
+    person.send("open", name="box_blur")
+    assert slow.begun.wait(60)
+    person.send("give_up")
+    assert person.state.notebook is before
+    assert person.state.notice is not None and person.state.notice.code == "given-up"
+    slow.may_end.set()
+    person.send("resume")
+    person.until(lambda: person.state.notebook is not before)
+
+
+def test_given_a_page_that_is_gone_when_a_text_was_read_then_the_text_is_in_the_file(
+    tmp_path: Path, slow: Slow
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MATMUL_NOTEBOOK)
+    desk = Desk(tmp_path)
+    page = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0)
+    page.open_file(str(path))
+    event_loop = page.event_loop
+    assert isinstance(event_loop, PaperClock)
+    event_loop.run_until(lambda: page.state.notebook is not None)
+    page.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
+    page.receive({"kind": "edit_item", "item": 2, "text": "# and this"})
+    page.close()
+    desk.close()
+    assert "sch.unroll(k)  # mine" in path.read_text() and "# and this" in path.read_text()
+
+
+def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file(tmp_path: Path, slow: Slow) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
+    desk = Desk(tmp_path)
+    mine, other = Session(PaperClock(), (), open_files=desk.open_files, moment=lambda: 0.0), desk.page(path)
+    desk.pages.append(mine)
+    mine.open_file(str(path))
+    event_loop = mine.event_loop
+    assert isinstance(event_loop, PaperClock)
+    event_loop.run_until(lambda: mine.state.notebook is not None)
+    mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
+    assert slow.begun.wait(60)
+    slow.may_end.set()  # of others
+    other.receive({"kind": "insert_cell", "cell": 0, "cell_kind": "markdown"})
+    mine.receive({"kind": "select", "id": "k"})
+    event_loop.run_until(lambda: not mine.queue.busy)
+    desk.settle()
+    assert text_of(mine) == text_of(other) == path.read_text()
+    assert "# mine" in path.read_text() and path.read_text().count("[markdown]") == 3
+    desk.close()
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
+    """A page whose loop waits for nothing, on a file that another page has open too."""
+    path = tmp_path / "mine.py"
+    path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
+    desk, event_loop = Desk(tmp_path), PaperClock()
+    mine = Session(event_loop, (), open_files=desk.open_files, moment=lambda: 0.0)
+    mine.updater.screen = PaperScreen()
+    desk.page(path)
+    mine.open_file(str(path))
+    event_loop.run_until(lambda: mine.state.notebook is not None)
+    yield mine, event_loop, desk
+    mine.close()
+    desk.close()
+
+
+def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
+    """Both pages changed the file, the one that waits for nothing last: what came of it is there as text."""
+    mine, event_loop, desk = beside
+    slow.may_end.set()
+    mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})
+    event_loop.run_until(lambda: mine.state.draft_of is not None)
+    desk.pages[0].receive({"kind": "edit_prose", "cell": 0, "text": "Other words"})
+    before = slow.ended
+    slow.most_ends = before + 1
+    mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
+    slow.until_ended(before + 1)
+    slow.may_end.clear()
+    slow.most_ends = math.inf
+    event_loop.run_until(lambda: "Other words" in text_of(mine))
+    return mine
+
+
+def test_given_a_text_that_two_pages_made_then_it_is_read_in_a_thread_and_the_picture_stays(
+    beside: tuple[Session, PaperClock, Desk], slow: Slow
+) -> None:
+    mine = typed_beside(beside, slow)
+    shown = mine.state.shown
+    assert "# mine" in text_of(mine) and mine.queue.busy and shown is not mine.state.notebook
+    mine.receive({"kind": "select", "id": "k"})
+    assert mine.state.selected == "k", "who looks around is answered"
+    slow.may_end.set()
+    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+    assert not mine.queue.busy and "Other words" in text_of(mine)
+    beside[2].settle()
+    assert text_of(beside[2].pages[0]) == text_of(mine)
+
+
+def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_can_be_gone_on_with(
+    beside: tuple[Session, PaperClock, Desk], slow: Slow
+) -> None:
+    mine = typed_beside(beside, slow)
+    text = text_of(mine)
+    mine.receive({"kind": "give_up"})
+    assert not mine.queue.busy and text_of(mine) == text and mine.state.notice is None
+    assert mine.updater.doing[0].stopped and mine.updater.doing[0].text == READING.text
+    slow.may_end.set()
+    mine.receive({"kind": "resume"})
+    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+
+
+def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_thread(
+    beside: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, event_loop, desk = beside
+    path = Path(desk.open_files.folder or "") / "other.py"
+    path.write_text(MATMUL_NOTEBOOK)
+    begun = Slow(desk.open_files.begun)
+    monkeypatch.setattr(desk.open_files, "begun", lambda path, line, anew: begun(path, line, anew=anew))
+    mine.receive({"kind": "save_as", "name": "other", "replacing": True})
+    assert begun.begun.wait(60)
+    mine.receive({"kind": "give_up"})
+    assert mine.state.file is not None and mine.state.file.name == "mine.py"
+    assert mine.state.notice is not None and mine.state.notice.code == "given-up"
+    begun.may_end.set()
+    mine.receive({"kind": "resume"})
+    event_loop.run_until(lambda: mine.state.file is not None and mine.state.file.name == "other.py")
+    assert "# Words" in text_of(mine) and mine.state.past[-1].document.text == MATMUL_NOTEBOOK
+
+
+def test_given_a_program_that_wants_something_behind_a_person_then_it_is_done_after_it_or_refused(
+    person: Person, slow: Slow
+) -> None:
+    told: list[Refusal | None] = []
+    item = last_item(person)
+    person.send("edit_item", item=item, text="sch.unroll(ki)")
+    perform(person.session, decode_request(b'{"kind": "undo"}'), told.append)
+    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), told.append)
+    assert told == []
+    slow.may_end.set()
+    person.until(lambda: len(told) == 2)
+    assert told[0] is None and told[1] is not None and told[1].code == "no-such-step"
+    assert len(person.state.future) == 1 and person.state.notice is None
+
+
+def test_given_a_program_whose_text_takes_long_when_a_person_stops_it_then_it_is_refused(
+    person: Person, slow: Slow
+) -> None:
+    told: list[Refusal | None] = []
+    before = person.state
+    perform(person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), told.append)
+    assert slow.begun.wait(60)
+    person.send("give_up")
+    assert told[0] is not None and told[0].code == "given-up"
+    assert person.state.notebook is before.notebook and person.doing[0].key != READING.key
+
+
+def test_given_a_state_that_was_looked_around_in_then_both_changes_are_in_it() -> None:
+    before = act(State(), OpenText(MATMUL_NOTEBOOK))
+    after = act(before, EditItem(1, "sch.unroll(k)"))
+    now = State(
+        **{name: getattr(before, name) for name in State.__struct_fields__} | {"selected": "k", "theme": "dark"}
+    )
+    found = brought_together(before, after, now)
+    assert (found.notebook, found.past) == (after.notebook, after.past)
+    assert (found.selected, found.theme) == ("k", "dark")
+    assert brought_together(before, after, before) is after
+
+
+def test_given_a_change_that_is_made_at_once_then_its_report_is_waited_for_as_long_as_any(person: Person) -> None:
+    person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
+    person.quiet()
+    assert person.session.queue.left(2.0) == 2.0, "what took long is over"
+    assert Session(person.event_loop).queue.left(2.0) == 2.0, "there was none"

@@ -1,0 +1,117 @@
+"""Kill -9 at any moment: no acknowledged edit is lost, and the file is never half of one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hypothesis import settings
+from support.sessions.filed import Desk
+from support.sessions.notebooks import SMALL
+
+ROOT = Path(__file__).parents[2]
+
+KILLS = 75
+"""With every run; with the deep profile a thousand. Three hundred take a minute on two free cores."""
+
+MOST_WORDS = 8
+"""Of a child before it is killed: that it has opened the file, then two for each edit."""
+
+EARLY = 0.06
+"""Of all lives: so many end while the file is opened."""
+
+
+def test_given_kills_at_random_moments_then_no_acknowledged_edit_is_lost_and_the_file_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(SMALL)
+    kills = KILLS if settings.default is None or settings.default.max_examples <= 200 else 1_000
+    chance = random.Random(20261121)
+    texts = {hashlib.sha256(path.read_bytes()).hexdigest()}
+    possible = set(texts)
+    edits = kept = behind = 0
+    for number in range(kills):
+        if number % 50 == 0:  # a fresh process now and then
+            nursery = start(path)
+        words = chance.randint(1, MOST_WORDS) if chance.random() > EARLY else 0  # 0: while it opens the file
+        heard = one_life(nursery, number, words, chance.uniform(0.0, 0.03 if words else 0.005))
+        opened = [name for word, name in heard if word == "opened"]
+        assert not opened or opened[0] in possible, f"life {number} opened a text without what was acknowledged before"
+        if opened:
+            possible = {opened[0]}
+        for word, name in heard:
+            if word == "sent":
+                texts.add(name)
+                possible.add(name)
+                edits += 1
+            elif word == "kept":
+                possible = {name}
+                kept += 1
+        on_disk = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert on_disk in texts, f"after life {number} the file is no text that there ever was"
+        behind += on_disk not in possible
+        if number % 50 == 49 or number == kills - 1:
+            finish(nursery)
+    assert edits > kills / 2 and kept > kills / 4
+    assert behind or kills < 300, "some kills must come between an edit's record and its file"
+    for left in tmp_path.glob(".mine.py.*.tmp"):  # as many as kills came in the middle of a write
+        os.utime(left, (0, 0))
+    desk = Desk()
+    desk.page(path)
+    desk.close()
+    assert not list(tmp_path.glob(".mine.py.*.tmp")), "the next server takes them away"
+    print(f"{kills} kills, {edits} edits, {kept} acknowledged, {behind} files behind their history")
+
+
+def start(path: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "support.faults.killed_editor", str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+
+
+def finish(nursery: subprocess.Popen[bytes]) -> None:
+    assert nursery.stdin is not None and nursery.stdout is not None
+    nursery.stdin.close()
+    assert nursery.wait(30) == 0
+    nursery.stdout.close()
+
+
+def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: float) -> list[tuple[str, str]]:
+    """What a child said until it was killed: so many seconds after that many words of it, so that a busy machine hears as much."""
+    assert nursery.stdin is not None and nursery.stdout is not None
+    nursery.stdin.write(f"{seed}\n".encode())
+    nursery.stdin.flush()
+    heard: list[tuple[str, str]] = []
+    child, until = 0, None
+    os.set_blocking(nursery.stdout.fileno(), False)
+    rest = b""
+    while True:
+        if child and until is None and len(heard) >= words:
+            until = time.monotonic() + seconds
+        if until is not None and time.monotonic() >= until:
+            os.kill(child, signal.SIGKILL)
+            until = float("inf")
+        data = os.read(nursery.stdout.fileno(), 1 << 16) if _readable(nursery, until) else b""
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            word, _, name = line.decode().partition(" ")
+            if word == "pid":
+                child = int(name)
+            elif word == "end":
+                assert until == float("inf"), f"the child ended by itself after {heard[-3:]}"
+                return heard
+            else:
+                heard.append((word, name))
+
+
+def _readable(nursery: subprocess.Popen[bytes], until: float | None) -> bool:
+    wait = 60.0 if until in (None, float("inf")) else max(0.0, until - time.monotonic())
+    found, _, _ = select.select([nursery.stdout], [], [], wait)
+    assert found or (until is not None and until != float("inf")), f"nothing was heard for {wait:.0f} s"
+    return bool(found)

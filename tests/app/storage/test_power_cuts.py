@@ -1,0 +1,94 @@
+"""A power cut at any moment: no edit that was called durable is lost, and the file is never half of one."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from support.faults.killed_editor import name_of
+from support.faults.power_cuts import Disk, Operation, can_trace, recorded
+from support.sessions.filed import Desk, text_of
+from support.sessions.notebooks import SMALL
+
+ROOT = Path(__file__).parents[2]
+
+CUTS = 1_000 if settings.default is not None and settings.default.max_examples > 200 else 40
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A folder of notebooks and the user's state folder, which the recorded process has as well."""
+    inside, state = tmp_path / "notebooks", tmp_path / "state"
+    inside.mkdir(mode=0o700)
+    state.mkdir(mode=0o700)
+    (inside / "mine.py").write_text(SMALL)
+    monkeypatch.setenv("TILEWRIGHT_STATE_DIR", str(state))
+    return inside, state
+
+
+@pytest.mark.skipif(not can_trace(), reason="needs strace, and the right to trace")
+def test_given_power_cuts_then_no_durable_edit_is_lost_and_the_file_is_whole(folders: tuple[Path, Path]) -> None:
+    inside, _ = folders
+    path = inside / "mine.py"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    before = Disk(folders)
+    operations = recorded([sys.executable, "-m", "support.faults.power_cuts", str(path)], environment, folders)
+    kinds = {kind: sum(op.kind == kind for op in operations) for kind in ("write", "sync", "rename", "say")}
+    assert kinds["say"] == 120 and kinds["sync"] > 60 and kinds["write"] > 120 and kinds["rename"] > 5
+    chance = random.Random(7)
+    lost: list[int] = []
+    disk, known, possible = before, {name_of(SMALL)}, {name_of(SMALL)}
+    cuts = sorted(chance.randrange(len(operations)) for _ in range(CUTS))
+    for at, op in enumerate(operations):
+        while cuts and cuts[0] == at:
+            disk.rebuild(chance, at, in_order=len(cuts) % 2 == 0)
+            lost += [at] if not _is_there(path, possible, known) else []
+            cuts.pop(0)
+        if op.kind == "say":
+            word, _, name = op.data.decode().strip().partition(" ")
+            known.add(name)
+            possible = {name} if word == "kept" else {*possible, name}
+        else:
+            disk.do(at, op)
+    assert not cuts and not lost
+    print(f"{CUTS} cuts of {len(operations)} calls ({kinds}): none lost")
+
+
+def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
+    """Whether the file is whole, and a page shows what was durable or sent after it."""
+    assert name_of(path.read_text()) in known, "the file is no text that there ever was"
+    desk = Desk(path.parent)
+    page = desk.page(path)
+    found = name_of(text_of(page))
+    desk.close()
+    return found in possible
+
+
+def test_given_a_disk_then_what_was_not_synced_may_be_lost_and_what_was_may_not(folders: tuple[Path, Path]) -> None:
+    """The model itself: it must be able to lose what a careless program writes."""
+    inside, state = folders
+    name = str(inside / "new.py")
+    careless = [
+        Operation("make", name + ".tmp"),
+        Operation("write", name + ".tmp", b"x" * 10_000, -1),
+        Operation("rename", name + ".tmp", target=name),
+    ]
+    careful = [*careless[:2], Operation("sync", name + ".tmp"), careless[2], Operation("sync", str(inside))]
+    for operations, is_safe in ((careless, False), (careful, True)):
+        seen: set[bytes | None] = set()
+        chance = random.Random(1)
+        for _ in range(200):
+            disk = Disk(folders)
+            for at, op in enumerate(operations):
+                disk.do(at, op)
+            disk.rebuild(chance, len(operations), in_order=chance.random() < 0.5)
+            seen.add((inside / "new.py").read_bytes() if (inside / "new.py").exists() else None)
+            assert (inside / "mine.py").read_text() == SMALL and state.is_dir()
+            (inside / "new.py").unlink(missing_ok=True)
+            (inside / "new.py.tmp").unlink(missing_ok=True)
+        assert (seen == {b"x" * 10_000}) == is_safe
+        assert is_safe or (None in seen and len(seen) > 3), "no name, and torn pages"

@@ -1,0 +1,42 @@
+"""The posts of the five discussions as pasted: the machine panel, the pictures and the comparison show them, or say why not."""
+
+from __future__ import annotations
+
+import pytest
+from support.record.seeds import SEEDS, Case
+
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.jobs.on_demand import comparison_analysis
+from tilewright.app.state.comparison import NOW, START, Compare
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.compare.value import compare_value, overlay_now
+from tilewright.app.views.machine.roofline import pictures_value
+from tilewright.app.views.machine.value import machine_value
+from tilewright.engine.hwsim import Report
+
+CASES = [case for seed in SEEDS for case in seed.cases]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
+def test_given_a_post_then_each_view_shows_it_or_says_why_not(case: Case) -> None:
+    state, store = act(State(), OpenText(case.text)), Store()
+    if state.notebook is None:
+        assert state.notice is not None  # the post is no program
+        return
+    report = store.report_now(state)
+    pictures = pictures_value(state, store)
+    assert bool(pictures["traffic"]["flows"]) == isinstance(report, Report)
+    assert bool(pictures["traffic"]["note"]) != isinstance(report, Report)
+    panel = machine_value(state, store)
+    assert panel["parts"] and panel["limit"]["text"]
+    compared = act(state, Compare(START, NOW))
+    while (study := comparison_analysis(compared, store)) is not None:
+        for piece in study.pieces():
+            store.keep(study.what, study.of, piece)
+    value = compare_value(compared, store, ())
+    assert value["lines"] and not any(side["waiting"] for side in value["sides"])
+    overlay = overlay_now(compared, store)
+    refused = any(side["error"] for side in value["sides"])
+    assert bool(overlay["note"]) == refused and bool(overlay["engines"]) != refused

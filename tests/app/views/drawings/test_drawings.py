@@ -1,0 +1,210 @@
+"""Tree and timeline as SVG: what is in the picture is what the report and the rows say, and it stands alone."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.sessions.notebooks import with_lines
+
+from tilewright.app.document import evaluate, load_document, read_document
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.drawings import timeline_svg, tree_svg
+from tilewright.app.views.drawings.inks import inks
+from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.tree.costs import row_costs
+from tilewright.app.views.tree.rows import tree_rows
+from tilewright.engine.hwsim import Report
+
+EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def opened(text_or_name: str) -> tuple[State, Store]:
+    file = EXAMPLES / f"{text_or_name}.py"
+    notebook = evaluate(load_document(file) if "\n" not in text_or_name else read_document(text_or_name))
+    return State(notebook=notebook, shown=notebook), Store()
+
+
+def drawn(name: str, **options: Any) -> tuple[ElementTree.Element, Report, dict[str, Any]]:
+    state, store = opened(name)
+    value = timeline_value(state, store)
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    return ElementTree.fromstring(timeline_svg(value, **options)), report, value
+
+
+def words(root: ElementTree.Element) -> list[str]:
+    return ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "box_blur", "what_moves_what"])
+def test_given_a_run_drawn_task_by_task_then_the_boxes_are_as_long_as_the_report_says(name: str) -> None:
+    root, report, value = drawn(name, width=20_000)
+    assert value["window"]["exact"] and not value["repeats"]
+    per_cycle = (20_000 - 192 - 12) / value["length"]
+    for group in root.iter(f"{SVG}g"):
+        if (engine := group.get("data-engine")) is None:
+            continue
+        boxes = [box for box in group.iter(f"{SVG}rect") if box.get("data-cycles")]
+        cycles = sum(int(box.attrib["data-cycles"]) for box in boxes)
+        told = report.engines[engine]
+        assert cycles == told.busy + told.stall["port"]  # a port is waited for while the task runs
+        assert told.busy == int(group.attrib["data-busy"])
+        assert len(boxes) == told.tasks
+        for box in boxes:
+            assert float(box.attrib["width"]) == pytest.approx(int(box.attrib["data-cycles"]) * per_cycle, abs=0.9)
+            assert float(box.attrib["x"]) == pytest.approx(192 + int(box.attrib["data-start"]) * per_cycle, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "fused_matmul_relu_roundtrip"])
+def test_given_engines_that_wait_then_the_hatched_cycles_are_those_of_the_report(name: str) -> None:
+    root, report, value = drawn(name)
+    assert value["window"]["exact"] and not value["repeats"]
+    found: dict[tuple[str, str], int] = {}
+    for group in root.iter(f"{SVG}g"):
+        if (cause := group.get("data-wait")) is not None:
+            key = group.attrib["data-of"], cause
+            found[key] = found.get(key, 0) + int(group.attrib["data-cycles"])
+    told = {
+        (name, cause): n for name, e in report.engines.items() for cause, n in e.stall.items() if n and cause != "idle"
+    }
+    assert {key: n for key, n in found.items() if key[1] != "idle"} == told
+
+
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "place_the_copies"])
+def test_given_any_run_then_figures_engines_memories_and_slots_are_named(name: str) -> None:
+    root, report, value = drawn(name)
+    said = " ".join(words(root)).replace("\u202f", "")
+    assert str(report.cycles) in said
+    for engine in value["engines"]:
+        assert engine["name"] in said
+    memories = [group.attrib["data-memory"] for group in root.iter(f"{SVG}g") if group.get("data-memory")]
+    assert memories == [row["scope"] for row in value["rows"]]
+    cells = {group.attrib["data-cell"] for group in root.iter(f"{SVG}g") if group.get("data-cell")}
+    assert cells == {cell["label"] for cell in value["cells"]}
+    assert f"{report.cycles}" in root.attrib["aria-label"].replace("\u202f", "")
+
+
+def test_given_repeats_then_each_says_how_often() -> None:
+    root, report, value = drawn("gemmini_gemm")
+    times = [int(group.attrib["data-repeat"]) for group in root.iter(f"{SVG}g") if group.get("data-repeat")]
+    assert times == [repeat["extra"] + 1 for repeat in value["repeats"]] and times
+    # What is drawn, and the copies that are not, are the whole run.
+    assert value["length"] + sum(r["extra"] * r["cycles"] for r in value["repeats"]) == report.cycles
+
+
+def test_given_more_tasks_than_can_be_drawn_then_bins_with_the_same_share_of_busy_time() -> None:
+    state, store = opened("place_the_copies")
+    value = timeline_value(state, store)
+    many = {**value, "window": _as_bins(value)}
+    root = ElementTree.fromstring(timeline_svg(many, width=1000))
+    shares: dict[str, float] = {}
+    for group in root.iter(f"{SVG}g"):
+        if (engine := group.get("data-engine")) is not None:
+            area = sum(_area(path.attrib["d"]) for path in group.iter(f"{SVG}path"))
+            shares[engine] = shares.get(engine, 0.0) + area / (25 * (1000 - 192 - 12))
+    assert set(shares) == {"dma"}
+    assert shares["dma"] == pytest.approx(0.5, abs=0.01)
+
+
+def _as_bins(value: dict[str, Any]) -> dict[str, Any]:
+    """A window of 100 bins, every other one full."""
+    levels = base64.b64encode(bytes([255, 0] * 50)).decode()
+    lane = next(n for n, e in enumerate(value["engines"]) if e["name"] == "dma")
+    template = next(n for n, t in enumerate(value["templates"]) if t["lane"] == lane)
+    bins = {"count": 100, "task": [(template, levels)], "wait": [], "overlap": [(0, levels)], "fill": [], "live": []}
+    return {**value["window"], "exact": False, "bins": bins}
+
+
+def _area(path: str) -> float:
+    return sum(float(w) * float(h) for w, h in re.findall(r"h([\d.]+)v([\d.]+)h-", path))
+
+
+def test_given_a_machine_that_cannot_run_it_then_the_drawing_says_why() -> None:
+    state, store = opened(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
+    value = timeline_value(state, store)
+    assert value["note"]
+    said = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
+    assert value["note"] in said and "A & B < C" in said
+
+
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", "bank_conflicts", "what_moves_what"])
+def test_given_rows_then_the_tree_has_each_with_its_depth_and_costs(name: str) -> None:
+    state, store = opened(name)
+    assert state.moment is not None
+    func, report = state.moment.schedule.func, store.report_now(state)
+    assert isinstance(report, Report)
+    rows, costs = tree_rows(func), row_costs(func, report)
+    root = ElementTree.fromstring(tree_svg(rows, costs, title=name))
+    groups = [group for group in root.iter(f"{SVG}g") if group.get("data-row")]
+    assert [(g.attrib["data-row"], g.attrib["data-kind"], int(g.attrib["data-depth"])) for g in groups] == [
+        (row["id"], row["kind"], row["depth"]) for row in rows
+    ]
+    tops: list[float] = []
+    for group, row in zip(groups, rows, strict=True):
+        said = " ".join(words(group))
+        assert row["name"] in said
+        for buffer in [*row.get("reads", ()), *row.get("writes", ())]:
+            assert buffer["name"] in said
+        if row["id"] in costs and costs[row["id"]]["cycles"]["share"]:
+            assert costs[row["id"]]["cycles"]["text"] in said
+        tops.append(min(float(text.attrib["y"]) for text in group.iter(f"{SVG}text")))
+    assert tops == sorted(tops) and len(set(tops)) == len(tops)
+    width = float(root.attrib["width"])
+    assert all(0 <= float(text.attrib["x"]) <= width for text in root.iter(f"{SVG}text"))
+
+
+def test_given_themes_then_each_has_its_colours_and_auto_asks_the_reader() -> None:
+    state, store = opened(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
+    assert state.moment is not None
+    rows = tree_rows(state.moment.schedule.func)
+    text_light, text_dark = inks()["text"]
+    assert (text_light, text_dark) == ("#1b1f27", "#e6e9ef")
+    for draw in (
+        lambda theme: tree_svg(rows, theme=theme),
+        lambda theme: timeline_svg(timeline_value(state, store), theme=theme),
+    ):
+        light, dark, auto = draw("light"), draw("dark"), draw("auto")
+        assert text_light in light and text_dark not in light
+        assert text_dark in dark and text_light not in dark
+        assert "prefers-color-scheme:dark" in auto and text_light in auto and text_dark in auto
+        for text in (light, dark, auto):
+            assert not re.search(r"(href|src|@import|url\((?!#))", text), "a drawing needs nothing from elsewhere"
+            assert "<script" not in text
+
+
+def test_given_names_that_are_markup_then_they_are_text() -> None:
+    row = {
+        "id": "x", "parent": "", "depth": 0, "kind": "loop", "name": "<script>alert(1)</script>\x00", "extent": "4 & 5",
+        "detail": "", "reduces": False,
+        "badges": [{"text": '"><image href="x"/>', "tone": "warn", "tip": "'&"}], "tooltip": "a < b",
+    }  # fmt: skip
+    root = ElementTree.fromstring(tree_svg([row], title="</svg>"))
+    assert not list(root.iter(f"{SVG}script")) and not list(root.iter(f"{SVG}image"))
+    assert "</svg>" in words(root)
+
+
+def test_given_no_rows_then_it_says_so() -> None:
+    assert "no loops and no blocks" in tree_svg([])
+
+
+def test_given_two_drawings_in_one_page_then_their_rules_and_patterns_are_their_own() -> None:
+    names = {drawn(name)[0].attrib["id"] for name in ("vtcm_double_buffer", "gemmini_gemm")}
+    assert len(names) == 2
+    for name in ("vtcm_double_buffer", "gemmini_gemm"):
+        root = drawn(name)[0]
+        own = root.attrib["id"]
+        assert all(pattern.attrib["id"].startswith(f"{own}-") for pattern in root.iter(f"{SVG}pattern"))
+        used = {found for e in root.iter() for found in re.findall(r"url\(#(.+?)\)", e.get("fill", ""))}
+        assert used == {pattern.attrib["id"] for pattern in root.iter(f"{SVG}pattern")}
+        style = root.find(f"{SVG}style")
+        assert style is not None and style.text is not None
+        assert all(
+            f"#{own}" in rule for rule in re.findall(r"[^{}]+(?=\{[^{}]*\})", style.text) if "@media" not in rule
+        )

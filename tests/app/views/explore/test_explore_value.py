@@ -1,0 +1,114 @@
+"""The Explore pane's value: what can be searched, how far it is, why the best is the best, rows that are asked for."""
+
+from __future__ import annotations
+
+import msgspec
+from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.searching import HOLES, searched, with_holes
+
+from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ShowPane, act
+from tilewright.app.jobs.on_demand import trial_analysis
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.state.search_results import Found
+from tilewright.app.views.explore.value import explore_value, seconds_left, trials_value
+from tilewright.app.views.notebook.value import notebook_value
+
+
+def test_given_holes_then_the_form_says_what_would_be_searched() -> None:
+    offer = explore_value(with_holes(), Store())["offer"]
+    assert [(hole["name"], list(hole["values"])) for hole in offer["holes"]] == [
+        ("tile", ["64", "32"]),
+        ("A at", ['"ko"', '"mo"', '"nowhere"']),
+        ("slots", ["1", "2"]),
+    ]
+    assert offer["size"] == 12 and offer["machine"] == "dual-bank-npu" and not offer["auto"]
+    assert [figure["key"] for figure in offer["figures"]][:4] == ["cycles", "peak", "traffic", "energy"]
+    assert "peak local.vtcm[0]" in [figure["key"] for figure in offer["figures"]]
+
+
+def test_given_none_then_the_form_offers_to_derive_some_and_an_error_in_one_is_told() -> None:
+    offer = explore_value(act(State(), OpenText(MATMUL_NOTEBOOK)), Store())["offer"]
+    assert offer["holes"] == [] and offer["auto"] and offer["example"].startswith("tile = tilewright.choose(")
+    bad = explore_value(act(State(), OpenText(HOLES.replace("[64, 32]", "[]"))), Store())["offer"]
+    assert "nothing to choose from" in bad["error"]
+
+
+def test_given_so_many_points_that_no_browser_counts_them_then_they_are_sent_all_the_same() -> None:
+    lines = "".join(f'x{n} = tilewright.choose("x{n}", {list(range(9))})\n' for n in range(40))
+    state = act(State(), OpenText(HOLES + lines))
+    value = explore_value(act(state, Explore()), Store())
+    assert value["offer"]["size"] > 1e37
+    msgspec.json.encode(value)
+
+
+def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_space() -> None:
+    state, store, found = searched()
+    value = explore_value(state, store)["search"]
+    assert value["standing"] == "ended" and value["count"] == value["total"] == 12 and value["all"]
+    assert value["best"] == found.front[0] == value["card"]["trial"] and value["card"]["is_best"]
+    assert value["bound"]["whole"] and value["stale"] == "" and value["left"] is None
+    best = next(trial for trial in found.trials if trial.number == value["best"])
+    assert best.outcome.figures is not None
+    assert value["bound"]["cycles"] <= best.outcome.figures.cycles
+    assert best.outcome.figures.bound_by in value["card"]["words"]
+    assert value["now"] is not None and len(value["now"]) == len(value["figures"])
+    assert value["checked"][str(value["best"])] in ("proved", "tested")
+    looking = act(state, ShowPane("explore"))
+    study = trial_analysis(looking, store)
+    assert study is not None
+    (report,) = study.pieces()
+    store.keep(study.what, study.of, report)
+    assert trial_analysis(looking, store) is None
+    limits = explore_value(looking, store)["search"]["card"]["limits"]
+    assert limits[0]["name"] == best.outcome.figures.bound_by
+    msgspec.json.encode(explore_value(looking, store))
+
+
+def test_given_a_refused_candidate_then_its_card_says_which_line_refused_it() -> None:
+    state, store, found = searched()
+    refused = next(trial for trial in found.trials if trial.outcome.status == "refused")
+    card = explore_value(act(state, LookAtTrial(refused.number)), store)["search"]["card"]
+    assert card["status"] == "refused" and "sch.compute_at(AL, place)" in card["why"] and card["words"] == ""
+    assert any(choice["changed"] for choice in card["choices"])
+
+
+def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() -> None:
+    state, store, found = searched()
+    key = explore_value(state, store)["search"]["key"]
+    rows = trials_value(state, store, key, 4)
+    assert rows is not None and len(rows) == 8
+    number, status, _, point, figures, _, _ = rows[0]
+    assert (number, status, point) == (found.trials[4].number, found.trials[4].outcome.status, found.trials[4].point)
+    assert (figures is None) == (found.trials[4].outcome.figures is None)
+    assert trials_value(state, store, key + 1, 0) is trials_value(state, store, key, -1) is None
+
+
+def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() -> None:
+    state, store, _ = searched()
+    changed = act(state, RemoveItem(13))
+    assert explore_value(changed, store)["search"]["stale"] == "of an earlier version of the schedule"
+    opened = act(state, OpenPoint((0, 0, 0)))
+    assert explore_value(opened, store)["search"]["stale"] == "of branch main"
+    moved = act(state, PickMachine("cpu-core"))
+    assert explore_value(moved, store)["search"]["stale"] == "for the previous machine"
+    assert explore_value(changed, store)["search"]["count"] == 12
+
+
+def test_given_a_pace_then_the_time_left_follows_it() -> None:
+    _, _, found = searched()
+    running = msgspec.structs.replace(found, standing="running", total=112, at=tuple(float(n) for n in range(12)))
+    assert seconds_left(running) == 100.0
+    assert seconds_left(Found("running")) is None and seconds_left(found) is None
+
+
+def test_given_a_hole_then_its_line_has_its_values_in_the_order_of_their_size() -> None:
+    state = with_holes()
+    rows = [row for cell in notebook_value(state, Store(), {})["cells"] for row in cell.get("rows") or ()]
+    (tile,) = (row for row in rows if row["text"].startswith("tile ="))
+    assert tile["hole"] == {"target": "tile", "name": "tile", "values": ("64", "32"), "order": [1, 0]}
+    assert next(row for row in rows if row["text"].startswith("sch.reorder"))["hole"] is None

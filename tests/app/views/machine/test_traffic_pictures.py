@@ -1,0 +1,92 @@
+"""Traffic and roofline: their figures are the report's."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions.pages import machine_now, opened_example, report_now, simulate_steps
+
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.table import ViewStep, act
+from tilewright.app.state.derived import Store
+from tilewright.app.views.labels.numbers import grouped
+from tilewright.app.views.labels.palette import buffer_colours
+from tilewright.app.views.machine.roofline import roofline_value
+from tilewright.app.views.machine.traffic import traffic_value
+from tilewright.app.views.shell.gallery import load_examples
+
+NAMES = [example.name for example in load_examples()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_then_the_flows_are_the_reports_bytes(name: str) -> None:
+    state, store = opened_example(name), Store()
+    report, value = report_now(state, store), traffic_value(state, store)
+    copies = [f for f in value["flows"] if f["kind"] == "copy"]
+    assert sorted((f["buffer"], f["source"], f["destination"], f["bytes"], f["least"]) for f in copies) == sorted(
+        (t.buffer, t.source, t.destination, t.bytes, t.least_bytes) for t in report.traffic
+    )
+    accesses = [f for f in value["flows"] if f["kind"] == "access"]
+    assert sum(f["bytes"] for f in accesses) == sum(a.read_bytes + a.written_bytes for a in report.accesses)
+    columns = [c["name"] for c in value["columns"]]
+    assert {f["source"] for f in value["flows"]} | {f["destination"] for f in value["flows"]} == set(columns)
+    sizes = [m.capacity_bytes for c in columns if (m := machine_now(state, store).find_memory(c)) is not None]
+    assert sizes == sorted(sizes, reverse=True)
+    assert state.moment is not None
+    colours = {b.name: colour for b, colour in buffer_colours(state.moment.schedule.func).items()}
+    assert all(f["colour"] == colours[f["buffer"]] for f in value["flows"] if f["buffer"] in colours)
+
+
+def test_given_the_discussions_round_trip_then_it_is_one_and_stands_together() -> None:
+    state, store = opened_example("fused_matmul_relu_roundtrip"), Store()
+    value = traffic_value(state, store)
+    (trip,) = value["trips"]
+    moved = sum(t.bytes for t in report_now(state, store).traffic if t.buffer == "mm")
+    assert (trip["buffer"], trip["scope"], trip["bytes"]) == ("mm", "global", moved)
+    places = [n for n, f in enumerate(value["flows"]) if f["round_trip"]]
+    assert len(places) == 2 and places[1] == places[0] + 1
+    assert [value["flows"][n]["destination"] for n in places] == ["global", "local"]
+    assert not traffic_value(opened_example("fused_matmul_relu"), store)["trips"]
+
+
+def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
+    state, store = opened_example("cache_blocking"), Store()
+    counts, value = report_now(state, store).caches, traffic_value(state, store)
+    assert counts is not None
+    levels = [counts.total(row["name"]) for row in value["caches"]]
+    assert [row["name"] for row in value["caches"]] == ["L1", "L2", "L3"]
+    assert [row["asked"] for row in value["caches"]] == [grouped(t.reads + t.writes) for t in levels]
+    assert [row["missed"] for row in value["caches"]] == [grouped(t.read_misses + t.write_misses) for t in levels]
+    assert not traffic_value(opened_example("gemmini_gemm"), store)["caches"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_then_the_points_are_the_reports_rooflines(name: str) -> None:
+    state, store = opened_example(name), Store()
+    simulate_steps(state, store)
+    report, machine, value = report_now(state, store), machine_now(state, store), roofline_value(state, store)
+    (now,) = (p for p in value["points"] if p["key"] == "now")
+    assert (now["x"], now["y"], now["roof"]) == (
+        report.roofline.intensity,
+        report.roofline.attained,
+        report.roofline.roof,
+    )
+    used = [roof["peak"] for roof in value["roofs"] if roof["used"]]
+    assert max(used) == report.roofline.peak_operations_per_cycle
+    assert value["slope"]["bytes_per_cycle"] == report.roofline.bytes_per_cycle
+    assert value["clock_hz"] == machine.clock_hz
+    assert all(p["y"] <= p["roof"] * 1.0001 for p in value["points"])
+
+
+def test_given_steps_then_start_and_the_step_before_have_points_of_their_own() -> None:
+    state, store = opened_example("vtcm_double_buffer"), Store()
+    assert [p["key"] for p in roofline_value(state, store)["points"]] == ["now"]  # the others are not simulated yet
+    simulate_steps(state, store)
+    assert [p["key"] for p in roofline_value(state, store)["points"]] == ["start", "before", "now"]
+    at_first = act(state, ViewStep(0))
+    assert [p["key"] for p in roofline_value(at_first, store)["points"]] == ["now"]
+
+
+def test_given_a_machine_that_cannot_run_it_then_the_pictures_say_why() -> None:
+    state, store = act(opened_example("vtcm_double_buffer"), PickMachine("vta")), Store()
+    assert traffic_value(state, store)["note"] and not traffic_value(state, store)["flows"]
+    assert roofline_value(state, store)["note"] and not roofline_value(state, store)["points"]

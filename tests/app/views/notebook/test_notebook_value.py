@@ -1,0 +1,173 @@
+"""The notebook column's value: rows, banners, problems, figures of steps, conflicts, branches."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sessions.pages import simulate_steps
+
+from tilewright.app.actions.calls import Call
+from tilewright.app.actions.cell_actions import AddBranch, MoveItem, RemoveItem, SwitchItem
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ViewStep, act
+from tilewright.app.actions.text_edits import DraftCell, EditCell
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.value import known_changes, notebook_value
+from tilewright.app.views.shell.gallery import load_examples
+
+STORE = Store()
+
+
+def opened(text: str = MATMUL_NOTEBOOK) -> State:
+    return act(State(), OpenText(text))
+
+
+def value(state: State, changes: Any = None) -> dict[str, Any]:
+    found = notebook_value(state, STORE, changes or {})
+    msgspec.json.encode(found)
+    return found
+
+
+def rows(state: State, changes: Any = None) -> list[dict[str, Any]]:
+    return [row for cell in value(state, changes)["cells"] for row in cell.get("rows") or ()]
+
+
+def row(state: State, text: str, changes: Any = None) -> dict[str, Any]:
+    (found,) = [row for row in rows(state, changes) if row["text"].startswith(text)]
+    return found
+
+
+def test_given_a_notebook_then_steps_comments_and_lines_that_are_off_stand_in_the_texts_order() -> None:
+    state = opened(with_lines("# words of mine", "# off: sch.unroll(ki)", "sch.parallel(i)"))
+    found = rows(state)
+    assert [(r["kind"], r["text"].split("(")[0]) for r in found] == [
+        ("step", "C = sch.get_block"),
+        ("step", "i, j, k = sch.get_loops"),
+        ("step", "ko, ki = sch.split"),
+        ("step", "sch.reorder"),
+        ("note", "words of mine"),
+        ("off", "sch.unroll"),
+        ("step", "sch.parallel"),
+    ]
+    assert [r["item"] for r in found if r["kind"] != "note"] == [0, 1, 2, 3, 4, 5]
+    assert [r["number"] for r in found if r["kind"] == "step"] == [0, 0, 1, 2, 3]
+    assert found[3]["comment"] == "ki stays inside"
+
+
+def test_given_a_step_that_is_chosen_then_its_figures_and_the_difference_of_the_trees_stand_below_it() -> None:
+    (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
+    state = opened(example.text)
+    simulate_steps(state, STORE)
+    changes = known_changes(state, STORE)
+    chosen = act(state, ViewStep(12))
+    details = row(chosen, "sch.reverse_compute_at", changes)["details"]
+    figures = {figure["label"]: figure for figure in details["figures"]}
+    assert figures["On-chip peak"]["trend"] == "better" and figures["Cycles"]["trend"] == "worse"
+    assert details["changes"][0]["text"] == "block C_local.acc into loop no"
+    double = changes[row(state, "sch.double_buffer(BL)")["index"]]
+    assert {f["label"] for f in double["figures"]} >= {"Cycles", "Overlap"}
+    assert "better" in double["hint"]
+    assert all("details" not in r for r in rows(state, changes))
+    assert "step 10 of 14" in value(chosen)["banners"][0]["text"]
+
+
+def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on() -> None:
+    state = act(opened(with_lines("sch.unroll(ki)")), RemoveItem(2))
+    conflict = row(state, "sch.reorder")["conflict"]
+    assert conflict["title"] == "This step no longer applies"
+    assert conflict["needs"] == [
+        {"text": 'ko, ki, created by `ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])`'}
+    ]
+    assert conflict["changes"][0]["text"].startswith("removed: ko, ki")
+    assert [c["message"]["kind"] for c in conflict["choices"]] == [
+        "put_back", "edit", "switch_item", "skip_conflicts", "stop_here",
+    ]  # fmt: skip
+    assert conflict["waiting"] == 1 and row(state, "sch.unroll")["status"] == "skipped"
+    assert value(state)["banners"][0]["kind"] == "stopped"
+    start, end = row(state, "sch.reorder")["underline"]
+    assert row(state, "sch.reorder")["text"][start:end] == "ko"
+
+
+def test_given_a_step_moved_above_what_it_needs_then_moving_it_below_is_the_first_way() -> None:
+    state = act(opened(with_lines("sch.unroll(ki)")), MoveItem(4, 1))
+    choice = row(state, "sch.unroll")["conflict"]["choices"][0]
+    assert choice["label"].startswith("Move below ko, ki = sch.split")
+    assert choice["message"] == {"kind": "move_item", "item": 1, "target": 3, "after": True}
+
+
+def test_given_a_line_that_never_applied_then_it_is_wrong_and_the_nearest_name_is_offered() -> None:
+    state = opened(with_lines("sch.unrol(ki)"))
+    conflict = row(state, "sch.unrol")["conflict"]
+    assert conflict["title"] == "This step does not apply" and conflict["changes"] == []
+    assert conflict["choices"][0]["label"] == "Replace with unroll"
+    assert value(state)["problems"][0]["mend"] == "unroll"
+
+
+def test_given_text_that_cannot_be_read_then_its_place_is_told_and_the_cell_is_code() -> None:
+    state = opened()
+    body = next(c["body"] for c in value(state)["cells"] if c["kind"] == "schedule")
+    broken = act(state, EditCell(3, body + "sch.unroll(\n"))
+    found = value(broken)
+    (cell,) = (c for c in found["cells"] if c["kind"] == "schedule")
+    assert cell["rows"] is None
+    (problem,) = found["problems"]
+    assert cell["first_line"] <= problem["line"] < cell["first_line"] + cell["lines"]
+    assert problem["column"] >= 1
+    assert found["banners"][0]["kind"] == "stale" and not found["draft"]
+    drafted = value(act(state, DraftCell(3, body + "sch.unroll(x)\n")))
+    assert drafted["draft"] and drafted["banners"][0]["kind"] == "stale"
+    steps = [r for c in drafted["cells"] for r in c.get("rows") or ()]
+    assert all(r["status"] == "applied" for r in steps), "no row is marked while it is being typed"
+
+
+def test_given_a_workload_that_is_broken_then_the_lines_of_the_schedule_stay_and_wait() -> None:
+    state = act(opened(), EditCell(2, "def f(:\n"))
+    assert [r["status"] for r in rows(state)] == ["skipped"] * 4
+    assert [r["number"] for r in rows(state)] == [0, 0, 0, 0] or rows(state)[2]["number"] in (0, 1)
+
+
+def test_given_branches_then_each_tells_how_many_steps_it_shares() -> None:
+    assert value(opened())["branches"] == []
+    state = act(opened(), AddBranch("wide", 2))
+    assert value(state)["branches"] == [
+        {"name": "main", "current": False, "shared": 2},
+        {"name": "wide", "current": True, "shared": None},
+    ]
+    assert all(cell["kind"] != "branch" for cell in value(state)["cells"])
+
+
+@pytest.mark.parametrize("example", load_examples(), ids=lambda e: e.name)
+def test_given_an_example_then_its_value_is_quick_and_every_moment_has_one(example: Any) -> None:
+    state = opened(example.text)
+    assert state.shown is not None
+    for count in range(len(state.shown.states)):
+        value(act(state, ViewStep(count)))
+    off = act(state, SwitchItem(len(state.shown.steps) - 1, False))
+    value(off)
+
+
+def test_given_an_edit_of_the_last_line_then_what_stands_before_it_is_not_made_again() -> None:
+    (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
+    state = opened(example.text)
+    assert state.notebook is not None
+    edited = act(state, SwitchItem(len(state.notebook.steps) - 1, False))
+    assert edited.notebook is not None
+    assert all(a is b for a, b in zip(edited.notebook.states, state.notebook.states, strict=False))
+    assert edited.moment is state.notebook.states[-2]
+
+
+def test_given_a_call_then_the_value_of_the_notebook_is_not_what_takes_the_time() -> None:
+    (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
+    state = act(act(opened(example.text), AddBranch("a", 5)), AddBranch("b", 3))
+    assert state.moment is not None
+    called = act(state, Call("parallel", (state.moment.names["m"],)))
+    begin = time.perf_counter()
+    notebook_value(called, Store(), {})
+    took = time.perf_counter() - begin
+    print(f"notebook_value: {1000 * took:.1f} ms")
+    assert took < 2

@@ -1,0 +1,120 @@
+"""Cards out of notebook files."""
+
+import os
+from pathlib import Path
+
+import pytest
+from support.record.thumbnails import as_text, drawn
+
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.document import read_document
+from tilewright.app.state.model import State
+from tilewright.app.views.shell.gallery import (
+    FOLDER,
+    MOST_FILES,
+    THUMBNAILS,
+    example_of,
+    gallery_value,
+    load_examples,
+    load_folder,
+    load_thumbnails,
+)
+from tilewright.app.views.shell.thumbnails import digest
+
+NOTEBOOK = "# %% [markdown]\n# # Mine\n#\n# It does a thing.\n"
+
+
+def test_given_the_examples_then_each_has_a_title_a_sentence_and_facts() -> None:
+    examples = load_examples()
+    assert [e.name for e in examples][:2] == ["place_the_copies", "what_moves_what"]
+    for example in examples:
+        assert example.title and "`" not in example.title and "*" not in example.title
+        assert len(example.sentence) > 30, example.sentence
+        assert len(example.facts) == 3
+
+
+def test_given_every_example_then_it_opens_without_an_error() -> None:
+    for example in load_examples():
+        state = act(State(), OpenText(example.text, example.title))
+        assert state.notebook is not None and state.notebook.error is None, (example.name, state.notice)
+
+
+@pytest.mark.parametrize(
+    ("name", "discussion", "question"),
+    [
+        (
+            "what_moves_what",
+            "Compute_at vs set_scope",
+            "What is the difference between the compute_at and set_scope functions?",
+        ),
+        ("vtcm_two_halves", "TIR - Non contiguous memory", "However, I need it in this shape: [2][4096]."),
+        (
+            "box_blur",
+            "How to control data layout of intermediate values",
+            "I would like X to be computed in [y, x, c] order but stored in [x, c, y] order.",
+        ),
+        (
+            "fused_matmul_relu",
+            "",
+            "The vector unit immediately consumes that same tile from the same local buffer, without going through global "
+            "memory.",
+        ),
+        ("gemmini_gemm", "", ""),
+    ],
+)
+def test_given_an_example_of_the_forum_then_its_card_has_the_question(
+    name: str, discussion: str, question: str
+) -> None:
+    (found,) = (e for e in load_examples() if e.name == name)
+    assert (found.discussion, found.question) == (discussion, question)
+
+
+def test_the_kept_thumbnails_are_of_the_examples_as_they_are() -> None:
+    kept = (FOLDER / THUMBNAILS).read_text(encoding="utf-8")
+    assert kept == as_text(drawn()), "PYTHONPATH=tests python -m support.record.thumbnails"
+    known = load_thumbnails()
+    assert all(digest(example.text) in known for example in load_examples())
+
+
+def test_given_thumbnails_then_a_card_says_what_the_simulator_does() -> None:
+    cards = {c["name"]: c for c in gallery_value(State(), load_examples(), load_thumbnails())["examples"]}
+    assert cards["vtcm_double_buffer"]["figures"] == ["203\u202f064 cycles", "64\u202f% overlap"]
+    assert cards["cache_blocking"]["figures"] == ["5\u202f131\u202f712 cycles"]
+    assert "double_buffer" in cards["vtcm_double_buffer"]["words"] and "vta" in cards["vta_gemm"]["words"]
+    assert gallery_value(State(), load_examples())["examples"][0]["thumbnail"] is None
+
+
+def test_given_a_folder_then_its_notebooks_are_there_the_newest_first(tmp_path: Path) -> None:
+    for age, name in enumerate(("old", "new", "newest")):
+        (tmp_path / f"{name}.py").write_text(NOTEBOOK)
+        os.utime(tmp_path / f"{name}.py", (age, age))
+    (tmp_path / "setup.py").write_text("print('nothing to see')\n")
+    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe# %% \xff")
+    (tmp_path / "folder.py").mkdir()
+    found = load_folder(tmp_path)
+    assert [(e.name, e.title, e.changed) for e in found] == [
+        ("newest.py", "Mine", 2.0),
+        ("new.py", "Mine", 1.0),
+        ("old.py", "Mine", 0.0),
+    ]
+    assert found[0].path == str(tmp_path / "newest.py")
+    value = gallery_value(State(), found, {}, "work")
+    assert value["folder"] == "work" and [c["changed"] for c in value["examples"]] == [2.0, 1.0, 0.0]
+
+
+def test_given_very_many_files_then_the_newest_have_cards(tmp_path: Path) -> None:
+    for n in range(MOST_FILES + 5):
+        (tmp_path / f"n{n:03}.py").write_text(NOTEBOOK)
+        os.utime(tmp_path / f"n{n:03}.py", (n, n))
+    assert [e.name for e in load_folder(tmp_path)][:1] == [f"n{MOST_FILES + 4:03}.py"]
+    assert len(load_folder(tmp_path)) == MOST_FILES
+
+
+def test_given_a_file_without_prose_then_its_name_is_its_title() -> None:
+    assert example_of("bare", read_document("x = 1\n")).title == "bare"
+
+
+def test_given_a_text_that_did_not_open_then_the_gallery_says_why() -> None:
+    value = gallery_value(act(State(), OpenText("def f(:")), ())
+    assert value["problem"].message

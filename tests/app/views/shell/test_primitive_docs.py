@@ -1,0 +1,88 @@
+"""Pages of primitives out of their docstrings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilewright.app.views.shell.primitives import (
+    columns_text,
+    doc_of,
+    drawing_of,
+    primitive_doc,
+    primitive_docs,
+    reference_text,
+)
+from tilewright.engine.schedule import PRIMITIVES
+
+REFERENCE = Path(__file__).parents[4] / "docs" / "primitives.md"
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_each_primitive_has_a_drawing_of_two_columns_and_says_what_it_returns(name: str) -> None:
+    doc = doc_of(PRIMITIVES[name])
+    assert doc.summary.endswith(".") and doc.returns and doc.source, doc
+    assert doc.drawing.before and doc.drawing.after
+    for line in (*doc.drawing.before, *doc.drawing.after):
+        assert "=>" not in line
+    assert doc.call.startswith(f"{name}(") and "ctx" not in doc.call
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_nothing_of_a_docstring_is_lost(name: str) -> None:
+    doc = doc_of(PRIMITIVES[name])
+    drawn = (*doc.drawing.before, *doc.drawing.after, *doc.drawing.notes)
+    told = " ".join((doc.summary, *drawn, *doc.about, doc.requires, doc.returns, doc.errors, doc.source))
+    words = (PRIMITIVES[name].apply.__doc__ or "").split()
+    labels = {"Rewrite:", "Requires:", "Returns:", "Errors:", "Source:", "Requires,", "Returns,", "Errors,", "=>"}
+    missing = [word for word in words if word not in labels and word not in told]
+    assert not missing
+
+
+def test_given_compute_at_then_its_drawing_shows_the_nest_before_and_after() -> None:
+    doc = doc_of(PRIMITIVES["compute_at"])
+    assert doc.drawing.before == (
+        "for i, j in T.grid(n, m):",
+        "    B[i, j] = f(A[i, j])",
+        "for i, j in T.grid(n, m):",
+        "    C[i, j] = g(B[i, j])",
+    )
+    assert doc.drawing.after[0] == "for i in range(n):"
+    assert doc.drawing.after[-1] == "        C[i, j] = g(B[i, j])  # compute_at(B, i)"
+    assert doc.call == "compute_at(block, loop, preserve_unit_loops=False, index=-1, *, keep_tiling=False)"
+    assert doc.requires.startswith("a complete or reduction block")
+
+
+def test_given_labels_together_then_each_has_the_text() -> None:
+    doc = doc_of(PRIMITIVES["vectorize"])
+    assert doc.requires == doc.returns == doc.errors == "as `parallel`."
+
+
+def test_given_a_line_across_both_columns_then_it_is_a_note() -> None:
+    drawn = drawing_of(["    a        =>    b", "    when lowered, both are the same thing", "    c              d"])
+    assert (drawn.before, drawn.after, drawn.notes) == (
+        ("a", "c"),
+        ("b", "d"),
+        ("when lowered, both are the same thing",),
+    )
+    assert columns_text(drawn) == "a   =>   b\nc        d"
+
+
+def test_given_a_drawing_without_an_arrow_then_it_is_shown_as_it_is() -> None:
+    drawn = drawing_of(["    for i:", "        f(i)"])
+    assert drawn.before == ("for i:", "    f(i)") and not drawn.after
+    assert columns_text(drawn) == "for i:\n    f(i)"
+
+
+def test_given_a_name_that_is_none_then_there_is_no_page() -> None:
+    assert primitive_doc("no_such_call") is None
+    found = primitive_doc("split")
+    assert found is not None and found["name"] == "split"
+    assert len(primitive_docs()) == len(PRIMITIVES)
+
+
+def test_the_reference_is_of_the_docstrings_as_they_are() -> None:
+    assert REFERENCE.read_text(encoding="utf-8") == reference_text(), (
+        "PYTHONPATH=tests python -m support.record.primitives"
+    )

@@ -1,0 +1,59 @@
+"""Programs and reports in miniature."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+
+from tilewright.app.document import evaluate, read_document
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.thumbnails import COLUMNS, HEIGHT, MAX_BARS, MAX_ROWS, WIDTH, digest, thumbnail_of
+from tilewright.engine.hwsim import simulate
+
+EXAMPLES = {example.name: example.text for example in load_examples()}
+
+
+def test_given_a_notebook_then_its_tree_is_there_row_by_row() -> None:
+    made = thumbnail_of(MATMUL_NOTEBOOK)
+    assert [depth for depth, _, _ in made.rows] == [0, 1, 2, 3, 4]
+    assert [width for _, width, _ in made.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
+    assert [colour for _, _, colour in made.rows] == [-1, -1, -1, -1, 2]  # C is the third buffer
+    assert made.text == digest(MATMUL_NOTEBOOK)
+
+
+def test_given_more_steps_then_the_thumbnail_is_of_the_program_after_them() -> None:
+    made = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
+    assert sum(width == 0 for _, width, _ in made.rows) == 2
+    assert made.text != digest(MATMUL_NOTEBOOK)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_inside(name: str) -> None:
+    made = thumbnail_of(EXAMPLES[name])
+    notebook = evaluate(read_document(EXAMPLES[name]))
+    assert notebook.schedule is not None and notebook.machine is not None
+    report = simulate(notebook.schedule.func, notebook.machine)
+    assert made.cycles == report.cycles
+    assert made.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
+    assert [lane.name for lane in made.engines] == [n for n, engine in report.engines.items() if engine.tasks]
+    for lane in made.engines:
+        assert 0 < len(lane.bars) <= max(MAX_BARS, COLUMNS)
+        last = 0
+        for start, end, colour, share in lane.bars:
+            assert last - 1 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT and 0 <= colour < 12
+            last = end
+    for level in made.memories:
+        assert len(level.fill) == COLUMNS and 0 < max(level.fill) <= HEIGHT
+        assert level.over == (report.memory[level.name].peak_bytes > report.memory[level.name].capacity_bytes)
+    assert len(made.rows) <= MAX_ROWS
+
+
+def test_given_a_memory_that_overflows_then_its_level_is_above_its_limit() -> None:
+    level = thumbnail_of(EXAMPLES["place_the_copies"]).memories[0]
+    assert level.over and max(level.fill) == HEIGHT > level.limit > 0
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "def f(:", "# %% schedule\nsch = nothing\n", ""])
+def test_given_a_text_that_is_no_program_then_there_is_an_empty_thumbnail(text: str) -> None:
+    made = thumbnail_of(text)
+    assert (made.text, made.rows, made.cycles) == (digest(text), (), None)

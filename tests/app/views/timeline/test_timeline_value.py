@@ -1,0 +1,134 @@
+"""The timeline's tables, what it answers, and the wait that is blamed."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions.hostile import NoClock
+
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import Blame, Select, act
+from tilewright.app.session.session import Session
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import Blamed, State
+from tilewright.app.state.row_ids import row_ids
+from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.timeline.value import start_of_task, timeline_value, window_value
+from tilewright.app.views.timeline.waits import step_to_blame
+from tilewright.engine.hwsim import Report
+
+
+def example(name: str) -> tuple[State, Store, Report]:
+    (found,) = (e for e in load_examples() if e.name == name)
+    state, store = act(State(), OpenText(found.text, found.title)), Store()
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    return state, store, report
+
+
+def test_given_an_example_then_tables_name_engines_slots_and_the_rows_of_the_tree() -> None:
+    state, store, report = example("gemmini_gemm")
+    value = timeline_value(state, store)
+    assert [e["name"] for e in value["engines"]] == ["mvin", "mvout", "array"]
+    labels = [c["label"] for c in value["cells"]]
+    assert "A_local.scratchpad#0" in labels and "A_local.scratchpad#1" in labels
+    assert all(0 <= c["low"] < c["high"] <= 1 for c in value["cells"])
+    assert state.moment is not None
+    rows = row_ids(state.moment.schedule.func)
+    for template in value["templates"]:
+        assert template["rows"] and all(row in rows for row in template["rows"])
+        assert all(loop["row"] in rows for loop in template["loops"])
+    compute = next(t for t in value["templates"] if t["block"] == "C")
+    assert [loop["name"] for loop in compute["loops"]] == ["io", "jo", "ko"]
+    assert value["cycles"] == report.cycles > value["length"]
+
+
+def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
+    state, store, _ = example("vtcm_double_buffer")
+    assert state.moment is not None
+    lines = store.script(state.moment.schedule).splitlines()
+    found = timeline_value(state, store)["lines"]
+    assert "range(8)" in lines[found["ko"] - 1]
+    for block in ("A_local.vtcm", "B_local.vtcm", "C", "C_local.acc"):
+        assert f'T.sblock("{block}")' in lines[found[block] - 1]
+
+
+def test_given_the_same_state_then_the_value_is_the_same_object() -> None:
+    state, store, _ = example("vta_gemm")
+    assert timeline_value(state, store) is timeline_value(act(state, Select("C")), store)
+
+
+def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> None:
+    state, store, report = example("gemmini_gemm")
+    (repeat,) = timeline_value(state, store)["repeats"]
+    (played,) = report.timeline.repeats
+    assert repeat["names"] == ["io", "jo"] and tuple(repeat["extents"]) == (8, 8) and repeat["level"] == 0
+    assert tuple(repeat["base"]) == report.timeline.places[played.first][:2]
+    assert repeat["extra"] == played.extra and repeat["cycles"] == played.cycles
+
+
+def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_run() -> None:
+    state, store, report = example("gemmini_gemm")
+    tasks = window_value(report, store, 600_000, 612_000, folded=False)["tasks"]
+    value = timeline_value(state, store)
+    told = {
+        (
+            600_000 + start,
+            600_000 + start + length,
+            value["templates"][value["kinds"][kind]["template"]]["block"],
+            tuple(place),
+        )
+        for kind, start, length, place in zip(*(tasks[c] for c in ("kind", "start", "length", "place")), strict=True)
+    }
+    real = {
+        (s.start, s.end, s.block, tuple(i for _, i in s.indices)) for s in report.segments.between(600_000, 612_000)
+    }
+    assert told == real and len(real) > 10
+
+
+def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
+    state, store, report = example("gemmini_gemm")
+    number = next(n for n, t in enumerate(timeline_value(state, store)["templates"]) if t["block"] == "C")
+    cycle = start_of_task(report, store, number, (6, 3, 5))
+    assert cycle is not None
+    (segment,) = (s for s in report.segments.between(cycle, cycle + 1) if s.block == "C" and s.start == cycle)
+    assert segment.indices == (("io", 6), ("jo", 3), ("ko", 5))
+    assert start_of_task(report, store, number, (60, 3, 5)) is None
+
+
+def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspector_tells_of_it() -> None:
+    state, store, report = example("vtcm_double_buffer")
+    value = timeline_value(state, store)
+    wait = next(w for w in value["waits"] if w["cause"] == "data" and w["block"] == "B_local.vtcm")
+    _, text = step_to_blame(state, store, wait["buffer"], wait["block"])
+    assert "cache_read(C, 1" in text
+    engine = value["engines"][wait["lane"]]["name"]
+    state = act(state, Blame(engine, wait["cause"], wait["buffer"], wait["block"], wait["row"]))
+    assert state.blamed == Blamed("matrix", "data", "B_local.vtcm", "B_local.vtcm")
+    assert state.selected == "B_local.vtcm"
+    section = inspector_value(state, store)["sections"][0]
+    assert section["title"] == "matrix stalls"
+    cycles = sum(w.cycles for w in report.engines["matrix"].waits if (w.cause, w.buffer) == ("data", "B_local.vtcm"))
+    assert section["rows"][0][1].replace("\u202f", "") == str(cycles)
+    assert inspector_value(act(state, Select("C")), store)["sections"][0]["title"] == "C"
+
+
+@pytest.mark.parametrize(
+    ("message", "has_answer"),
+    [
+        ({"kind": "window", "ticket": 1}, False),
+        ({"kind": "window", "ticket": 1, "start": 0, "end": 9, "folded": False}, True),
+        ({"kind": "find", "ticket": 1, "template": 0, "place": [1, 2, 3, 4, 5, 6]}, True),
+        ({"kind": "find", "ticket": 1, "template": 99, "place": []}, False),
+        ({"kind": "blame", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
+    ],
+)
+def test_given_a_query_then_it_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
+    session = Session(NoClock())
+    (found,) = (e for e in load_examples() if e.name == "vta_gemm")
+    session.dispatch(OpenText(found.text, found.title))
+    answers: list[dict[str, object]] = []
+    session.receive(message, answers.append)
+    assert [answer["kind"] for answer in answers] == (
+        [{"window": "window", "find": "found", "blame": "blamed"}[str(message["kind"])]] if has_answer else []
+    )

@@ -1,0 +1,97 @@
+"""The recorded tables of explored layers, held to what a small part of them gives when it is run again."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.programs.layers import LAYERS, Layer
+from support.schedules.layer_spaces import TARGETS, layer_space
+from support.schedules.loma_replay import loma_space, undivided
+
+from tilewright.engine.execute import verify
+from tilewright.engine.explore import EvaluationRequest, Evaluator, Settings, explore
+from tilewright.engine.hwsim import load_machine
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+BY_NAME = {layer.name: layer for layer in LAYERS}
+
+
+@cache
+def recorded(name: str) -> Any:
+    return json.loads((RECORDED / f"{name}.json").read_text())
+
+
+def cycles_at(layer: Layer, machine: str, point: list[int]) -> int | None:
+    target = TARGETS[machine]
+    outcome = Evaluator(layer_space(layer, target), load_machine(machine), ("cycles",)).tried(
+        EvaluationRequest(0, tuple(point))
+    )
+    return outcome.figures.cycles if outcome.fits and outcome.figures else None
+
+
+def test_given_the_best_points_of_the_table_when_tried_again_then_their_cycles_are_those_recorded() -> None:
+    rows = recorded("explore_layers")["rows"]
+    assert {row["machine"] for row in rows} == set(TARGETS)
+    for row in rows[:: max(1, len(rows) // 6)]:
+        assert cycles_at(BY_NAME[row["layer"]], row["machine"], row["point"]) == row["cycles"], row["layer"]
+
+
+def test_given_recorded_rows_then_none_is_below_the_bounds_of_its_machine() -> None:
+    for row in recorded("explore_layers")["rows"]:
+        target, layer = TARGETS[row["machine"]], BY_NAME[row["layer"]]
+        assert (row["bound"], row["reachable"]) == (target.bound(layer), target.reachable(layer))
+        assert row["cycles"] >= row["reachable"] >= row["bound"] > 0, row["layer"]
+
+
+def test_given_a_seed_when_a_study_is_run_twice_then_it_finds_the_same_and_what_it_offers_is_checked() -> None:
+    layer, target = Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"]
+    studies = [
+        explore(layer_space(layer, target), load_machine(target.machine), Settings(trials=24, exhaustive=24, seed=3))
+        for _ in range(2)
+    ]
+    assert [t.point for t in studies[0].trials] == [t.point for t in studies[1].trials]
+    assert studies[0].best == studies[1].best
+    assert studies[0].offers[0].verdict.status in ("proved", "tested")
+
+
+@pytest.mark.parametrize("machine", TARGETS)
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Layer("product", 32, 64, 128),
+        Layer("heads", 32, 32, 64, 2),
+        Layer("convolution", 16, 64, 64, 1, (4, 4), (3, 3), 2),
+    ],
+    ids=lambda layer: layer.name,
+)
+def test_given_small_layers_when_scheduled_by_their_space_then_they_compute_the_same(
+    layer: Layer, machine: str
+) -> None:
+    target = TARGETS[machine]
+    space = layer_space(layer, target)
+    program = layer.program(target.dtype, target.sums)
+    tried = 0
+    for number in range(0, space.size, max(1, space.size // 7)):
+        outcome = Evaluator(space, load_machine(machine), ("cycles",)).tried(
+            EvaluationRequest(0, space.point_at(number))
+        )
+        if outcome.figures is not None:
+            tried += 1
+            verdict = verify(space.schedule_at(space.point_at(number)).schedule.func, program)
+            assert verdict.status == "tested", (verdict, space.texts_at(space.point_at(number)))
+    assert tried >= 2
+
+
+def test_given_mappings_of_loma_when_replayed_again_then_their_cycles_are_those_recorded() -> None:
+    mappings = {(row["layer"], row["machine"]): row for row in recorded("zigzag_layers")["rows"]}
+    for row in [r for r in recorded("explore_beside")["loma"] if r["cycles"] is not None][:4]:
+        target, machine = TARGETS[row["machine"]], load_machine(row["machine"])
+        space = loma_space(BY_NAME[row["layer"]], target, mappings[row["layer"], row["machine"]]["loops"])
+        study = explore(space, machine if row["divided"] else undivided(machine))
+        assert study.best is not None and study.best.outcome.figures is not None
+        assert study.best.outcome.figures.cycles == row["cycles"], row["layer"]
+        assert study.offers[0].verdict.status in ("proved", "tested")

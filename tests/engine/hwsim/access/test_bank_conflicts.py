@@ -1,0 +1,55 @@
+"""The finding about bank conflicts: what is lost in all tasks of a block, with the call that takes it away."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tilewright.app.document import evaluate, load_document
+from tilewright.engine.hwsim import Finding, load_machine
+from tilewright.engine.hwsim.report.bank_conflict_finding import conflict_findings
+from tilewright.engine.hwsim.simulate import replayed
+from tilewright.engine.schedule import Schedule
+
+EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
+
+
+def unpadded() -> Schedule:
+    """The transpose of the example before its last line."""
+    schedule = evaluate(load_document(EXAMPLES / "bank_conflicts.py")).schedule
+    assert schedule is not None
+    straight = schedule.copy()
+    straight.undo()
+    return straight
+
+
+def findings(sch: Schedule, machine: str = "gpu-sm") -> list[Finding]:
+    program, timeline = replayed(sch.func, load_machine(machine))
+    return list(conflict_findings(program, timeline.counts))
+
+
+def test_given_64_tiles_when_their_columns_conflict_then_the_finding_adds_them_up():
+    (finding,) = findings(unpadded())
+    assert finding.code == "bank-conflict" and finding.buffers == ("A_shared",) and finding.blocks == ("B",)
+    assert f"loses {64 * 32 * 31} of {64 * (16 + 32 * 31)} cycles" in finding.message
+    assert "up to 32 rows of A_shared" in finding.message
+    assert finding.fix == ("sch.storage_align('A_shared', 0, 0, 32, 1)",)
+
+
+def test_given_a_conflict_when_the_finding_is_followed_then_it_is_gone():
+    sch = unpadded()
+    (finding,) = findings(sch)
+    call = ast.parse(finding.fix[0], mode="eval").body
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    getattr(sch, call.func.attr)(*(ast.literal_eval(a) for a in call.args))
+    assert findings(sch) == []
+
+
+def test_given_operands_that_meet_when_simulated_then_the_finding_names_them_all():
+    schedule = evaluate(load_document(EXAMPLES / "what_moves_what.py")).schedule
+    assert schedule is not None
+    found = findings(schedule, "matrix-vector-npu")
+    assert [(f.blocks, set(f.buffers), f.fix) for f in found] == [
+        (("C",), {"B", "W_local", "C_local"}, ()),
+        (("B",), {"A_local", "B"}, ()),
+    ]

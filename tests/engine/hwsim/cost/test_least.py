@@ -1,0 +1,51 @@
+"""What is known without a replay is what the replay finds, or less."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.simulator.exactness import tiled, varied
+
+from tilewright.engine.hwsim import (
+    Machine,
+    MachineError,
+    Report,
+    first_peaks,
+    load_machine,
+    lower_bound_of,
+    simulate,
+    simulate_tasks,
+    tasks_of,
+)
+from tilewright.engine.ir import PrimFunc
+
+OPERANDS = {"gemmini": ("local.scratchpad", "local.accumulator"), "dual-bank-npu": ("local.vtcm", "local.acc")}
+
+
+def held(func: PrimFunc, machine: Machine) -> Report:
+    """The report, once the least is held against it."""
+    program = tasks_of(func, machine)
+    first = first_peaks(program)
+    least = lower_bound_of(program)
+    assert all(size <= least.peaks[row] for row, size in first.items())
+    report = simulate_tasks(program)
+    assert least.cycles == report.bound <= report.cycles
+    assert least.bounds == report.bounds
+    assert least.copied_bytes == report.copied_bytes
+    assert least.energy_pj == pytest.approx(report.energy_pj)
+    assert all(least.peaks[row] <= memory.peak_bytes for row, memory in report.memory.items())
+    # Counting leaves nothing behind that a replay would notice.
+    assert report.to_json() == simulate(func, machine).to_json()
+    return report
+
+
+@given(st.sampled_from(sorted(OPERANDS)), st.integers(0, 2**32))
+def test_the_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
+    chance = Random(seed)
+    try:
+        held(tiled(chance, *OPERANDS[preset]), varied(chance, load_machine(preset)))
+    except MachineError:
+        return

@@ -1,0 +1,77 @@
+"""`[caches.NAME]` in machine files: read, checked with the line of what is wrong, varied by `replace`."""
+
+from __future__ import annotations
+
+import pytest
+from support.simulator.machines import PLAIN
+
+from tilewright.engine.hwsim import MachineError, read_machine
+
+CACHED = (
+    PLAIN
+    + """
+[caches.l1]
+memory = "ddr"
+engines = ["scalar"]
+size_bytes = 32768
+ways = 8
+line_bytes = 64
+latency_cycles = 4
+bytes_per_cycle = 32
+source.ways = "the vendor's manual"
+
+[caches.l2]
+memory = "ddr"
+engines = ["scalar"]
+size_bytes = 524288
+ways = 8
+line_bytes = 64
+latency_cycles = 12
+bytes_per_cycle = 32
+"""
+)
+
+
+def test_given_caches_when_read_then_they_are_levels_in_the_order_of_the_file():
+    machine = read_machine(CACHED)
+    l1, l2 = machine.caches_of("scalar", "ddr")
+    assert (l1.name, l1.sets, l2.name, l2.sets) == ("l1", 64, "l2", 1024)
+    assert machine.caches_of("dma", "ddr") == () and read_machine(PLAIN).caches == ()
+    assert dict(l1.source) == {"ways": "the vendor's manual"}
+
+
+def test_given_a_path_when_a_figure_of_a_cache_is_replaced_then_only_it_changes():
+    machine = read_machine(CACHED)
+    varied = machine.replace("caches.l1.ways", 4)
+    assert varied.caches[0].ways == 4 and varied.caches[1] == machine.caches[1]
+    assert varied.memories == machine.memories and varied.engines == machine.engines
+    with pytest.raises(MachineError) as caught:
+        machine.replace("caches.l3.ways", 4)
+    assert caught.value.code == "unknown-figure" and "caches.l2" in caught.value.refusal.expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line_of"),
+    [
+        ('memory = "ddr"', 'memory = "nowhere"', "unknown-memory", 'memory = "nowhere"'),
+        ('engines = ["scalar"]', 'engines = ["nobody"]', "unknown-engine", 'engines = ["nobody"]'),
+        ('engines = ["scalar"]', "engines = []", "unknown-engine", "engines = []"),
+        ("size_bytes = 32768", "size_bytes = 32769", "uneven-sets", "size_bytes = 32769"),
+        ("ways = 8", "ways = 0", "bad-figure", "ways = 0"),
+        ("ways = 8\n", "", "missing-figure", "[caches.l1]"),
+        ("ways = 8", "ways = 8\nkind = 8", "unknown-key", "kind = 8"),
+        ("line_bytes = 64", "line_bytes = 128", "uneven-lines", "line_bytes = 64"),
+    ],
+)
+def test_given_a_wrong_cache_when_read_then_the_refusal_points_at_the_line(old: str, new: str, code: str, line_of: str):
+    assert old in CACHED.partition("[caches.l1]")[2]
+    head, section, rest = CACHED.partition("[caches.l1]")
+    text = head + section + rest.replace(old, new, 1)
+    with pytest.raises(MachineError) as caught:
+        read_machine(text, "m.toml")
+    refusal = caught.value.refusal
+    assert refusal.code == code
+    line = text.splitlines()[refusal.place.line - 1]
+    assert line_of in line and (
+        code != "uneven-lines" or refusal.place.line > text[: text.index("[caches.l2]")].count("\n")
+    )

@@ -1,0 +1,150 @@
+"""What is skipped is skipped exactly: a replay that plays every task is the oracle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.simulator.task_trees import Loop, Task, task_program
+
+from tilewright.engine.hwsim.errors import MachineError
+from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.hwsim.replay.timeline import Timeline
+
+WHOLE = 10**9
+MOST = 8_000
+
+
+def timeline(played: Simulated) -> Timeline:
+    clocks = played.clocks
+    starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
+    times = np.ones(len(starts), np.int64)
+    for r in played.repeats:
+        times[r.first : r.last] *= 1 + r.extra
+    return Timeline(
+        np.array(clocks.numbers, np.int64), played.places, starts, starts, ends, ends, times, starts, tuple(clocks.free),
+        clocks.stalls, played.repeats, played.cycles,
+    )  # fmt: skip
+
+
+def tasks(played: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
+    """(start by the clock, variant, iterations of the loops around) of every task that the program runs."""
+    line = timeline(played)
+    return [(int(line.starts[r.row]) + r.later, int(line.numbers[r.row]), r.place) for r in line.unrolled()]
+
+
+def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
+    times = timeline(played).times.tolist()
+    found: Counter[tuple[int, str, int, int]] = Counter()
+    for s in played.clocks.stalls:
+        found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    return found
+
+
+def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
+    """All played, and as little as can be; None when all is too much for a test."""
+    try:
+        return play(program, MOST, WHOLE), play(program, MOST, 0)
+    except MachineError:
+        return None
+
+
+# A port whose requests were all done was not moved on before a lone task had its turn: the turns went on behind another engine.
+@example(5010, 2)
+# An engine whose task had just ended was taken for one that asks for nothing any more.
+@example(6246, 2)
+@given(st.integers(0, 2**32), st.sampled_from([0, 1, 3]))
+def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int) -> None:
+    found = both_ways(task_program(Random(seed), ports=ports))
+    if found is None:
+        return
+    plain, fast = found
+    assert not plain.repeats
+    assert tasks(fast) == tasks(plain)
+    assert stalls(fast) == stalls(plain)
+    assert fast.cycles == plain.cycles
+
+
+@given(st.integers(0, 2**32))
+def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
+    program = task_program(Random(seed), ports=1, demands=False)
+    try:
+        slow = play(program, MOST, WHOLE)
+    except MachineError:
+        return
+    program.ports = []
+    quick = play(program, MOST, WHOLE)
+    assert tasks(slow) == tasks(quick) and slow.clocks.ends == quick.clocks.ends
+    assert Counter(slow.clocks.stalls) == Counter(quick.clocks.stalls)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 5_000), st.integers(1, 2_000))
+def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int, length: int) -> None:
+    found = both_ways(task_program(Random(seed), ports=seed % 2))
+    if found is None:
+        return
+    line = timeline(found[1])
+    every = list(line.unrolled())
+    inside = [
+        r
+        for r in every
+        if line.starts[r.row] + r.later < start + length
+        and max(line.there[r.row], line.starts[r.row] + 1) + r.later > start
+    ]
+    assert list(line.unrolled(start, start + length)) == inside
+
+
+def test_the_random_programs_have_something_to_skip() -> None:
+    played = skipped = 0
+    for seed in range(60):
+        found = both_ways(task_program(Random(seed), ports=seed % 3))
+        if found is not None:
+            plain, fast = found
+            played += len(fast.places)
+            skipped += len(plain.places) - len(fast.places)
+    assert skipped > played > 1000
+
+
+def test_the_random_programs_have_loops_that_run_as_one() -> None:
+    def nests(nodes: Any) -> int:
+        return sum((len(n.loops) > 1) + nests(n.children) for n in nodes if isinstance(n, Loop))
+
+    assert sum(nests(task_program(Random(seed)).tree) for seed in range(200)) > 20
+
+
+def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
+    with pytest.raises(MachineError, match="more than 10 tasks"):
+        play(_two_loads(1000), 10, 0)
+
+
+def test_given_a_billion_iterations_then_as_few_are_played_as_of_a_thousand() -> None:
+    few, many = (play(_two_loads(extent), whole=0) for extent in (1_000, 10**9))
+    assert len(few.places) == len(many.places) < 100
+    assert many.cycles - few.cycles == (10**9 - 1000) * 30
+
+
+def _two_loads(extent: int) -> Any:
+    """A loop with a task of 30 cycles on one engine, and one of 20 on another that needs its result; two slots."""
+    rng = Random(0)
+    program = task_program(rng)
+    var = object()
+    table = [
+        *(Variant(0, 30, 0, (), (slot,)) for slot in (0, 1)),
+        *(Variant(1, 20, 0, (slot,), ()) for slot in (0, 1)),
+    ]
+    load = Task(0, (0, 1), lambda at: at[var] % 2)
+    use = Task(1, (0, 1), lambda at: 2 + at[var] % 2)
+    load.turns = use.turns = [(var, 2)]
+    loop = Loop((SimpleNamespace(var=var, extent=extent),), (load, use), (0, 1), (0, 1), None, (), None, {})  # type: ignore[arg-type]
+    program.tree = (loop,)
+    program.variants = [SimpleNamespace(replay=v, template=0) for v in table]
+    program.machine = SimpleNamespace(queues=(8, 8))
+    program.places = SimpleNamespace(of_cell=[None] * 2)
+    return program

@@ -1,0 +1,115 @@
+"""The figures of a report beside the cycles: bounds, least traffic, roofline, energy, sensitivity; whether all is played or not."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import matmul
+from support.simulator.machines import plain, roomy
+
+from tilewright.engine.hwsim import Machine, Report, load_machine, sensitivity, simulate
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+LOAD = 10 + 8 * 8 * 4 // 4  # one 8 x 8 float32 tile on `plain`: set-up and 256 bytes at 4 a cycle
+
+
+def staged(m: int, n: int, k: int) -> PrimFunc:
+    """Tiles of 8 x 8 x 8; operands in two slots each, the result written back tile by tile."""
+    sch = Schedule(parse(matmul(m, n, k)).program)
+    i, j, kk = sch.get_loops("C")
+    io, ii = sch.split(i, factors=[None, 8])
+    jo, ji = sch.split(j, factors=[None, 8])
+    ko, ki = sch.split(kk, factors=[None, 8])
+    sch.reorder(io, jo, ko, ii, ji, ki)
+    for n_read in (0, 1):
+        copy = sch.cache_read("C", n_read, "local")
+        sch.compute_at(copy, ko)
+        sch.double_buffer(copy)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local"), jo)
+    return sch.func
+
+
+def test_given_a_matmul_then_each_operand_need_be_moved_once_and_is_moved_for_each_tile_of_the_other():
+    report = simulate(staged(32, 24, 16), plain())
+    assert {(t.buffer, t.bytes, t.least_bytes) for t in report.traffic} == {
+        ("A", 32 * 16 * 4 * 3, 32 * 16 * 4),
+        ("B", 16 * 24 * 4 * 4, 16 * 24 * 4),
+        ("C", 32 * 24 * 4, 32 * 24 * 4),
+    }
+
+
+def test_given_a_matmul_then_its_bounds_are_the_work_of_engines_and_what_goes_through_ports():
+    report = simulate(staged(32, 24, 16), plain())
+    tiles = 4 * 3 * 2
+    bounds = {b.name: b.cycles for b in report.bounds}
+    assert bounds["dma"] == (2 * tiles + 12) * LOAD == report.bound
+    assert bounds["matrix"] == tiles * 25
+    assert bounds["global read port"] == 2 * tiles * 64 and bounds["global write port"] == 12 * 64
+
+
+def test_given_a_matmul_then_its_point_lies_under_the_roof():
+    report = simulate(staged(32, 24, 16), plain())
+    point = report.roofline
+    assert point.operations == 2 * 32 * 24 * 16
+    assert point.bytes == sum(t.bytes for t in report.traffic)
+    assert point.peak_operations_per_cycle == 2 * 8 * 8 * 8 / 20 and point.bytes_per_cycle == 8
+    assert point.intensity == point.operations / point.bytes
+    assert point.attained == point.operations / report.cycles <= point.roof <= point.peak_operations_per_cycle
+
+
+def test_given_energy_per_byte_and_operation_then_the_parts_make_up_the_whole():
+    machine = plain().replace("ddr.energy_pj_per_byte", 2.0).replace("matrix.energy_pj_per_operation", 0.5)
+    report = simulate(staged(16, 16, 16), machine)
+    assert report.energy == {"ddr": 2.0 * report.roofline.bytes, "matrix": 0.5 * 2 * 16**3}
+    assert report.energy_pj == sum(report.energy.values())
+
+
+def test_given_a_machine_limited_by_its_dma_then_more_bandwidth_of_dma_and_memory_must_come_together():
+    knobs = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
+    assert knobs["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
+    assert knobs["memories.ddr.read_bytes_per_cycle"].saved == 0
+    assert knobs["engines.dma.setup_cycles"].saved > 0
+    best = max(knobs.values(), key=lambda k: k.saved)
+    assert simulate(staged(32, 24, 16), plain().replace(best.path, best.better)).cycles == best.cycles
+
+
+def test_given_engines_that_share_a_port_then_waiting_for_bursts_is_a_stall_and_all_adds_up():
+    machine = load_machine("gemmini")
+    assert isinstance(machine, Machine)
+    report = simulate(staged_for_gemmini(), machine)
+    for engine in report.engines.values():
+        assert engine.busy + sum(engine.stall.values()) == report.cycles
+    ported = [w for engine in report.engines.values() for w in engine.waits if w.cause == "port"]
+    assert sum(w.cycles for w in ported) == sum(e.stall["port"] for e in report.engines.values())
+
+
+def staged_for_gemmini() -> PrimFunc:
+    text = (
+        matmul(64, 64, 64)
+        .replace("float32", "int8")
+        .replace('C: T.Buffer((64, 64), "int8")', 'C: T.Buffer((64, 64), "int32")')
+    )
+    return Schedule(parse(text).program).func
+
+
+def figures(report: Report) -> dict[str, object]:
+    return report.to_json()
+
+
+@pytest.mark.parametrize("sizes", [(64, 72, 40), (61, 35, 19), (8, 8, 800)])
+def test_given_tiles_with_and_without_edges_then_all_figures_are_those_of_a_plain_replay(sizes: tuple[int, int, int]):
+    func = staged(*sizes)
+    for machine in (plain(), roomy(), roomy().replace("engines.dma.queue_tasks", 2)):
+        few, every = (simulate(func, machine, whole=whole) for whole in (0, 10**9))
+        assert figures(few) == figures(every)
+        assert list(few.segments.between()) == list(every.segments)
+        window = every.cycles // 3, every.cycles // 3 + 500
+        assert list(few.segments.between(*window)) == list(every.segments.between(*window))
+
+
+def test_given_ten_to_the_twelve_tiles_then_no_more_are_played_than_of_a_thousand():
+    few, many = (simulate(staged(n, n, n), roomy(), whole=0) for n in (80, 80_000))
+    assert len(many.segments) <= 2 * len(few.segments)
+    assert sum(e.tasks for e in many.engines.values()) > 10**12
+    assert many.engines["matrix"].busy == few.engines["matrix"].busy * 10**9

@@ -1,0 +1,215 @@
+"""Which engine does what, and why: annotation, preference, turns of engines that are alike; what is missing where none reaches."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from support.programs.sources import matmul
+from support.simulator.machines import PLAIN, only, plain
+
+from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+SECOND_DMA = """
+[engines.dma_2]
+kind = "dma"
+reads = ["ddr", "pad"]
+writes = ["ddr", "pad"]
+bytes_per_cycle = 4
+setup_cycles = 10
+source.setup_cycles = "as dma"
+"""
+
+STEPWISE = """
+name = "stepwise"
+clock_hz = 1_000_000_000
+
+[memories.ddr]
+scopes = ["global"]
+capacity_bytes = 1_048_576
+read_bytes_per_cycle = 4
+write_bytes_per_cycle = 4
+
+[memories.l1]
+scopes = ["shared"]
+capacity_bytes = 65_536
+read_bytes_per_cycle = 16
+write_bytes_per_cycle = 16
+
+[memories.l0]
+scopes = ["local"]
+capacity_bytes = 8_192
+read_bytes_per_cycle = 64
+write_bytes_per_cycle = 64
+
+[engines.outer]
+kind = "dma"
+reads = ["ddr", "l1"]
+writes = ["ddr", "l1"]
+bytes_per_cycle = 4
+
+[engines.inner]
+kind = "dma"
+reads = ["l1", "l0"]
+writes = ["l1", "l0"]
+bytes_per_cycle = 16
+
+[engines.matrix]
+kind = "matrix"
+reads = ["l0"]
+writes = ["l0"]
+tile_rows = 8
+tile_columns = 8
+tile_depth = 8
+cycles_per_tile = 8
+element_bytes = 4
+"""
+"""What the matrix unit works on comes through two memories, a DMA for each step."""
+
+
+def staged() -> Schedule:
+    sch = Schedule(parse(matmul(8, 8, 8)).program)
+    sch.cache_read("C", 0, "local")
+    sch.cache_read("C", 1, "local")
+    sch.cache_write("C", 0, "local")
+    return sch
+
+
+def chosen(sch: Schedule, machine: Machine) -> dict[str, tuple[str, str]]:
+    return {t.block: (t.engine, t.reason) for t in simulate(sch.func, machine).tasks}
+
+
+def follow(sch: Schedule, fix: tuple[str, ...]) -> None:
+    """Makes the calls that a refusal names."""
+    for line in fix:
+        call = ast.parse(line, mode="eval").body
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        getattr(sch, call.func.attr)(*(ast.literal_eval(a) for a in call.args))
+
+
+def test_given_two_engines_alike_when_simulated_then_leaves_take_turns():
+    machine = read_machine(PLAIN + SECOND_DMA)
+    found = chosen(staged(), machine)
+    assert {block: engine for block, (engine, _) in found.items()} == {
+        "B_local": "dma", "A_local": "dma_2", "C_local": "dma", "C": "matrix",
+    }  # fmt: skip
+    assert found["A_local"][1] == "a copy; dma_2 reaches all operands, in turn with dma"
+    # The two loads overlap now: each takes 74 cycles.
+    both = simulate(staged().func, machine.replace("ddr.read_bytes_per_cycle", 64))
+    assert both.engines["dma_2"].tasks == 1 and both.engines["dma"].tasks == 2
+
+
+def test_given_engines_that_differ_when_simulated_then_the_first_is_taken():
+    machine = read_machine(PLAIN + SECOND_DMA).replace("dma_2.setup_cycles", 11)
+    assert {e for e, _ in chosen(staged(), machine).values()} == {"dma", "matrix"}
+
+
+def test_given_an_annotation_when_two_engines_are_alike_then_it_says_which():
+    sch = staged()
+    for block in ("A_local", "B_local", "C_local"):
+        sch.annotate(block, "engine", "dma_2")
+    found = chosen(sch, read_machine(PLAIN + SECOND_DMA))
+    assert found["A_local"] == ("dma_2", "annotated: engine dma_2") and {e for e, _ in found.values()} == {
+        "dma_2",
+        "matrix",
+    }
+
+
+def test_given_an_annotated_kind_when_simulated_then_an_engine_of_that_kind_is_taken():
+    sch = staged()
+    sch.annotate("C_local", "engine", "vector")
+    with pytest.raises(MachineError) as caught:
+        simulate(sch.func, plain())  # a vector unit that does not reach global memory
+    assert caught.value.code == "out-of-reach"
+    sch = staged()
+    sch.annotate("C_local", "engine", "scalar")
+    assert chosen(sch, plain())["C_local"] == ("scalar", "annotated: engine scalar")
+
+
+def test_given_a_better_engine_out_of_reach_when_simulated_then_the_reason_says_what_it_lacks():
+    found = chosen(Schedule(parse(matmul(8, 8, 8)).program), plain())
+    engine, reason = found["C"]
+    assert engine == "scalar"
+    assert (
+        reason
+        == "a multiply-accumulate; scalar reaches all operands; matrix does not reach A in global, B in global, C in global"
+    )
+
+
+def test_given_memories_in_steps_when_nothing_is_staged_then_the_missing_calls_lead_through_them():
+    machine = read_machine(STEPWISE)
+    sch = Schedule(parse(matmul(8, 8, 8)).program)
+    with pytest.raises(MachineError) as caught:
+        simulate(sch.func, machine)
+    assert caught.value.refusal.fix == (
+        "sch.cache_read('C', 0, 'shared')",
+        "sch.cache_read('C', 0, 'local')",
+        "sch.cache_read('C', 1, 'shared')",
+        "sch.cache_read('C', 1, 'local')",
+        "sch.cache_write('C', 0, 'shared')",
+        "sch.cache_write('C', 0, 'local')",
+    )
+    follow(sch, caught.value.refusal.fix)
+    assert {block: engine for block, (engine, _) in chosen(sch, machine).items()} == {
+        "A_shared": "outer", "B_shared": "outer", "A_shared_local": "inner", "B_shared_local": "inner", "C": "matrix",
+        "C_shared": "outer", "C_shared_local": "inner",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "vta"])
+def test_given_a_matmul_on_a_preset_when_it_is_to_be_matrix_work_then_the_missing_calls_make_it_so(preset: str):
+    machine = load_machine(preset)
+    sch = Schedule(parse(matmul(16, 16, 16).replace("float32", "int8")).program)
+    engine = next(e.name for e in machine.engines if type(e).__name__ in ("MatrixEngine", "SystolicEngine"))
+    sch.annotate("C", "engine", engine)
+    for _ in range(3):
+        try:
+            assert chosen(sch, machine)["C"][0] == engine
+            return
+        except MachineError as error:
+            assert error.code == "out-of-reach" and error.refusal.fix, error
+            follow(sch, error.refusal.fix)
+    raise AssertionError("what was missing is still missing")
+
+
+def test_given_an_intermediate_out_of_reach_when_simulated_then_its_scope_is_what_is_missing():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    M = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("M"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            M[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = M[vi, vj] * T.float32(2)
+"""
+    machine = only(plain(), "dma", "vector")
+    sch = Schedule(parse(text).program)
+    made: list[str] = []
+    for _ in range(4):
+        try:
+            report = simulate(sch.func, machine)
+            break
+        except MachineError as error:
+            made += error.refusal.fix
+            follow(sch, error.refusal.fix)
+    else:
+        raise AssertionError(made)
+    assert made == [
+        "sch.cache_read('M', 0, 'local')",
+        "sch.set_scope('M', 0, 'local')",
+        "sch.cache_write('B', 0, 'local')",
+    ]
+    assert report.engines["vector"].tasks == 2
+
+
+def test_given_no_way_by_copies_when_out_of_reach_then_the_call_is_named_all_the_same():
+    machine = only(read_machine(STEPWISE), "outer", "matrix")
+    with pytest.raises(MachineError) as caught:
+        simulate(parse(matmul(8, 8, 8)).program, machine)
+    assert caught.value.refusal.fix[0] == "sch.cache_read('C', 0, 'local')"

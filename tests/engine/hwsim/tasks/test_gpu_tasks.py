@@ -1,0 +1,182 @@
+"""Programs in TVM's usual form for GPUs: what blocks of threads make of tasks, against numbers reckoned by hand."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import matmul
+
+from tilewright.engine.hwsim import Report, load_machine, simulate
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+
+def on_gpu(sch: Schedule) -> Report:
+    return simulate(sch.func, load_machine("gpu-sm"))
+
+
+def kinds(report: Report) -> list[tuple[str, str, int, int]]:
+    return [(t.block, t.engine, t.tasks, t.cycles) for t in report.tasks]
+
+
+def tiled(virtual: bool = False, rows: int = 128, columns: int = 128, depth: int = 64) -> Schedule:
+    """A product in blocks of 32 x 32: 16 x 16 threads of 2 x 2 elements each, operands staged by 8 of the depth.
+
+    With `virtual` threads an element of each quarter of the block is a thread's, else four next to each other.
+    """
+    sch = Schedule(parse(matmul(rows, columns, depth)).program)
+    *sides, sum_loop = sch.get_loops("C")
+    around: list[str] = []
+    threads: list[str] = []
+    own: list[str] = []
+    for axis, loop in zip("yx", sides, strict=True):
+        block, *parts = sch.split(loop, [None, 2, 16] if virtual else [None, 16, 2])
+        part, thread = parts if virtual else reversed(parts)
+        sch.bind(block, f"blockIdx.{axis}")
+        sch.bind(thread, f"threadIdx.{axis}")
+        if virtual:
+            sch.bind(part, f"vthread.{axis}")
+        around.append(block)
+        threads.append(thread)
+        own.append(part)
+    outer, inner = sch.split(sum_loop, [None, 8])
+    sch.reorder(*around, *(own + threads if virtual else threads), outer, inner, *(() if virtual else own))
+    sch.reverse_compute_at(sch.cache_write("C", 0, "local"), threads[1])
+    for operand in (0, 1):
+        copy = sch.cache_read("C", operand, "shared")
+        sch.compute_at(copy, outer)
+        _, y, x = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), [None, 16, 16])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+    sch.decompose_reduction("C", outer)
+    return sch
+
+
+# A block: 1024 elements set to zero by 64 lanes: 16 cycles. 8 times each operand: 1024 bytes in whole sectors at 13 a cycle, 79, and 20 to
+# issue them; then 8192 multiplications and additions: 256 cycles. 4096 bytes of results at 13 a cycle: 316; but threads that have two
+# elements in a row write every other element at a time, twice all sectors of two rows: 631.
+def of_tiles(virtual: bool) -> list[tuple[str, str, int, int]]:
+    return [
+        ("C_init", "lanes", 16, 16 * 16),
+        ("A_shared", "copy", 16 * 8, 16 * 8 * 99),
+        ("B_shared", "copy", 16 * 8, 16 * 8 * 99),
+        ("C", "lanes", 16 * 8, 16 * 8 * 256),
+        ("C_local", "lanes", 16, 16 * (316 if virtual else 631)),
+    ]
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_given_a_tiled_matmul_then_tasks_are_of_blocks_and_not_of_threads(virtual: bool):
+    report = on_gpu(tiled(virtual))
+    assert kinds(report) == of_tiles(virtual)
+    # Each block copies its two strips once: all its threads together.
+    assert {(t.buffer, t.bytes) for t in report.traffic} == {("A", 16 * 8 * 1024), ("B", 16 * 8 * 1024)}
+    assert report.conflicts == ()
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_given_registers_then_each_thread_has_its_own_and_shared_memory_is_the_blocks(virtual: bool):
+    report = on_gpu(tiled(virtual))
+    assert report.memory["local"].peak_bytes == 32 * 32 * 4
+    assert report.memory["shared"].peak_bytes == 2 * 32 * 8 * 4
+
+
+def test_given_double_buffers_under_threads_then_copies_run_ahead():
+    sch = tiled()
+    straight = on_gpu(sch)
+    sch.double_buffer("A_shared")
+    sch.double_buffer("B_shared")
+    report = on_gpu(sch)
+    assert kinds(report) == of_tiles(virtual=False)
+    assert report.memory["shared"].peak_bytes == 2 * straight.memory["shared"].peak_bytes
+    assert straight.overlap < 0.25 < 0.5 < report.overlap
+    assert report.cycles < straight.cycles
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_given_blocks_at_the_edge_when_what_repeats_is_skipped_then_nothing_is_lost(slots: int):
+    rows, columns, depth = 333, 335, 104
+    sch = tiled(rows=rows, columns=columns, depth=depth)
+    if slots == 2:
+        sch.double_buffer("A_shared")
+        sch.double_buffer("B_shared")
+    report, every = (simulate(sch.func, load_machine("gpu-sm"), whole=whole) for whole in (0, 10**9))
+    assert report.to_json() == every.to_json()
+    assert len(every.segments) > 4 * len(report.segments)
+    # Each product and sum, and each result once to zero and once out.
+    assert report.roofline.operations == 2 * rows * columns * depth + 2 * rows * columns
+
+
+def test_given_threads_then_each_multiplies_for_itself_and_tensor_cores_do_not():
+    sch = tiled()
+    for operand in (1, 2):
+        sch.compute_at(sch.cache_read("C", operand, "local"), sch.get_loops("C")[-3])
+    report = on_gpu(sch)
+    assert {t.engine for t in report.tasks if t.block != "A_shared" and t.block != "B_shared"} == {"lanes"}
+
+
+TRANSPOSE = """
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi]
+"""
+
+
+def transposed(padding: int = 0) -> Schedule:
+    """By way of shared memory, 32 x 32 threads a block; the copy is staged under the loops of its threads."""
+    sch = Schedule(parse(TRANSPOSE).program)
+    i, j = sch.get_loops("B")
+    (bi, ti), (bj, tj) = sch.split(i, [2, 32]), sch.split(j, [2, 32])
+    sch.reorder(bi, bj, ti, tj)
+    copy = sch.cache_read("B", 0, "shared")
+    sch.compute_at(copy, tj)
+    y, x = sch.get_loops(copy)[-2:]
+    for loop, tag in ((bi, "blockIdx.y"), (bj, "blockIdx.x"), (ti, "threadIdx.y"), (tj, "threadIdx.x"), (y, "threadIdx.y"),
+                      (x, "threadIdx.x")):  # fmt: skip
+        sch.bind(loop, tag)
+    if padding:
+        sch.storage_align(copy, 0, 0, 32, padding)
+    return sch
+
+
+# 1024 elements a block, in 32 accesses of a warp: each finds its 32 words in one bank, 31 cycles more than one.
+def test_given_a_transpose_through_shared_memory_then_a_warp_reads_one_bank_32_times():
+    (lost,) = on_gpu(transposed()).conflicts
+    assert (lost.block, lost.buffers, lost.degree) == ("B", ("A_shared",), 32)
+    assert (lost.accesses, lost.cycles) == (4 * 32, 4 * 32 * 31)
+
+
+def test_given_a_row_of_33_words_then_no_bank_is_asked_twice():
+    report = on_gpu(transposed(padding=1))
+    assert report.conflicts == ()
+    assert report.memory["shared"].peak_bytes == 32 * 33 * 4
+
+
+def nested(outer: int, inner: int) -> str:
+    return f"""
+@T.prim_func
+def main(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
+    for b in T.thread_binding(4, thread="blockIdx.x"):
+        for t in T.thread_binding({outer}, thread="threadIdx.x"):
+            for r in range({32 // inner}):
+                for u in T.thread_binding({inner}, thread="threadIdx.x"):
+                    with T.block("B"):
+                        vb = T.axis.spatial(4, b)
+                        vu = T.axis.spatial(32, r * {inner} + u)
+                        B[vb, vu] = A[vb, vu] + T.float32(1)
+"""
+
+
+def test_given_loops_of_one_tag_in_each_other_then_they_are_the_same_threads():
+    report = on_gpu(Schedule(parse(nested(32, 32)).program))
+    # 32 threads take one cycle for their 32 additions; 128 bytes read and 128 written at 13 a cycle take 20.
+    assert kinds(report) == [("B", "lanes", 4, 4 * 20)]
+    assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(512, 0), (0, 512)]
+
+
+def test_given_loops_of_one_tag_that_go_over_different_things_then_nothing_is_left_out():
+    text = nested(4, 8).replace("threadIdx.x", "threadIdx.y").replace("T.axis.spatial(4, b)", "T.axis.spatial(4, t)")
+    report = on_gpu(Schedule(parse(text.replace("blockIdx.x", "blockIdx.y")).program))
+    assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(4 * 512, 0), (0, 4 * 512)]

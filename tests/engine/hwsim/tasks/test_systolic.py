@@ -1,0 +1,112 @@
+"""Matrix products on systolic arrays: what folds, what each fold takes, what a program's loops make of a product."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.programs.gemms import array_machine, gemm
+
+from tilewright.engine.hwsim import MachineError, simulate
+from tilewright.engine.hwsim.cost.systolic import fold
+from tilewright.engine.hwsim.machine.parts import Dataflow
+from tilewright.engine.hwsim.tasks.product import Product
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+DATAFLOWS: tuple[Dataflow, ...] = ("output_stationary", "weight_stationary", "input_stationary")
+sizes = st.integers(1, 40)
+arrays = st.integers(1, 12)
+
+
+def square(m: int, k: int) -> PrimFunc:
+    """Sums of squares: each result has a product of its own, a row by itself."""
+    source = f"""from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def square(A: T.Buffer(({m}, {k}), "int8"), C: T.Buffer(({m},), "int32")):
+    for i, k in T.grid({m}, {k}):
+        with T.sblock("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", A[vi, vk])
+"""
+    program = parse(source).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+@given(sizes, sizes, sizes, arrays, arrays, st.sampled_from(DATAFLOWS))
+def test_law_an_array_takes_the_cycles_of_a_step_by_step_account(
+    m: int, n: int, k: int, rows: int, columns: int, dataflow: Dataflow
+) -> None:
+    """Each fold: a stationary operand goes in row by row, then the last step's operands reach the farthest cell."""
+    down, across, steps = {
+        "output_stationary": (m, n, k), "weight_stationary": (k, n, m), "input_stationary": (k, m, n),
+    }[dataflow]  # fmt: skip
+    cycles = 0
+    for _ in range(0, down, rows):
+        for _ in range(0, across, columns):
+            loading = 0 if dataflow == "output_stationary" else rows
+            last_step, farthest = loading + steps - 1, rows - 1 + columns - 1
+            cycles += last_step + farthest + 1
+    folding = fold(dataflow, rows, columns, Product(m, n, k))
+    assert folding.down * folding.across * folding.cycles == cycles
+
+
+@given(sizes, sizes, sizes, arrays, arrays, st.sampled_from(DATAFLOWS))
+def test_law_the_array_is_never_faster_than_its_cells(
+    m: int, n: int, k: int, rows: int, columns: int, dataflow: Dataflow
+) -> None:
+    folding = fold(dataflow, rows, columns, Product(m, n, k))
+    assert folding.down * folding.across * folding.cycles * rows * columns >= m * n * k
+    once = {
+        "output_stationary": folding.writes,
+        "weight_stationary": folding.reads[1],
+        "input_stationary": folding.reads[0],
+    }
+    assert once[dataflow] == 1
+
+
+def test_given_tiles_that_overhang_when_simulated_then_only_the_rows_that_there_are_count() -> None:
+    """13 x 8 rows cut to 100 by a condition over both loops are 100 rows to the array, 13 folds of 8 and not of 104."""
+    machine = array_machine(50, 8, "output_stationary")
+    sch = Schedule(gemm(100, 8, 8))
+    sch.split(sch.get_loops("C")[0], factors=[None, 8])
+    assert simulate(sch.func, machine).cycles == simulate(gemm(100, 8, 8), machine).cycles == 2 * (8 + 50 + 8 - 2)
+
+
+def test_given_a_square_when_simulated_then_each_result_is_a_product_of_its_own() -> None:
+    report = simulate(square(5, 16), array_machine(8, 8, "output_stationary"))
+    assert report.cycles == 5 * (16 + 14)
+    (access,) = (a for a in report.accesses if a.buffer == "A")
+    assert access.read_bytes == 5 * 16 * 2
+
+
+def test_given_swapped_factors_when_simulated_then_the_first_is_still_the_input() -> None:
+    """Which operand stays is a matter of the order in which the program multiplies."""
+    machine = array_machine(8, 8, "weight_stationary")
+    source = gemm(64, 8, 8)
+    assert simulate(source, machine).cycles == 8 + 64 + 14
+    swapped = parse(
+        """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def gemm(A: T.Buffer((64, 8), "int8"), B: T.Buffer((8, 8), "int8"), C: T.Buffer((64, 8), "int32")):
+    for i, j, k in T.grid(64, 8, 8):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", B[vk, vj]) * T.Cast("int32", A[vi, vk])
+"""
+    ).program
+    assert isinstance(swapped, PrimFunc)
+    assert simulate(swapped, machine).cycles == 8 * (8 + 8 + 14)
+
+
+@pytest.mark.parametrize("value", ["tile", "", "row_stationary"])
+def test_given_an_unknown_dataflow_when_set_then_it_is_refused(value: str) -> None:
+    with pytest.raises(MachineError, match="dataflow") as caught:
+        array_machine(8, 8, "output_stationary").replace("array.dataflow", value)
+    assert caught.value.refusal.code == "bad-figure"

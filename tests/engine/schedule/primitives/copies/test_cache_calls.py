@@ -1,0 +1,215 @@
+"""cache_read, cache_write, decompose_reduction and double_buffer: where the copies stand, who uses them, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse, to_script
+
+
+def schedule(text: str = MATMUL) -> Schedule:
+    return Schedule(parse(text).program)
+
+
+def order(sch: Schedule) -> list[str]:
+    return [name for name in sch.index.block_names if name != "root"]
+
+
+def test_given_an_input_when_cached_then_the_copy_comes_first_and_is_read():
+    sch = schedule()
+    name = sch.cache_read("C", 0, "local.vtcm")
+    assert name == "A_local.vtcm"
+    assert order(sch) == [name, "C"]
+    assert [r.buffer.name for r in sch.get("C").reads] == ["A_local.vtcm", "B"]
+    assert sch.get(name).writes[0].buffer.scope == "local.vtcm"
+    assert sch.verify().status == "tested"
+
+
+def test_given_an_intermediate_when_cached_then_the_copy_comes_after_its_writer():
+    sch = schedule(MATMUL_RELU)
+    copy = sch.cache_read("relu", 0, "local")
+    assert order(sch) == ["matmul", copy, "relu"]
+    assert sch.verify().status == "tested"
+
+
+def test_given_an_output_when_cached_then_the_block_writes_the_cache():
+    sch = schedule()
+    copy = sch.cache_write("C", 0, "local")
+    assert order(sch) == ["C", copy]
+    assert sch.get("C").writes[0].buffer.scope == "local"
+    assert sch.verify().status == "tested"
+
+
+def test_given_two_copies_into_one_scope_when_named_then_names_are_unique():
+    sch = schedule(MATMUL_RELU)
+    first = sch.cache_write("matmul", 0, "local")
+    second = sch.cache_read(first, 0, "local")
+    assert len({first, second}) == 2
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_reduction_when_decomposed_then_the_init_stands_before_the_loop():
+    sch = schedule()
+    init = sch.decompose_reduction("C", "k")
+    assert init == "C_init"
+    assert order(sch) == ["C_init", "C"]
+    assert sch.get("C").init is None
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_staged_tile_when_double_buffered_then_the_block_says_so():
+    sch = schedule()
+    ko, _ = sch.split("k", [None, 32], names=["ko", "ki"])
+    copy = sch.cache_read("C", 0, "local.vtcm")
+    sch.compute_at(copy, ko)
+    sch.double_buffer(copy)
+    assert "double_buffer_scope" in to_script(sch.mod)
+    assert sch.verify().status == "tested"
+
+
+REFUSALS = {
+    "no such read": (MATMUL, "bad-buffer-index", lambda s: s.cache_read("C", 2, "local")),
+    "no such buffer": (MATMUL, "unknown-buffer", lambda s: s.cache_read("C", "Z", "local")),
+    "stranger as consumer": (MATMUL_RELU, "not-a-consumer", lambda s: s.cache_read("matmul", 0, "local", ["relu"])),
+    "written by two": (
+        MATMUL,
+        "not-the-only-writer",
+        lambda s: (s.decompose_reduction("C", "k"), s.cache_write("C", 0, "local")),
+    ),
+    "no reduction": (ELEMENTWISE_CHAIN, "not-a-reduction", lambda s: s.decompose_reduction("B", s.get_loops("B")[0])),
+    "reduction outside": (
+        MATMUL,
+        "reduction-outside",
+        lambda s: (s.reorder("k", "i"), s.decompose_reduction("C", "i")),
+    ),
+    "loop elsewhere": (
+        MATMUL_RELU,
+        "loop-not-around",
+        lambda s: s.decompose_reduction("matmul", s.get_loops("relu")[0]),
+    ),
+    "double buffer of an output": (MATMUL, "not-an-intermediate", lambda s: s.double_buffer("C")),
+    "double buffer filled once": (
+        MATMUL,
+        "no-loop-to-overlap",
+        lambda s: s.double_buffer(s.cache_read("C", 0, "local.vtcm")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+    text, code, calls = REFUSALS[name]
+    sch = schedule(text)
+    with pytest.raises(ScheduleError) as refused:
+        calls(sch)
+    assert refused.value.code == code
+    assert sch.verify().status == "tested"
+
+
+INIT_FROM_OUTPUT = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def doubled(P: T.Buffer((4,), "int32")):
+    for k, i in T.grid(1, 4):
+        with T.sblock("P"):
+            vk, vi = T.axis.remap("RS", [k, i])
+            with T.init():
+                P[vi] = P[vi] + 1
+            P[vi] = P[vi] + P[vi]
+"""
+
+
+@pytest.mark.parametrize(
+    "call", [lambda s: s.cache_write("P", 0, "local"), lambda s: s.decompose_reduction("P", s.get_loops("P")[0])]
+)
+def test_given_an_init_that_reads_the_output_when_taken_for_a_fresh_start_then_refused(call):
+    sch = schedule(INIT_FROM_OUTPUT)
+    with pytest.raises(ScheduleError):
+        call(sch)
+    assert sch.verify().status == "tested"
+
+
+FETCHED = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def fetched(B: T.Buffer((8, 16), "int32"), C: T.Buffer((8, 16), "int32")):
+    S = T.sblock_alloc_buffer((8, 16), "int32", scope="shared")
+    for k in range(2):
+        for a in range(1):
+            for b in T.thread_binding(4, thread="threadIdx.y"):
+                for c in T.thread_binding(8, thread="threadIdx.x"):
+                    for d in T.vectorized(4):
+                        with T.sblock("S"):
+                            v0 = T.axis.spatial(8, k * 4 + a * 8 + b * 2 + c // 4)
+                            v1 = T.axis.spatial(16, c % 4 * 4 + d)
+                            T.where(a * 4 + b < LIMIT)
+                            S[v0, v1] = B[v0, v1]
+        for p, q in T.grid(4, 16):
+            with T.sblock("C"):
+                v0 = T.axis.spatial(8, k * 4 + p)
+                v1 = T.axis.spatial(16, q)
+                C[v0, v1] = S[v0, v1] * 2
+"""
+
+
+def test_given_a_fetch_by_more_threads_than_there_is_to_fetch_when_copied_then_all_of_it_is_there():
+    sch = schedule(FETCHED.replace("LIMIT", "2"))
+    sch.cache_read("C", 0, "warp")
+    assert sch.verify().status == "tested"
+
+
+def test_given_a_fetch_that_leaves_rows_out_when_copied_then_refused():
+    sch = schedule(FETCHED.replace("LIMIT", "2").replace("b * 2 + c // 4", "b * 3"))
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_read("C", 0, "warp")
+    assert refused.value.code == "region-not-covered"
+
+
+SUM_WITHOUT_START = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def kept(A: T.Buffer((5,), "int32")):
+    for i in range(5):
+        with T.sblock("outer"):
+            v = T.axis.spatial(5, i)
+            for k in range(2, 5):
+                with T.sblock("inner"):
+                    w = T.axis.spatial(5, v)
+                    r = T.axis.reduce(5, k)
+                    with T.init():
+                        A[w] = 1
+                    A[w] = T.min(A[w], A[w])
+"""
+
+
+def test_given_a_sum_inside_that_never_runs_its_init_when_written_through_then_refused():
+    sch = schedule(SUM_WITHOUT_START)
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_write("outer", 0, "local")
+    assert refused.value.code == "reads-own-output"
+
+
+BLUR_OF_TILES = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def blur(A: T.Buffer((5,), "int64"), B: T.Buffer((5,), "int64")):
+    for i in range(2):
+        with T.sblock("tile"):
+            vo = T.axis.spatial(2, i)
+            T.reads(A[T.max(vo * 4 - 1, 0):T.min(vo * 4 + 4, 4) + 1])
+            T.writes(B[vo * 4:vo * 4 + 4])
+            for j in range(4):
+                with T.sblock("B"):
+                    v = T.axis.spatial(5, vo * 4 + j)
+                    T.where(vo * 4 + j < 5)
+                    B[v] = A[T.max(v - 1, 0)] + A[T.min(v + 1, 4)]
+"""
+
+
+def test_given_tiles_of_different_sizes_when_read_through_then_the_cache_is_as_large_as_the_buffer():
+    sch = schedule(BLUR_OF_TILES)
+    sch.cache_read("B", 0, "local")
+    assert 'A_local = T.sblock_alloc_buffer((5,), "int64", scope="local")' in to_script(sch.func)
+    assert sch.verify().status == "tested"

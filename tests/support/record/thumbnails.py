@@ -1,0 +1,29 @@
+"""Draws the thumbnails of the examples anew, into static/examples. Run it when a test says that they are out of date:
+
+PYTHONPATH=tests python -m support.record.thumbnails
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tilewright.app.views.shell.gallery import FOLDER, THUMBNAILS, load_examples
+from tilewright.app.views.shell.thumbnails import Thumbnail, thumbnail_of
+
+
+def drawn() -> dict[str, Thumbnail]:
+    """The thumbnail of each example, by its name."""
+    return {example.name: thumbnail_of(example.text) for example in load_examples()}
+
+
+def as_text(thumbnails: dict[str, Thumbnail]) -> str:
+    """The file's text: a line for each, so that a change is seen in a diff."""
+    lines = [
+        f"{msgspec.json.encode(name).decode()}: {msgspec.json.encode(t).decode()}" for name, t in thumbnails.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    (FOLDER / THUMBNAILS).write_text(as_text(drawn()), encoding="utf-8")
+    print(f"{THUMBNAILS} is written")

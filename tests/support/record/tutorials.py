@@ -1,0 +1,33 @@
+"""The tutorials run anew, with what they show written into them: `PYTHONPATH=tests python -m support.record.tutorials`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from support.browser.jupyter import in_surroundings
+
+FOLDER = Path(__file__).parents[3] / "docs" / "tutorials"
+
+
+def executed(path: Path) -> nbformat.NotebookNode:
+    """The notebook after its cells ran in a kernel of their own. Raises where one fails."""
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as folder, in_surroundings(Path(folder)):
+        client = NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=False)
+        return client.execute(cwd=folder)
+
+
+def main() -> None:
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        notebook = executed(path)
+        for cell in notebook.cells:
+            cell.get("metadata", {}).pop("execution", None)  # when it ran
+        nbformat.write(notebook, path)
+        print(path.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Is what is skipped skipped exactly? Random trees of tasks, and tiled programs on random machines, with every task played and with as few
+as can be; all figures of the reports are compared.
+
+    PYTHONPATH=tests python -m support.simulator.exactness --count 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from random import Random
+from typing import Any
+
+from support.programs.sources import matmul
+from support.simulator.machines import plain, roomy
+from support.simulator.task_trees import task_program
+
+from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
+from tilewright.engine.schedule import Schedule, ScheduleError
+from tilewright.engine.script import parse
+
+EVERYTHING = 10**9
+MOST_TASKS = 40_000
+REPORTED = 250
+"""After so many a long run says how far it is."""
+
+
+MACHINES = (
+    (plain(), "local", "local"),
+    (roomy(), "local", "local"),
+    (load_machine("dual-bank-npu"), "local.vtcm", "local.acc"),
+)
+
+
+def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
+    """Cycles by engine, cause, cell and who is to blame; of repeats as often as they come."""
+    times = [1] * len(played.places)
+    for r in played.repeats:
+        for row in range(r.first, r.last):
+            times[row] *= 1 + r.extra
+    found: Counter[tuple[int, str, int, int]] = Counter()
+    for s in played.clocks.stalls:
+        found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    return found
+
+
+def tiled(rng: Random, operands: str, result: str) -> PrimFunc:
+    """A tiled matmul with operands and result staged to these scopes: edges, slots and banked buffers as they come."""
+    m, n, k = (rng.choice([8, 16, 24, 61, 64, 90, rng.randint(1, 100)]) for _ in range(3))
+    sch = Schedule(parse(matmul(m, n, k)).program)
+    outer, inner = [], []
+    for loop in sch.get_loops("C"):
+        first, second = sch.split(loop, factors=[None, rng.choice([4, 8, 8, 16])])
+        outer.append(first)
+        inner.append(second)
+    sch.reorder(*outer, *inner)
+    for operand in (0, 1):
+        copy = sch.cache_read("C", operand, operands)
+        sch.compute_at(copy, rng.choice(outer))
+        if rng.random() < 0.3:
+            _tried(sch, "transform_layout", copy, ("write", 0), lambda i, j: [i % 2, AXIS_SEPARATOR, i // 2, j])
+        if rng.random() < 0.6:
+            _tried(sch, "double_buffer", copy)
+    if rng.random() < 0.8:
+        write = sch.cache_write("C", 0, result)
+        sch.reverse_compute_at(write, rng.choice(outer[:2]))
+    return sch.func
+
+
+def _tried(sch: Schedule, method: str, *args: Any) -> None:
+    try:
+        getattr(sch, method)(*args)
+    except ScheduleError:
+        return
+
+
+def varied(rng: Random, machine: Machine) -> Machine:
+    """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies."""
+    if rng.random() < 0.4:
+        for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
+            machine = machine.replace(f"engines.{engine.name}.unit", "core")
+    for memory in machine.memories:
+        path = f"memories.{memory.name}"
+        for figure, values in (("read_bytes_per_cycle", (1, 3, 4, 16, 64)), ("burst_bytes", (1, 8, 64)), ("ports", ("shared", "separate")),
+                               ("latency_cycles", (0, 7, 100))):  # fmt: skip
+            if rng.random() < 0.5:
+                machine = machine.replace(f"{path}.{figure}", rng.choice(values))
+    for engine in machine.engines:
+        for figure, counts in (
+            ("queue_tasks", (1, 2, 4, 16)),
+            ("setup_cycles", (0, 5, 40)),
+            ("latency_cycles", (0, 9)),
+        ):
+            if rng.random() < 0.4:
+                machine = machine.replace(f"engines.{engine.name}.{figure}", rng.choice(counts))
+    return machine
+
+
+def same_figures(few: Report, every: Report) -> bool:
+    """All figures, and the tasks of a stretch in the middle."""
+    middle = every.cycles // 2, every.cycles // 2 + 200
+    return few.to_json() == every.to_json() and list(few.segments.between(*middle)) == list(
+        every.segments.between(*middle)
+    )
+
+
+def differing(told: Counter[str]) -> int:
+    return told["trees that differ"] + told["programs that differ"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    told: Counter[str] = Counter()
+    for n, seed in enumerate(range(options.first, options.first + options.count)):
+        if n and n % REPORTED == 0:
+            print(f"{n} done, {differing(told)} differ", file=sys.stderr, flush=True)
+        rng = Random(seed)
+        tree = task_program(rng, ports=seed % 4)
+        try:
+            every, few = play(tree, MOST_TASKS, EVERYTHING), play(tree, MOST_TASKS, 0)
+        except MachineError:
+            told["trees too long to play"] += 1
+        else:
+            told["trees"] += 1
+            told["tasks of trees"] += len(every.places)
+            told["played of these"] += len(few.places)
+            if (few.cycles, stalls(few)) != (every.cycles, stalls(every)):
+                print(f"tree {seed} differs", flush=True)
+                told["trees that differ"] += 1
+        try:
+            base, *scopes = rng.choice(MACHINES)
+            func, machine = tiled(rng, *scopes), varied(rng, base)
+            reports = [simulate(func, machine, MOST_TASKS, whole=whole) for whole in (0, EVERYTHING)]
+        except (MachineError, ScheduleError) as refused:
+            told[f"programs refused: {refused.code}"] += 1
+            continue
+        told["programs"] += 1
+        told["programs with shared ports"] += any(e.stall["port"] for e in reports[1].engines.values())
+        told["tasks of programs"] += len(reports[1].segments)
+        told["tasks of programs that were played"] += len(reports[0].segments)
+        if not same_figures(*reports):
+            print(f"program {seed} differs", flush=True)
+            told["programs that differ"] += 1
+    for what, count in told.items():
+        print(f"{count:10,} {what}")
+
+
+if __name__ == "__main__":
+    main()
