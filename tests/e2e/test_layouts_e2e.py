@@ -73,7 +73,7 @@ def test_given_a_list_of_buffers_then_one_is_chosen_its_conflicts_are_stepped_th
     shoot(page, "layout-conflict")
     # What a card would change is seen before it is applied.
     card(page, "padded 1").hover()
-    expect(page.locator(".steps-text")).to_contain_text("as if padded by 1: 32 elements in 32 banks", timeout=WAIT)
+    expect(page.locator(".steps-text")).to_contain_text("preview of padded by 1: 32 elements in 32 banks", timeout=WAIT)
     expect(page.locator(".picker-call")).to_contain_text("sch.storage_align(A_shared, 0, 0, 32, 1)")
     told = cycles_of(card(page, "padded 1"))
     expect(card(page, "padded 1")).to_contain_text("fastest")
@@ -131,7 +131,7 @@ def test_given_a_map_of_ones_own_then_errors_are_told_while_typing_and_enter_app
 ) -> None:
     page = example("bank_conflicts")
     choose_buffer(page, "A_shared")
-    field, told = page.get_by_label("Index map of your own"), page.locator(".draft-state")
+    field, told = page.get_by_label("Custom index map"), page.locator(".draft-state")
     field.click()
     page.keyboard.type("lambda i, j: [i, 0]")
     expect(told).to_contain_text("a place of its own", timeout=WAIT)
@@ -220,7 +220,7 @@ def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Pag
     assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"] .buf[data-buffer="A_shared"]').click()
     all_tried(page)
-    page.get_by_label("Index map of your own").fill("lambda i, j: [i")
+    page.get_by_label("Custom index map").fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_be_visible(timeout=WAIT)
     assert_no_violations(page, "#area-inspector")
     page.get_by_role("button", name="Widen").click()

@@ -5,6 +5,7 @@ import { reconcile } from "../core/reconcile.js";
 import { LayoutPicker } from "../layout/picker.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
+/** @import { LayoutValue } from "../layout/types.js" */
 
 /**
  * @typedef {object} InspectorData
@@ -13,7 +14,7 @@ import { LayoutPicker } from "../layout/picker.js";
  * @property {Section[]} sections
  * @property {MemorySummary[]} memories
  * @property {TrafficRow[]} traffic
- * @property {any} picker The value of the layout picker.
+ * @property {LayoutValue} picker Present if a buffer is chosen.
  */
 
 /**

@@ -1,14 +1,23 @@
-// The layouts to choose from: a small picture of each, what the simulator says of it, and the call that makes it. One click applies it.
+// Cards of candidate layouts: a picture, the simulated figures, and the call. A click applies the call.
 
 import { h } from "../core/dom.js";
 import { isDark, paintsOf, shade, sized, texture } from "./paint.js";
 
+/** @import { Paints } from "./paint.js" */
+/** @import { Apply, Card, Thumb } from "./types.js" */
+
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
 const PICTURE = 64;
 
-/** A card; `apply(call)` makes its layout the program's, `show(card)` is told that it is pointed at, `show(null)` that it is not any more. */
+/**
+ * @param {Card} card
+ * @param {number} colour
+ * @param {string} fixed The reason why no layout can be applied.
+ * @param {Apply} apply
+ * @param {(card: Card | null) => void} show Called with the card under the pointer or with the focus; null when it leaves.
+ */
 export function layoutCard(card, colour, fixed, apply, show) {
-  const dead = !card.call || Boolean(card.refused) || Boolean(fixed) || card.waiting;
+  const { call, thumb } = card;
   const picture = h("canvas", { class: "card-picture", "aria-hidden": "true" });
   const body = [
     picture,
@@ -23,35 +32,36 @@ export function layoutCard(card, colour, fixed, apply, show) {
     class: `layout-card ${card.current ? "is-current" : ""} ${card.refused ? "is-refused" : ""}`,
     "data-card": card.key,
   };
-  const element = dead
-    ? h(
-        "div",
-        { ...attributes, role: "group", "aria-label": spoken(card), tabindex: card.refused ? "0" : undefined },
-        ...body,
-      )
-    : h(
-        "button",
-        { ...attributes, type: "button", "aria-label": spoken(card), onclick: () => apply(card.call) },
-        ...body,
-      );
-  element.addEventListener("pointerenter", () => show(card));
-  element.addEventListener("pointerleave", () => show(null));
-  element.addEventListener("focus", () => show(card));
-  element.addEventListener("blur", () => show(null));
-  if (card.thumb) requestAnimationFrame(() => picture.isConnected && drawThumb(picture, card.thumb, colour));
+  const element =
+    !call || card.refused || fixed || card.waiting
+      ? h(
+          "div",
+          { ...attributes, role: "group", "aria-label": ariaLabel(card), tabindex: card.refused ? "0" : undefined },
+          ...body,
+        )
+      : h(
+          "button",
+          { ...attributes, type: "button", "aria-label": ariaLabel(card), onclick: () => apply(call) },
+          ...body,
+        );
+  for (const event of ["pointerenter", "focus"]) element.addEventListener(event, () => show(card));
+  for (const event of ["pointerleave", "blur"]) element.addEventListener(event, () => show(null));
+  if (thumb) requestAnimationFrame(() => picture.isConnected && drawThumb(picture, thumb, colour));
   else picture.classList.add("is-empty");
   return element;
 }
 
+/** @param {Card} card */
 function marks(card) {
   const found = [];
   if (card.current) found.push(h("span", { class: "tw-badge tw-badge--accent" }, "now"));
   if (card.best) found.push(h("span", { class: "tw-badge tw-badge--good" }, "fastest"));
   if (card.overflows)
-    found.push(h("span", { class: "tw-badge tw-badge--bad", title: "More than its memory holds" }, "too large"));
+    found.push(h("span", { class: "tw-badge tw-badge--bad", title: "Larger than its memory" }, "too large"));
   return found;
 }
 
+/** @param {Card} card */
 function figures(card) {
   if (!card.figures.length) return h("span", { class: "quiet" }, card.note);
   return h(
@@ -69,22 +79,36 @@ function figures(card) {
   );
 }
 
-/** All that a card shows, in words. */
-function spoken(card) {
+/**
+ * The contents of a card in words.
+ * @param {Card} card
+ */
+function ariaLabel(card) {
   if (card.refused) return `${card.title}: not possible, ${card.refused.message}`;
   if (card.waiting) return `${card.title}: simulating`;
-  const told = card.figures.map(([name, value]) => `${name} ${value}`).join(", ");
-  const against = card.change ? `, ${card.change} cycles` : "";
-  const does = card.call ? `. Apply ${card.call.text}` : "";
-  return `${card.title}${card.current ? ", as it is now" : ""}${card.best ? ", the fastest" : ""}: ${told}${against}${card.overflows ? ", too large" : ""}${does}`;
+  const figureTexts = card.figures.map(([name, value]) => `${name} ${value}`).join(", ");
+  const change = card.change ? `, ${card.change} cycles` : "";
+  const action = card.call ? `. Apply ${card.call.text}` : "";
+  return `${card.title}${card.current ? ", as it is now" : ""}${card.best ? ", the fastest" : ""}: ${figureTexts}${change}${card.overflows ? ", too large" : ""}${action}`;
 }
 
+/**
+ * @param {Thumb} thumb
+ * @param {number} at
+ */
+const levelOf = (thumb, at) => DIGITS.indexOf(thumb.shades[at]) / (DIGITS.length - 1);
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {Thumb} thumb
+ * @param {number} colour
+ */
 function drawThumb(canvas, thumb, colour) {
   const size = Math.min(10, PICTURE / Math.max(thumb.width, thumb.height));
   const context = sized(canvas, size * thumb.width, size * thumb.height);
   const paints = paintsOf(canvas, colour);
   for (let at = 0; at < thumb.shades.length; at++) {
-    const level = DIGITS.indexOf(thumb.shades[at]) / (DIGITS.length - 1);
+    const level = levelOf(thumb, at);
     const [x, y] = [(at % thumb.width) * size, Math.floor(at / thumb.width) * size];
     context.fillStyle = shade(paints, level);
     context.fillRect(x, y, size, size);
@@ -92,13 +116,19 @@ function drawThumb(canvas, thumb, colour) {
   if (thumb.blocks) blocks(context, thumb, size, paints);
 }
 
-/** Physical blocks have textures; of cells that are too small for one, the lines go over many. */
+/**
+ * Textures of physical blocks; if the cells are too small, a texture covers several of them.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Thumb} thumb
+ * @param {number} size
+ * @param {Paints} paints
+ */
 function blocks(context, thumb, size, paints) {
   const wide = Math.max(1, Math.ceil(6 / size));
   for (let row = 0; row < thumb.height; row += wide) {
     for (let column = 0; column < thumb.width; column += wide) {
       const at = row * thumb.width + column;
-      const dark = isDark(paints, DIGITS.indexOf(thumb.shades[at]) / (DIGITS.length - 1));
+      const dark = isDark(paints, levelOf(thumb, at));
       texture(
         context,
         DIGITS.indexOf(thumb.blocks[at]),

@@ -1,39 +1,48 @@
-// Settings of a buffer, each a schedule call; and an index map of one's own, told what is wrong with it while it is typed.
+// Settings of a buffer, each a schedule call, and the field of a custom index map, which shows errors while it is typed.
 
-import { h } from "../core/dom.js";
+import { focusIn, h, nodes } from "../core/dom.js";
+
+/** @import { Apply, Card, ChoiceControl, Control, Draft, LayoutCall, NumbersControl, Request } from "./types.js" */
+
+/** @typedef {{ call?: LayoutCall | null, note?: string, problem?: string }} Reading What a setting would do. */
 
 const PAUSE_MS = 140;
+const MOST_CHARACTERS = 2000;
 
 let controlSerial = 0;
 
-/** One setting: a choice or a list of whole numbers, applied by a button. */
+/**
+ * A setting with a button that applies it.
+ * @param {Control} control
+ * @param {string} fixed The reason why no layout can be applied.
+ * @param {Apply} apply
+ */
 export function controlRow(control, fixed, apply) {
   const id = `layout-control-${++controlSerial}`;
-  const blocked = control.blocked || fixed;
+  const isBlocked = Boolean(control.blocked || fixed);
   const note = h("span", { class: "control-note", id: `${id}-note` });
+  const { field, read } = control.type === "ints" ? numbers(control, id) : choice(control, id);
+  const applyRead = () => {
+    const { call } = read();
+    if (call && !isBlocked) apply(call);
+  };
   const button = h(
     "button",
-    { class: "tool small", type: "button", disabled: true, "aria-label": `Apply ${control.label}` },
+    { class: "tool small", type: "button", "aria-label": `Apply ${control.label}`, onclick: applyRead },
     "Apply",
   );
-  const field = control.type === "ints" ? numbers(control, id) : choice(control, id);
   field.setAttribute("aria-describedby", `${id}-note`);
-  field.disabled = Boolean(blocked);
-  const read =
-    control.type === "ints"
-      ? () => readNumbers(control, field)
-      : () => ({ call: control.options[field.selectedIndex]?.call, note: control.options[field.selectedIndex]?.note });
+  field.disabled = isBlocked;
   const refresh = () => {
     const found = read();
     note.textContent = control.blocked || (fixed ? "" : found.problem || found.note || control.help);
     note.classList.toggle("is-wrong", Boolean(found.problem));
-    button.disabled = Boolean(blocked) || !found.call;
+    button.disabled = isBlocked || !found.call;
     button.title = found.call?.text ?? "";
   };
   field.addEventListener("input", refresh);
-  button.addEventListener("click", () => apply(read().call));
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !button.disabled) apply(read().call);
+    if (event instanceof KeyboardEvent && event.key === "Enter") applyRead();
   });
   refresh();
   return h(
@@ -46,18 +55,25 @@ export function controlRow(control, fixed, apply) {
   );
 }
 
-function choice(control, id) {
-  return h(
+/**
+ * @param {ChoiceControl} control
+ * @param {string} id
+ */
+function choice({ options, value }, id) {
+  const field = h(
     "select",
     { id, class: "field-control" },
-    control.options.map((option) =>
-      h("option", { value: option.value, selected: option.value === control.value }, option.label),
-    ),
+    options.map((option) => h("option", { value: option.value, selected: option.value === value }, option.label)),
   );
+  return { field, read: () => /** @type {Reading} */ (options[field.selectedIndex] ?? {}) };
 }
 
+/**
+ * @param {NumbersControl} control
+ * @param {string} id
+ */
 function numbers(control, id) {
-  return h("input", {
+  const field = h("input", {
     id,
     class: "field-control",
     type: "text",
@@ -66,48 +82,72 @@ function numbers(control, id) {
     autocomplete: "off",
     spellcheck: "false",
   });
+  return { field, read: () => readNumbers(control, field.value) };
 }
 
-function readNumbers(control, field) {
-  const parts = field.value
+/**
+ * The call with the typed numbers. With several fields, each number is an argument; otherwise the list of numbers is the argument.
+ * @param {NumbersControl} control
+ * @param {string} text
+ * @returns {Reading}
+ */
+export function readNumbers(control, text) {
+  const parts = text
     .replace(/[[\]()]/g, "")
     .split(",")
     .map((part) => part.trim())
     .filter(Boolean);
   if (!parts.length || parts.join(", ") === control.value) return {};
-  if (!parts.every((part) => /^\d+$/.test(part))) return { problem: "whole numbers, with commas between" };
+  if (!parts.every((part) => /^\d+$/.test(part))) return { problem: "whole numbers, separated by commas" };
   if (parts.length !== control.count)
-    return { problem: `${control.count} numbers: ${control.placeholder || "one an axis"}` };
+    return { problem: `${control.count} numbers: ${control.placeholder || "one for each axis"}` };
   const values = parts.map(Number);
-  const [first, ...others] = control.fields;
-  const added = others.length
-    ? Object.fromEntries(control.fields.map((name, n) => [name, values[n]]))
-    : { [first]: values };
-  const text = control.call.text.replace(/\)$/, `, ${others.length ? values.join(", ") : `[${values.join(", ")}]`})`);
-  return { call: { ...control.call, arguments: { ...control.call.arguments, ...added }, text } };
+  const isSeparate = control.fields.length > 1;
+  const added = Object.fromEntries(control.fields.map((name, n) => [name, isSeparate ? values[n] : values]));
+  const list = values.join(", ");
+  const { call } = control;
+  return {
+    call: {
+      ...call,
+      arguments: { ...call.arguments, ...added },
+      text: call.text.replace(/\)$/, `, ${isSeparate ? list : `[${list}]`})`),
+    },
+  };
 }
 
-/** The part of a text that a column is in, with a caret below the column. */
-function around(text, at) {
+/**
+ * The text around a column, and a caret below the column.
+ * @param {string} text
+ * @param {number} at
+ */
+export function caretText(text, at) {
   const start = Math.max(0, at - 22);
   const before = start ? "…" : "";
   return `${before}${text.slice(start, at + 8)}\n${" ".repeat(before.length + at - start)}^`;
 }
 
 export class MapDraft {
-  /** `look(changes)` sends what is typed, `card(value)` makes the card of its trial. */
-  constructor(look, apply, card) {
-    this.look = look;
+  /**
+   * @param {Request} request
+   * @param {Apply} apply
+   * @param {(card: Card, apply: Apply) => HTMLElement} drawCard Draw the card of the map's trial.
+   */
+  constructor(request, apply, drawCard) {
+    this.request = request;
     this.apply = apply;
-    this.card = card;
+    this.drawCard = drawCard;
+    /** @type {Draft | null} */
+    this.draft = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
     this.input = h("input", {
       class: "field-control draft-input",
       type: "text",
       autocomplete: "off",
       spellcheck: "false",
-      "aria-label": "Index map of your own",
+      "aria-label": "Custom index map",
       "aria-describedby": "draft-state",
-      oninput: () => this.typed(),
+      oninput: () => this.requestCheck(),
       onkeydown: (event) => this.key(event),
     });
     this.mark = h("pre", { class: "draft-mark", "aria-hidden": "true", hidden: true });
@@ -116,62 +156,65 @@ export class MapDraft {
     this.element = h("div", { class: "map-draft" }, this.input, this.mark, this.state, this.place);
   }
 
-  typed() {
+  requestCheck() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.look({ draft: this.input.value.slice(0, 2000) }), PAUSE_MS);
+    this.timer = setTimeout(() => this.request({ draft: this.input.value.slice(0, MOST_CHARACTERS) }), PAUSE_MS);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key !== "Enter") return;
     event.preventDefault();
     const call = this.draft?.card?.call;
-    if (this.draft?.status === "right" && call && this.draft.text === this.input.value) this.used(call);
+    if (this.draft?.status === "right" && call && this.draft.text === this.input.value) this.use(call);
   }
 
-  used(call) {
+  /** @param {LayoutCall} call */
+  use(call) {
     this.apply(call);
     this.input.value = "";
-    this.look({ draft: "" });
+    this.request({ draft: "" });
   }
 
-  update(draft, colour, fixed) {
+  /**
+   * @param {Draft} draft
+   * @param {string} fixed
+   */
+  update(draft, fixed) {
     this.draft = draft;
     this.input.disabled = Boolean(fixed);
     this.input.placeholder = draft.example;
-    if (this.input.getRootNode().activeElement !== this.input && this.input.value !== draft.text)
-      this.input.value = draft.text;
-    const wrong = draft.status === "wrong";
-    this.input.setAttribute("aria-invalid", String(wrong));
-    this.mark.hidden = !(wrong && draft.column);
-    if (draft.column) this.mark.textContent = around(draft.text, draft.column - 1);
-    this.state.classList.toggle("is-wrong", wrong);
-    this.state.replaceChildren(...this.words(draft));
+    if (focusIn(this.input) !== this.input && this.input.value !== draft.text) this.input.value = draft.text;
+    const isWrong = draft.status === "wrong";
+    this.input.setAttribute("aria-invalid", String(isWrong));
+    this.mark.hidden = !(isWrong && draft.column);
+    if (draft.column) this.mark.textContent = caretText(draft.text, draft.column - 1);
+    this.state.classList.toggle("is-wrong", isWrong);
+    this.state.replaceChildren(...nodes([this.stateParts(draft)]));
     this.place.replaceChildren(
-      ...(draft.card && draft.status !== "wrong"
-        ? [this.card({ ...draft.card, title: "your map" }, (call) => this.used(call))]
+      ...(draft.card && !isWrong
+        ? [this.drawCard({ ...draft.card, title: "your map" }, (call) => this.use(call))]
         : []),
     );
   }
 
-  words(draft) {
-    if (draft.status === "empty") return ["Where each element goes; AXIS_SEPARATOR keeps groups of axes apart."];
-    if (draft.status === "checking") return ["Trying it out…"];
-    if (draft.status === "right") return ["One place for each element. Enter applies it."];
-    const { message, found, expected, code } = draft.error;
-    const parts = [
-      h("b", {}, message),
-      found ? h("div", {}, h("span", { class: "quiet" }, "found "), found) : "",
-      expected ? h("div", {}, h("span", { class: "quiet" }, "expected "), expected) : "",
-      h("span", { class: "quiet code" }, code),
-    ];
-    if (draft.padded)
-      parts.push(
+  /** @param {Draft} draft */
+  stateParts({ status, error, padded }) {
+    if (status === "empty") return "The new position of each element; AXIS_SEPARATOR separates groups of axes.";
+    if (status === "checking") return "Simulating…";
+    if (status === "right") return "Each element has its own position. Enter applies it.";
+    if (!error) return null;
+    return [
+      h("b", {}, error.message),
+      error.found && h("div", {}, h("span", { class: "quiet" }, "found "), error.found),
+      error.expected && h("div", {}, h("span", { class: "quiet" }, "expected "), error.expected),
+      h("span", { class: "quiet code" }, error.code),
+      padded &&
         h(
           "button",
-          { class: "tool small", type: "button", onclick: () => this.used(draft.padded) },
-          "Apply with zeros there",
+          { class: "tool small", type: "button", onclick: () => this.use(padded) },
+          "Apply with zeros as padding",
         ),
-      );
-    return parts.filter(Boolean);
+    ];
   }
 }

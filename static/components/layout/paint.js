@@ -1,57 +1,90 @@
-// How elements of a buffer are painted: the buffer's colour, lighter and darker by bank or address, with a texture for each physical block,
-// so that colour alone never tells two banks apart.
+// How elements of a buffer are painted: in lighter and darker shades of the buffer's colour by bank or address, with a texture for each physical
+// block, so that colour is never the only sign.
 
 import { sharp } from "../core/canvas.js";
 
-/** The colours of a canvas, as its style resolves them. */
-export function paintsOf(element, index) {
-  const probe = (name) => {
-    element.style.color = `var(${name})`;
-    return getComputedStyle(element).color;
+/** @typedef {[r: number, g: number, b: number]} Rgb */
+/** @typedef {{ buffer: Rgb, surface: Rgb, text: string, line: string, accent: string, bad: string, muted: string }} Paints */
+
+/**
+ * The colours as the browser resolves them at a canvas.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} buffer Index of the buffer's colour.
+ * @returns {Paints}
+ */
+export function paintsOf(canvas, buffer) {
+  const read = (/** @type {string} */ variable) => {
+    canvas.style.color = `var(${variable})`;
+    return getComputedStyle(canvas).color;
   };
   const found = {
-    buffer: rgb(probe(`--tw-buffer-${index}`)),
-    surface: rgb(probe("--tw-surface")),
-    text: probe("--tw-text"),
-    faint: probe("--tw-faint"),
-    line: probe("--tw-line-strong"),
-    accent: probe("--tw-accent"),
-    bad: probe("--tw-bad"),
-    muted: probe("--tw-muted"),
-    plain: probe("--tw-surface"),
+    buffer: rgb(read(`--tw-buffer-${buffer}`)),
+    surface: rgb(read("--tw-surface")),
+    text: read("--tw-text"),
+    line: read("--tw-line-strong"),
+    accent: read("--tw-accent"),
+    bad: read("--tw-bad"),
+    muted: read("--tw-muted"),
   };
-  element.style.color = "";
+  canvas.style.color = "";
   return found;
 }
 
-function rgb(text) {
-  const numbers = text.match(/[\d.]+/g).map(Number);
-  return text.startsWith("color(") ? numbers.slice(0, 3).map((n) => n * 255) : numbers.slice(0, 3);
+/**
+ * The parts of `rgb(…)` and of `color(srgb …)`, from 0 to 255.
+ * @param {string} text
+ * @returns {Rgb}
+ */
+export function rgb(text) {
+  const [r = 0, g = 0, b = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
+  return text.startsWith("color(") ? [r * 255, g * 255, b * 255] : [r, g, b];
 }
 
-/** Between the surface and the buffer's colour; `level` from 0 to 1. */
+/**
+ * @param {Paints} paints
+ * @param {number} level
+ */
+function mixed({ buffer, surface }, level) {
+  const share = 0.16 + 0.84 * level;
+  return buffer.map((part, n) => surface[n] + (part - surface[n]) * share);
+}
+
+/**
+ * A colour between the surface and the buffer's colour; `level` from 0 to 1.
+ * @param {Paints} paints
+ * @param {number} level
+ */
 export function shade(paints, level) {
-  const share = 0.16 + 0.84 * level;
-  const mixed = paints.buffer.map((part, n) => Math.round(paints.surface[n] + (part - paints.surface[n]) * share));
-  return `rgb(${mixed.join(",")})`;
+  return `rgb(${mixed(paints, level).map(Math.round).join(",")})`;
 }
 
-/** Whether text on a shade is to be light. */
+/**
+ * Whether text on a shade must be light.
+ * @param {Paints} paints
+ * @param {number} level
+ */
 export function isDark(paints, level) {
-  const share = 0.16 + 0.84 * level;
-  const [r, g, b] = paints.buffer.map((part, n) => paints.surface[n] + (part - paints.surface[n]) * share);
+  const [r, g, b] = mixed(paints, level);
   return 0.299 * r + 0.587 * g + 0.114 * b < 140;
 }
 
-/** The texture of physical block `block`: nothing, lines one way, the other way, dots; then again. */
-export function texture(context, block, x, y, size, colour) {
+/**
+ * The texture of a physical block: none, rising lines, falling lines, dots, and again.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} block
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size
+ * @param {string} color
+ */
+export function texture(context, block, x, y, size, color) {
   const kind = block % 4;
   if (kind === 0 || size < 3) return;
   context.save();
   context.beginPath();
   context.rect(x, y, size, size);
   context.clip();
-  context.strokeStyle = context.fillStyle = colour;
+  context.strokeStyle = context.fillStyle = color;
   context.lineWidth = Math.max(0.75, size / 12);
   context.beginPath();
   if (kind === 3) {
@@ -68,7 +101,12 @@ export function texture(context, block, x, y, size, colour) {
   context.restore();
 }
 
-/** A canvas that is `width` × `height` CSS pixels, sharp on any screen; its context in CSS pixels. */
+/**
+ * Give a canvas a size in CSS pixels, and return its context.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
 export function sized(canvas, width, height) {
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;

@@ -1,21 +1,50 @@
-// The layout of one buffer: where its elements lie, who takes them, other layouts with their figures, settings, a map of one's own, facts.
+// The layout of a buffer: the grid of its elements, its accesses, candidate layouts with their figures, a custom map, settings, and facts.
 
-import { h } from "../core/dom.js";
+import { focusIn, h } from "../core/dom.js";
+import { layoutCard } from "./cards.js";
+import { controlRow, MapDraft } from "./controls.js";
 import { ElementGrid } from "./grid.js";
 import { AccessSteps } from "./steps.js";
-import { layoutCard } from "./cards.js";
-import { MapDraft, controlRow } from "./controls.js";
+
+/** @import { Child } from "../core/dom.js" */
+/** @import { Model } from "../core/types.js" */
+/** @import { Apply, Card, LayoutCall, LayoutValue, Request, View } from "./types.js" */
 
 const PREVIEW_MS = 160;
+/** @type {View} */
+const FIRST_VIEW = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "", preview: "" };
+const SIDES = { write: "written by", read: "read by" };
+
+/**
+ * @param {string} title
+ * @param {...Child} children
+ */
+function section(title, ...children) {
+  return h("section", { class: "facts-section", "aria-label": title }, h("h2", {}, title), ...children);
+}
 
 export class LayoutPicker {
+  /** @param {Model} model */
   constructor(model) {
     this.model = model;
-    const look = (changes) => this.look(changes);
-    const apply = (call) => this.apply(call);
-    this.grid = new ElementGrid(look);
-    this.steps = new AccessSteps((lit, dims) => this.grid.light(lit, dims), look);
-    this.draft = new MapDraft(look, apply, (card, use) => this.card(card, use));
+    /** @type {string | null} The id of the buffer. */
+    this.id = null;
+    this.view = FIRST_VIEW;
+    /** @type {Map<string, string>} The values of the drawn parts. */
+    this.drawn = new Map();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.previewTimer = undefined;
+    this.colour = 0;
+    this.fixed = "";
+    /** @type {Request} */
+    const request = (changes) => this.request(changes);
+    this.grid = new ElementGrid(request);
+    this.steps = new AccessSteps((highlighted, dims) => this.grid.highlight(highlighted, dims), request);
+    this.draft = new MapDraft(
+      request,
+      (call) => this.apply(call),
+      (card, apply) => this.drawCard(card, apply),
+    );
     this.head = h("div", { class: "picker-head" });
     this.note = h("p", { class: "quiet picker-note", role: "status" });
     this.cards = h("div", { class: "layout-cards" });
@@ -23,60 +52,67 @@ export class LayoutPicker {
     this.controls = h("div", { class: "layout-controls" });
     this.facts = h("dl", { class: "facts" });
     this.people = h("p", { class: "people" });
-    const part = (title, ...children) =>
-      h("section", { class: "facts-section", "aria-label": title }, h("h2", {}, title), ...children);
+    const layouts = section("Layouts", this.cards, this.call);
+    layouts.classList.add("layouts");
     this.parts = [
-      part("Where it lies", this.grid.element, this.steps.element),
-      h(
-        "section",
-        { class: "facts-section layouts", "aria-label": "Layouts" },
-        h("h2", {}, "Layouts"),
-        this.cards,
-        this.call,
-      ),
-      part("Map of your own", this.draft.element),
-      part("Settings", this.controls),
+      section("Placement", this.grid.element, this.steps.element),
+      layouts,
+      section("Custom map", this.draft.element),
+      section("Settings", this.controls),
     ];
     this.element = h(
       "div",
       { class: "layout-picker" },
       this.head,
       this.note,
-      h("div", { class: "picker-parts" }, ...this.parts, part("Facts", this.people, this.facts)),
+      h("div", { class: "picker-parts" }, ...this.parts, section("Facts", this.people, this.facts)),
     );
   }
 
-  look(changes) {
-    this.looked = { ...this.looked, ...changes };
-    this.model.send_msg({ kind: "look", look: this.looked });
+  /** @param {Partial<View>} changes */
+  request(changes) {
+    this.view = { ...this.view, ...changes };
+    this.model.send_msg({ kind: "look", look: this.view });
   }
 
+  /** @param {LayoutCall} call */
   apply(call) {
-    clearTimeout(this.pointing);
-    if (this.looked.preview) this.look({ preview: "" });
+    clearTimeout(this.previewTimer);
+    if (this.view.preview) this.request({ preview: "" });
     this.model.send_msg({ kind: "call", method: call.method, target: call.target, arguments: call.arguments });
   }
 
-  card(card, use = (call) => this.apply(call)) {
-    return layoutCard(card, this.value.colour, this.value.fixed, use, (shown) => this.point(shown));
+  /**
+   * @param {Card} card
+   * @param {Apply} apply
+   */
+  drawCard(card, apply) {
+    return layoutCard(card, this.colour, this.fixed, apply, (shown) => this.preview(shown));
   }
 
-  /** Tell the call of the card that is pointed at (null: none is), and show the elements as if they lay so. */
-  point(card) {
-    if (card)
-      this.call.textContent = card.refused
-        ? card.refused.expected || card.refused.code
-        : (card.call?.text ?? card.note);
-    clearTimeout(this.pointing);
-    const preview = card && card.call && !card.refused && !card.waiting ? card.key : "";
-    this.pointing = setTimeout(() => preview !== this.looked.preview && this.look({ preview }), PREVIEW_MS);
+  /**
+   * Show the call of a card, and the elements in its layout after a pause; null ends the preview.
+   * @param {Card | null} card
+   */
+  preview(card) {
+    if (card) {
+      const { refused, call, note } = card;
+      this.call.textContent = refused ? refused.expected || refused.code : (call?.text ?? note);
+    }
+    clearTimeout(this.previewTimer);
+    const preview = card?.call && !card.refused && !card.waiting ? card.key : "";
+    this.previewTimer = setTimeout(() => preview !== this.view.preview && this.request({ preview }), PREVIEW_MS);
   }
 
+  /** @param {LayoutValue} value */
   update(value) {
-    const other = this.value?.id !== value.id;
-    this.value = value;
-    if (other) this.grid.wanted = null;
-    if (other) this.looked = { row: 0, column: 0, across: 0, slot: 0, use: 0, draft: "", preview: "" };
+    if (this.id !== value.id) {
+      this.id = value.id;
+      this.view = FIRST_VIEW;
+      this.grid.forgetRequests();
+    }
+    this.colour = value.colour;
+    this.fixed = value.fixed;
     this.head.replaceChildren(
       h("i", { class: "swatch", style: `background:var(--tw-buffer-${value.colour})` }),
       h("b", {}, value.name),
@@ -84,72 +120,74 @@ export class LayoutPicker {
     );
     this.note.textContent = value.note || value.fixed;
     this.note.hidden = !this.note.textContent;
-    for (const section of this.parts) section.hidden = !value.grid;
-    if (value.grid) this.updateLayout(value);
-    this.people.replaceChildren(...this.peopleLinks(value.people));
+    for (const part of this.parts) part.hidden = !value.grid;
+    this.updateLayout(value);
+    this.people.replaceChildren(...this.blockLinks(value.people));
     this.facts.replaceChildren(
-      ...value.facts
-        .map(([name, text, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, text)])
-        .flat(),
+      ...value.facts.flatMap(([name, text, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, text)]),
     );
   }
 
-  updateLayout(value) {
-    this.grid.update(value.grid, value.colour);
-    this.steps.update(value.uses, value.use, value.grid, value.colour);
-    this.keepingFocus(() => {
-      this.changed("cards", [value.cards, value.colour, value.fixed], () =>
-        this.cards.replaceChildren(...value.cards.map((card) => this.card(card))),
+  /** @param {LayoutValue} value */
+  updateLayout({ grid, uses, use, cards, controls, draft, colour, fixed }) {
+    if (!grid || !draft) return;
+    const apply = (/** @type {LayoutCall} */ call) => this.apply(call);
+    this.grid.update(grid, colour);
+    this.steps.update(uses, use ?? 0, grid, colour);
+    this.keepFocus(() => {
+      this.drawChanged("cards", [cards, colour, fixed], () =>
+        this.cards.replaceChildren(...cards.map((card) => this.drawCard(card, apply))),
       );
-      this.changed("controls", [value.controls, value.fixed], () =>
-        this.controls.replaceChildren(
-          ...value.controls.map((control) => controlRow(control, value.fixed, (call) => this.apply(call))),
-        ),
+      this.drawChanged("controls", [controls, fixed], () =>
+        this.controls.replaceChildren(...controls.map((control) => controlRow(control, fixed, apply))),
       );
-      this.draft.update(value.draft, value.colour, value.fixed);
+      this.draft.update(draft, fixed);
     });
   }
 
-  /** `draw` where `value` is another than it was. */
-  changed(name, value, draw) {
-    this.was ??= {};
+  /**
+   * Draw a part if its value has changed.
+   * @param {string} part
+   * @param {unknown} value
+   * @param {() => void} draw
+   */
+  drawChanged(part, value, draw) {
     const text = JSON.stringify(value);
-    if (this.was[name] === text) return;
-    this.was[name] = text;
+    if (this.drawn.get(part) === text) return;
+    this.drawn.set(part, text);
     draw();
   }
 
-  /** A card or a setting that is drawn anew keeps the keyboard. */
-  keepingFocus(draw) {
-    const root = this.element.getRootNode();
-    const held = root.activeElement?.closest?.("[data-card], [data-control]");
-    const key =
-      held &&
-      (held.dataset.card !== undefined
-        ? `[data-card="${CSS.escape(held.dataset.card)}"]`
-        : `[data-control="${held.dataset.control}"] .field-control`);
+  /**
+   * Draw, and give the focus to the card or the setting that replaces the focused one.
+   * @param {() => void} draw
+   */
+  keepFocus(draw) {
+    /** @type {HTMLElement | null | undefined} */
+    const focused = focusIn(this.element)?.closest("[data-card], [data-control]");
     draw();
-    if (key && !held.isConnected)
-      (this.element.querySelector(key) ?? this.cards.querySelector("button"))?.focus({ preventScroll: true });
+    if (!focused || focused.isConnected) return;
+    const { card, control } = focused.dataset;
+    const selector =
+      card === undefined ? `[data-control="${control}"] .field-control` : `[data-card="${CSS.escape(card)}"]`;
+    const again = this.element.querySelector(selector) ?? this.cards.querySelector("button");
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
   }
 
-  peopleLinks(people) {
-    const groups = { write: "written by", read: "read by" };
-    const parts = [];
-    for (const [side, word] of Object.entries(groups)) {
+  /** @param {LayoutValue["people"]} people */
+  blockLinks(people) {
+    const parts = Object.entries(SIDES).flatMap(([side, text]) => {
       const blocks = people.filter((one) => one.side === side);
-      if (!blocks.length) continue;
-      parts.push(
-        h("span", { class: "quiet" }, `${word} `),
-        ...blocks.map((one) =>
-          h(
-            "button",
-            { class: "link", type: "button", onclick: () => this.model.send_msg({ kind: "select", id: one.row }) },
-            one.block,
-          ),
+      if (!blocks.length) return [];
+      const links = blocks.map(({ block, row }) =>
+        h(
+          "button",
+          { class: "link", type: "button", onclick: () => this.model.send_msg({ kind: "select", id: row }) },
+          block,
         ),
       );
-    }
+      return [h("span", { class: "quiet" }, `${text} `), ...links];
+    });
     return parts.length ? parts : [h("span", { class: "quiet" }, "No block reads or writes it.")];
   }
 }

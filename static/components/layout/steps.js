@@ -1,27 +1,45 @@
-// Who takes what of a buffer, access by access: the elements of one are lit in the grid, and bars say how many rows each bank has to serve.
+// The accesses of a buffer, one by one: the grid highlights the elements of an access, and bars show the rows that each bank serves.
 
 import { h } from "../core/dom.js";
 import { paintsOf, shade, sized } from "./paint.js";
 
+/** @import { Paints } from "./paint.js" */
+/** @import { Grid, Request, Step, Use } from "./types.js" */
+
 const FRAME_MS = 220;
 
 export class AccessSteps {
-  /** `light(map, others dimmed)` lights elements; `look(changes)` tells which access is followed. */
-  constructor(light, look) {
-    this.light = light;
-    this.look = look;
+  /**
+   * @param {(highlighted: Map<number, boolean>, dims: boolean) => void} highlight
+   * @param {Request} request
+   */
+  constructor(highlight, request) {
+    this.highlight = highlight;
+    this.request = request;
     this.at = 0;
-    this.timer = null;
+    this.hasMoved = false;
+    this.drawn = "";
+    this.colour = 0;
+    /** @type {ReturnType<typeof setInterval> | undefined} */
+    this.timer = undefined;
+    /** @type {Grid | null} */
+    this.grid = null;
+    /** @type {Use[] | null} */
+    this.uses = null;
+    /** @type {Use | null} */
+    this.use = null;
+    /** @type {HTMLSelectElement} */
     this.choice = h("select", {
       class: "field-control steps-choice",
       "aria-label": "Access to follow",
-      onchange: () => this.choose(),
+      onchange: () => request({ use: Number(this.choice.value) }),
     });
-    const tool = (label, text, run) =>
+    const tool = (/** @type {string} */ label, /** @type {string} */ text, /** @type {() => void} */ run) =>
       h("button", { class: "tool small", type: "button", title: label, "aria-label": label, onclick: run }, text);
-    this.back = tool("Access before", "‹", () => this.go(this.at - 1));
+    this.back = tool("Previous access", "‹", () => this.go(this.at - 1));
     this.play = tool("Play the accesses", "▶", () => this.toggle());
     this.next = tool("Next access", "›", () => this.go(this.at + 1));
+    /** @type {HTMLInputElement} */
     this.slider = h("input", {
       type: "range",
       class: "steps-slider",
@@ -36,6 +54,12 @@ export class AccessSteps {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
+  /**
+   * @param {Use[] | null} uses
+   * @param {number} chosen
+   * @param {Grid} grid
+   * @param {number} colour
+   */
   update(uses, chosen, grid, colour) {
     const drawn = JSON.stringify([uses, chosen]);
     this.grid = grid;
@@ -55,141 +79,79 @@ export class AccessSteps {
       );
       this.use = uses?.[Math.min(chosen, uses.length - 1)] ?? null;
       this.at = 0;
-      this.on = false;
+      this.hasMoved = false;
     }
-    const steps = this.use?.steps ?? [];
-    this.slider.max = Math.max(0, steps.length - 1);
+    const { steps } = this;
+    this.slider.max = String(Math.max(0, steps.length - 1));
     this.slider.disabled = this.play.disabled = steps.length < 2;
     this.show();
   }
 
-  choose() {
-    this.look({ use: Number(this.choice.value) });
+  get steps() {
+    return this.use?.steps ?? [];
   }
 
   toggle() {
-    if (this.timer) return this.stop();
+    if (this.timer) {
+      this.stop();
+      return;
+    }
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause");
     this.timer = setInterval(() => {
       if (!this.element.isConnected) return this.stop();
-      this.go((this.at + 1) % this.use.steps.length, true);
+      this.go((this.at + 1) % Math.max(1, this.steps.length), true);
     }, FRAME_MS);
   }
 
   stop() {
     clearInterval(this.timer);
-    this.timer = null;
+    this.timer = undefined;
     this.play.textContent = "▶";
     this.play.setAttribute("aria-label", "Play the accesses");
   }
 
+  /**
+   * @param {number} n
+   * @param {boolean} [playing]
+   */
   go(n, playing = false) {
     if (!playing) this.stop();
-    this.at = Math.max(0, Math.min(n, (this.use?.steps.length ?? 1) - 1));
-    this.on = true;
+    this.at = Math.max(0, Math.min(n, this.steps.length - 1));
+    this.hasMoved = true;
     this.show();
   }
 
   show() {
-    const steps = this.use?.steps ?? [];
+    const { steps } = this;
     const step = steps[this.at];
-    this.slider.value = this.at;
+    this.slider.value = String(this.at);
     this.back.disabled = this.at === 0;
     this.next.disabled = this.at >= steps.length - 1;
-    if (!step) {
-      this.text.textContent =
-        this.uses === null || this.uses === undefined
-          ? "Following the accesses…"
-          : this.use
-            ? this.use.note
-            : "Nobody takes anything of it.";
-      this.light(new Map(), false);
-      this.draw();
-      return;
+    if (step && this.use && this.grid) {
+      this.highlight(elementsOf(step, this.grid), this.hasMoved);
+      this.text.textContent = this.grid.preview
+        ? previewText(this.at, step, this.grid)
+        : accessText(this.at, step, this.use, this.grid);
+    } else {
+      this.highlight(new Map(), false);
+      this.text.textContent = this.uses ? (this.use?.note ?? "No access.") : "Computing the accesses…";
     }
-    this.light(this.lit(step), this.on);
-    this.text.textContent = this.grid.preview ? this.wordsAsIf(step) : this.words(step);
     this.draw();
   }
 
-  /** Where the same elements would lie: what is in sight of them, bank by bank. */
-  wordsAsIf(step) {
-    const { grid } = this;
-    const rows = new Map();
-    let count = 0;
-    for (const position of this.lit(step).keys()) {
-      const [row, column] = [Math.floor(position / grid.columns) - grid.row, (position % grid.columns) - grid.column];
-      if (row < 0 || column < 0 || row >= grid.height || column >= grid.width || grid.scale > 1) continue;
-      const at = row * grid.width + column;
-      count++;
-      rows.set(
-        grid.units[at],
-        (rows.get(grid.units[at]) ?? new Set()).add(Math.floor(grid.addresses[at] / grid.row_bytes)),
-      );
-    }
-    if (!count || grid.unit_count < 2) return `Access ${this.at + 1}, as if ${grid.preview}.`;
-    const most = Math.max(...[...rows.values()].map((found) => found.size));
-    const banks = `${rows.size} ${grid.unit_word}${rows.size > 1 ? "s" : ""}`;
-    return `Access ${this.at + 1}, as if ${grid.preview}: ${count} elements in ${banks}, at most ${most} row${most > 1 ? "s" : ""} of one.`;
-  }
-
-  /** position -> whether its bank has more rows to serve than another. */
-  lit(step) {
-    const found = new Map();
-    for (let n = 0; n < step.taken.length; n += 3) {
-      for (let k = 0; k < step.taken[n + 2]; k++)
-        found.set(step.taken[n] + k * step.taken[n + 1], step.degree > 1 && !this.grid.preview);
-    }
-    return found;
-  }
-
-  words(step) {
-    const { use, grid } = this;
-    const of =
-      use.count === use.steps.length && use.all
-        ? `of ${use.count}`
-        : use.all
-          ? `of ${use.count} (the first ${use.steps.length} are listed)`
-          : `(the first ${use.steps.length} are listed)`;
-    const takes = `${step.size} element${step.size === 1 ? "" : "s"}`;
-    if (!step.hits.length || grid.unit === "block") {
-      const blocks = step.hits.map(([unit]) => unit);
-      const where = blocks.length ? ` in block${blocks.length > 1 ? "s" : ""} ${blocks.join(", ")}` : "";
-      return `Access ${this.at + 1} ${of}: ${takes}${where}.`;
-    }
-    const own = step.hits.filter(([, rows]) => rows).length;
-    const all = ([, rows, beside]) => rows + beside;
-    const most = Math.max(...step.hits.map(all));
-    const busiest = step.hits.filter((hit) => all(hit) === most).map(([unit]) => unit);
-    const banks = `${own} ${grid.unit_word}${own > 1 ? "s" : ""}`;
-    const together = step.others.length ? `, together with ${step.others.join(" and ")}` : "";
-    const serves = `${busiest.length === 1 ? `${grid.unit_word} ${busiest[0]} serves` : `the busiest ${grid.unit_word}s serve`} ${most} rows`;
-    const conflict =
-      grid.unit === "set"
-        ? ""
-        : step.degree > 1
-          ? ` ${step.degree} turns: ${most > 1 ? serves : "reads and writes meet in a bank"}.`
-          : " No conflict.";
-    return `Access ${this.at + 1} ${of}: ${takes} in ${banks}${together}.${conflict}`;
-  }
-
   draw() {
-    const step = this.use?.steps[this.at];
-    const show =
-      Boolean(step?.hits.length) &&
-      this.grid &&
-      this.grid.unit_count > 1 &&
-      this.grid.unit !== "block" &&
-      !this.grid.preview &&
-      this.element.clientWidth > 0;
-    this.bars.hidden = !show;
-    if (!show) return;
+    const { grid } = this;
+    const step = this.steps[this.at];
+    this.bars.hidden = true;
+    if (!step?.hits.length || !grid || grid.unit_count < 2 || grid.unit === "block" || grid.preview) return;
+    if (!this.element.clientWidth) return;
+    this.bars.hidden = false;
     const width = this.element.clientWidth;
     const height = 44;
     const context = sized(this.bars, width, height);
     const paints = paintsOf(this.bars, this.colour);
-    const count = this.grid.unit_count;
+    const count = grid.unit_count;
     const each = Math.min(24, width / count);
     const most = Math.max(1, ...step.hits.map(([, rows, beside]) => rows + beside));
     context.fillStyle = paints.line;
@@ -203,7 +165,7 @@ export class AccessSteps {
       context.fillStyle =
         rows > 1 && step.degree > 1 ? paints.bad : shade(paints, 0.35 + (0.65 * unit) / Math.max(1, count - 1));
       context.fillRect(x, y + other, wide, tall - other);
-      // What other operands want stands above, as a frame.
+      // The rows of other operands are a frame above.
       context.strokeStyle = context.fillStyle;
       if (other) context.strokeRect(x + 0.5, y + 0.5, Math.max(1, wide - 1), Math.max(1, other - 1));
       if (rows === most && most > 1 && step.hits.length <= 24)
@@ -213,13 +175,20 @@ export class AccessSteps {
       this.label(context, paints, String(unit), Math.max(4, Math.min(width - 7, unit * each + each / 2)), height - 5);
     this.bars.setAttribute(
       "aria-label",
-      `Rows of each ${this.grid.unit_word}: ${step.hits
+      `Rows of each ${grid.unit_word}: ${step.hits
         .slice(0, 40)
         .map(([unit, rows, beside]) => `${unit}: ${rows + beside}`)
         .join(", ")}`,
     );
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Paints} paints
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   */
   label(context, paints, text, x, y) {
     context.fillStyle = paints.muted;
     context.font = `10px ${getComputedStyle(this.bars).fontFamily}`;
@@ -227,4 +196,90 @@ export class AccessSteps {
     context.textBaseline = "middle";
     context.fillText(text, x, y);
   }
+}
+
+/**
+ * The positions of the elements of an access, and whether its banks have more rows to serve than others.
+ * @param {Step} step
+ * @param {Grid} grid
+ */
+function elementsOf(step, grid) {
+  const isSlow = step.degree > 1 && !grid.preview;
+  /** @type {Map<number, boolean>} */
+  const found = new Map();
+  for (let n = 0; n < step.taken.length; n += 3) {
+    const [start, stride, count] = step.taken.slice(n, n + 3);
+    for (let k = 0; k < count; k++) found.set(start + k * stride, isSlow);
+  }
+  return found;
+}
+
+/**
+ * Banks and rows of the visible elements of an access in a previewed layout.
+ * @param {number} at
+ * @param {Step} step
+ * @param {Grid} grid
+ */
+export function previewText(at, step, grid) {
+  /** @type {Map<number, Set<number>>} */
+  const rowsOfUnit = new Map();
+  let count = 0;
+  for (const position of elementsOf(step, grid).keys()) {
+    const [row, column] = [Math.floor(position / grid.columns) - grid.row, (position % grid.columns) - grid.column];
+    if (row < 0 || column < 0 || row >= grid.height || column >= grid.width || grid.scale > 1) continue;
+    const cell = row * grid.width + column;
+    const rows = rowsOfUnit.get(grid.units[cell]) ?? new Set();
+    rowsOfUnit.set(grid.units[cell], rows.add(Math.floor(grid.addresses[cell] / grid.row_bytes)));
+    count++;
+  }
+  const head = `Access ${at + 1}, preview of ${grid.preview}`;
+  if (!count || grid.unit_count < 2) return `${head}.`;
+  const most = Math.max(...[...rowsOfUnit.values()].map((rows) => rows.size));
+  return `${head}: ${counted(count, "element")} in ${counted(rowsOfUnit.size, grid.unit_word)}, at most ${counted(most, "row")} of one.`;
+}
+
+/**
+ * @param {number} at
+ * @param {Step} step
+ * @param {Use} use
+ * @param {Grid} grid
+ */
+export function accessText(at, step, use, grid) {
+  const isWhole = use.all && use.count === use.steps.length;
+  const of = use.all ? `of ${use.count}` : "";
+  const listed = isWhole ? "" : `(the first ${use.steps.length} are listed)`;
+  const head = [`Access ${at + 1}`, of, listed].filter(Boolean).join(" ");
+  const size = counted(step.size, "element");
+  if (!step.hits.length || grid.unit === "block") {
+    const blocks = step.hits.map(([unit]) => unit);
+    return `${head}: ${size}${blocks.length ? ` in block${blocks.length > 1 ? "s" : ""} ${blocks.join(", ")}` : ""}.`;
+  }
+  const banks = counted(step.hits.filter(([, rows]) => rows).length, grid.unit_word);
+  const others = step.others.length ? `, together with ${step.others.join(" and ")}` : "";
+  return `${head}: ${size} in ${banks}${others}.${conflictText(step, grid)}`;
+}
+
+/**
+ * @param {Step} step
+ * @param {Grid} grid
+ */
+function conflictText(step, grid) {
+  if (grid.unit === "set") return "";
+  if (step.degree <= 1) return " No conflict.";
+  const most = Math.max(...step.hits.map(rowsOf));
+  if (most <= 1) return ` ${step.degree} turns: reads and writes meet in a bank.`;
+  const busiest = step.hits.filter((hit) => rowsOf(hit) === most);
+  const subject =
+    busiest.length === 1 ? `${grid.unit_word} ${busiest[0][0]} serves` : `the busiest ${grid.unit_word}s serve`;
+  return ` ${step.degree} turns: ${subject} ${most} rows.`;
+}
+
+const rowsOf = (/** @type {import("./types.js").Hit} */ [, own, others]) => own + others;
+
+/**
+ * @param {number} count
+ * @param {string} noun
+ */
+function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
