@@ -70,9 +70,9 @@ def require_sizes(func: PrimFunc) -> None:
     if missing:
         line = ", ".join(f'"{name}": {EXAMPLE_SIZE}' for name in missing)
         names = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
-        are = "the size {} is" if len(missing) == 1 else "the sizes {} are"
-        raise refuse("missing-sizes", f"{are.format(names)} not known, so neither is what the program costs", found=", ".join(missing),
-                     expected="a number for each", fix=(f"sizes = {{{line}}}",))  # fmt: skip
+        are = "the size {} has" if len(missing) == 1 else "the sizes {} have"
+        raise refuse("missing-sizes", f"{are.format(names)} no value, so the cost of the program is unknown", found=", ".join(missing),
+                     expected="a number for each size", fix=(f"sizes = {{{line}}}",))  # fmt: skip
 
 
 @refusing_depth(MachineError)

@@ -9,13 +9,13 @@ from ..hwsim import Memory, Placement, Template, row_name
 from ..ir import AXIS_SEPARATOR, IndexMap, Var, build, uses_var
 from ..ir import dtype as dt
 from ..schedule import Schedule
-from .finding import LintFinding, told
+from .finding import LintFinding, lint_finding
 from .slots import is_doubled, one_slot
 from .subject import Subject
 from .tiles import in_parts
 
 PART_OF_ALL = 20
-"""Conflicts below one in this many of the program's cycles are in the report, but are no finding."""
+"""Conflicts below one in this many of the program's cycles are in the report, but not a finding."""
 
 WAITS = 10
 """An engine that waits for its operands in less than one in this many cycles is not reported."""
@@ -28,16 +28,16 @@ MOST_TOGETHER = 3
 
 
 def find_bank_conflicts(subject: Subject) -> Iterator[LintFinding]:
-    """What the lanes of a vector access at once lies in one bank, row under row, and a bank serves one row after the other: a stride is a
-    multiple of the banks' period, or operands begin at the same bank. Counted from the addresses of the real accesses."""
+    """The lanes of a vector access different rows of one bank at once, and a bank serves one row per cycle: a stride is a multiple of the
+    banks' period, or operands start in the same bank. Conflicts are counted from the addresses of the accesses."""
     for finding in subject.findings("bank-conflict"):
         if subject.report is not None and finding.cycles * PART_OF_ALL >= subject.report.cycles:
-            yield told(finding)
+            yield lint_finding(finding)
 
 
-def remedies_bank_conflict(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`storage_align`, so that neighbouring rows begin in different banks, one buffer or all of them by different paddings; the axes in
-    another order (`set_layout`). The simulator counts the conflicts of each anew."""
+def bank_conflict_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`storage_align` of one buffer, or of all with different paddings, so that neighbouring rows start in different banks; the axes in
+    another order (`set_layout`). The simulator counts the conflicts of each."""
     own = [p for name in finding.buffers if (p := subject.placement(name)) is not None and subject.writers(name)]
     for placement in own:
         yield from (subject.then(lambda sch, c=c: _align(sch, *c)) for c in _paddings(subject, placement))
@@ -85,8 +85,8 @@ def _align(sch: Schedule, block: str, position: int, axis: int, factor: int, off
 
 
 def find_one_bank(subject: Subject) -> Iterator[LintFinding]:
-    """A memory has several physical blocks, and all tiles that an engine reads lie in one of them, while the engine waits for them: they
-    cannot be loaded into one block while the engine reads the other."""
+    """A memory has several physical blocks, but all tiles that an engine reads are in one of them. The engine waits for the copies, because
+    they cannot fill one block while it reads the other."""
     if subject.report is None:
         return
     for template in subject.report.program.templates:
@@ -126,19 +126,19 @@ def _one_bank(subject: Subject, template: Template, memory: Memory, tiles: list[
     engine = subject.machine.engines[template.engine].name
     names = [p.buffer.name for p in tiles]
     row = row_name(memory, tiles[0].banks[0])
-    where = f"lie in {row}, one of {memory.blocks} blocks"
-    which = f"{names[0]} and {names[1]} both {where}" if len(names) == 2 else f"{', '.join(names)} all {where}"
+    where = f"in {row}, one of {memory.blocks} blocks"
+    which = f"{names[0]} and {names[1]} are both {where}" if len(names) == 2 else f"{', '.join(names)} are all {where}"
     return LintFinding(
         "one-bank", "warning",
-        f"{which}: {engine} waits {waits} of {subject.report.cycles} cycles for them, as none can be loaded into one block while it works "
-        "on the other",
+        f"{which}: {engine} waits {waits} of {subject.report.cycles} cycles for them, because no copy can fill one block while it reads "
+        "the other",
         tuple(dict.fromkeys(b.name for b in template.blocks if b.name)), buffers=tuple(names),
     )  # fmt: skip
 
 
-def remedies_one_bank(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """Half as long a step with two slots, `double_buffer(banks=…)`: the same bytes, a slot in each block, and the next half is loaded while
-    this one is computed with; two slots of the whole tile; the tile in two halves by an axis in front of AXIS_SEPARATOR."""
+def one_bank_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Half the step with two slots, one in each block (`double_buffer(banks=…)`): the next half is loaded during the computation of this
+    one, in the same number of bytes; two slots of the whole tile; the tile in two halves, by an axis before AXIS_SEPARATOR."""
     tiles = [p for name in finding.buffers if (p := subject.placement(name)) is not None]
     copies = [w for p in tiles for w in subject.writers(p.buffer.name)]
     banks = tuple(row_name(tiles[0].memory, bank) for bank in range(2))

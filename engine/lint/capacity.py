@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ..hwsim import Placement
 from ..ir import Var, build
-from .finding import LintFinding, bytes_text, told
-from .rule import too_much
+from .finding import LintFinding, bytes_text, lint_finding
+from .rule import overflow_bytes
 from .slots import is_doubled, one_slot
 from .subject import Chain, Subject, move
 from .tiles import in_parts
@@ -18,7 +18,7 @@ from .tiles import in_parts
 DEEPEST = 4
 """Maximum length of a chain of calls; each step extends the best call of the step before."""
 
-MOST_LOOKED_AT = 160
+MOST_CALLS = 160
 """Maximum number of calls that are tried in all."""
 
 SOURCES = 3
@@ -29,13 +29,13 @@ SPLITS = (2, 4, 8)
 
 
 def find_overflows(subject: Subject) -> Iterator[LintFinding]:
-    """A memory, or physical blocks of one, would have to hold more bytes at a time than they have. The program cannot run like this; the
-    cycles are those of a memory that is large enough."""
+    """The peak use of a memory, or of one of its physical blocks, exceeds its capacity. The program cannot run; its cycles assume a memory
+    that is large enough."""
     if subject.report is None:
         return
     by_memory: dict[str, list[LintFinding]] = {}
     for finding in subject.findings("capacity-overflow"):
-        by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(told(finding))
+        by_memory.setdefault(subject.report.memory[finding.memory].scope, []).append(lint_finding(finding))
     for scope, found in by_memory.items():
         buffers = tuple(dict.fromkeys(name for f in found for name in f.buffers))
         writers = tuple(dict.fromkeys(w for name in buffers for w in subject.writers(name)))
@@ -47,16 +47,18 @@ def find_overflows(subject: Subject) -> Iterator[LintFinding]:
 def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...]) -> str:
     assert subject.report is not None
     rows = [(f.memory, subject.report.memory[f.memory]) for f in found]
-    said = " and ".join(f"{bytes_text(m.peak_bytes)} in the {bytes_text(m.capacity_bytes)} of {row}" for row, m in rows)
+    needs = ", ".join(
+        f"{row} needs {bytes_text(m.peak_bytes)} but has {bytes_text(m.capacity_bytes)}" for row, m in rows
+    )
     tiles = [(name, p.part_bytes * p.cells) for name in buffers if (p := subject.placement(name)) is not None]
     largest = ", ".join(f"{name} {bytes_text(size)}" for name, size in tiles)
-    return f"more than fits: {said}{f'; largest: {largest}' if largest else ''}"
+    return f"{needs}{f'; largest: {largest}' if largest else ''}"
 
 
-def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """Copies made deeper in the nest, where a smaller tile is held (`compute_at`, `reverse_compute_at`); one slot in place of two; a loop
-    inside split and its outer part moved out, so that the tile is smaller. Where one call is not enough, several one after the other."""
-    now, scope, left = subject, finding.memory, MOST_LOOKED_AT
+def overflow_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Copies deeper in the nest, where the tile is smaller (`compute_at`, `reverse_compute_at`); one slot instead of two; a split of an
+    inner loop whose outer part moves out, so that the tile is smaller. Chains of such calls if one is not enough."""
+    now, scope, left = subject, finding.memory, MOST_CALLS
     for _ in range(DEEPEST):
         over = _over(now, scope)
         better: list[Subject] = []
@@ -67,15 +69,15 @@ def remedies_overflow(subject: Subject, finding: LintFinding) -> Iterator[Subjec
             yield after if helps and not _over(after, scope) else None
         if not better or any(not _over(after, scope) for after in better):
             return
-        now = min(better, key=lambda s, over=over: _still_ahead(s, scope, over))
+        now = min(better, key=lambda s, over=over: _remaining_cost(s, scope, over))
 
 
 def _over(subject: Subject, scope: str) -> int:
     assert subject.report is not None
-    return too_much(subject.report, scope)
+    return overflow_bytes(subject.report, scope)
 
 
-def _still_ahead(subject: Subject, scope: str, before: int) -> float:
+def _remaining_cost(subject: Subject, scope: str, before: int) -> float:
     """The cycles, weighted by the remaining overflow: the next step extends a call that frees much memory for few cycles."""
     assert subject.report is not None
     return subject.report.cycles * (1 + _over(subject, scope) / before)

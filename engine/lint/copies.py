@@ -8,7 +8,7 @@ from itertools import permutations
 
 from ..hwsim import Template
 from ..schedule import Schedule, ScheduleError
-from .finding import LintFinding, told
+from .finding import LintFinding, lint_finding
 from .subject import Subject, move
 
 PART_OF_COPY, PART_OF_ALL = 4, 20
@@ -22,15 +22,15 @@ MOST_AXES = 4
 
 
 def find_round_trips(subject: Subject) -> Iterator[LintFinding]:
-    """An intermediate is on chip, is copied out to a farther memory, and is read back from there, though nobody outside of the function
-    ever sees it. The bytes go both ways, and whoever reads waits for both copies. `cache_write` makes such a trip of an intermediate: it
-    adds a buffer and leaves the old one where it was."""
-    return map(told, subject.findings("round-trip"))
+    """An intermediate is copied from an on-chip memory to a farther memory and read back, although it is not visible outside the function.
+    The bytes move twice, and the reader waits for both copies. `cache_write` of an intermediate causes such a trip: it adds a buffer and
+    keeps the old one in its memory."""
+    return map(lint_finding, subject.findings("round-trip"))
 
 
-def remedies_round_trip(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """The copies out and back inlined away, so that the reader takes the tile where it was made; else `set_scope` of the intermediate to
-    the nearer memory, with what copies are left inlined where they can be."""
+def round_trip_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Inlining of both copies, so that the reader uses the tile in place; otherwise `set_scope` of the intermediate to the nearer memory,
+    with the remaining copies inlined where possible."""
     (buffer,) = finding.buffers
     copies = [n for n in (*subject.readers(buffer), *subject.writers(buffer)) if subject.is_copy(n)]
     yield subject.then(lambda sch: [sch.compute_inline(n) for n in copies])
@@ -69,8 +69,8 @@ def _nearer(subject: Subject, buffer: str) -> str | None:
 
 
 def find_short_runs(subject: Subject) -> Iterator[LintFinding]:
-    """A DMA copies in runs of neighbouring bytes that are shorter than what the memory moves at once, or that take a descriptor each: most
-    of the copy's time goes into bytes that nobody asked for, and into set-up."""
+    """A DMA copies runs of contiguous bytes that are shorter than a burst of the memory, or that need one descriptor each: much of the
+    copy's time goes into unused bytes and set-up."""
     if subject.report is None:
         return
     spent: Counter[Template] = Counter()
@@ -118,11 +118,11 @@ def _short_runs(subject: Subject, template: Template, cycles: int, spent: int) -
     found = [variants[n].cost.descriptor for t, n, _ in subject.tasks() if t is template]
     worst = max((d for d in found if d is not None), key=lambda d: d.runs)
     burst = _burst(subject, template)
-    takes = f", and takes {worst.descriptors} descriptors" if worst.descriptors > 1 else ""
+    takes = f" and {worst.descriptors} descriptors" if worst.descriptors > 1 else ""
     return LintFinding(
         "short-runs", "warning",
-        f"{template.name} copies {worst.wanted_bytes} bytes in {_runs(worst.runs)} of {worst.run_bytes}, where {burst} move at "
-        f"once{takes}: {cycles} of its {spent} cycles are for that",
+        f"{template.name} copies {worst.wanted_bytes} bytes in {_runs(worst.runs)} of {worst.run_bytes} bytes with bursts of "
+        f"{burst} bytes{takes}: set-up and unused bytes cost {cycles} of its {spent} cycles",
         tuple(b.name for b in template.blocks if b.name),
         buffers=tuple(dict.fromkeys(a.buffer.name for w in template.choices[0].works for a in w.writes)),
     )  # fmt: skip
@@ -132,13 +132,13 @@ def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
 
 
-def remedies_short_runs(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """The copy made under another loop, where its runs are longer, or left where it was at first; another order of the axes of the buffer
-    on chip, where it is that which breaks them (`set_layout`)."""
+def short_runs_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """The copy in another loop, where its runs are longer, or at its original place; another order of the axes of the on-chip buffer
+    (`set_layout`)."""
     for block in finding.blocks:
         if not subject.index.has_block(block) or not subject.is_copy(block):
             continue
-        yield from subject.elsewhere(block)
+        yield from subject.other_placements(block)
         yield from (subject.then(move(block, target)) for target in subject.targets(block))
         write = subject.index.block(block).writes[0]
         rank = len(write.buffer.shape)

@@ -99,7 +99,7 @@ def bytes_text(size: int) -> str:
     return f"{size:,} bytes"
 
 
-def told(finding: Finding) -> LintFinding:
+def lint_finding(finding: Finding) -> LintFinding:
     """A finding of the simulator as a lint's finding."""
     blocks = tuple(name for name in finding.blocks if name)
     return LintFinding(

@@ -8,7 +8,7 @@ from ..hwsim import MachineError
 from ..ir import Block, Buffer, TilewrightError
 from ..schedule import PRIMITIVES, Schedule
 from ..script import read_calls
-from .finding import LintFinding, told
+from .finding import LintFinding, lint_finding
 from .subject import Subject, move
 
 NOT_ABOUT_THE_SCHEDULE = ("missing-sizes", "too-many-tasks", "too-deep", "symbolic-shape", "unknown-trip-count")
@@ -16,8 +16,8 @@ NOT_ABOUT_THE_SCHEDULE = ("missing-sizes", "too-many-tasks", "too-deep", "symbol
 
 
 def find_refused(subject: Subject) -> Iterator[LintFinding]:
-    """The machine cannot run the program: no engine reaches an operand of a block, a buffer is in a scope that the machine has no memory
-    for, or a call asks for an engine or a bank that is not there."""
+    """The machine cannot run the program: no engine reaches an operand of a block, a buffer is in a scope without a memory, or a call
+    requests an engine or a bank that does not exist."""
     error = subject.outcome
     if not isinstance(error, MachineError) or error.code in NOT_ABOUT_THE_SCHEDULE:
         return
@@ -30,15 +30,15 @@ def find_refused(subject: Subject) -> Iterator[LintFinding]:
 
 
 def find_scalar_work(subject: Subject) -> Iterator[LintFinding]:
-    """A block with many operations runs on the scalar engine, one operation after the other, because the better engines do not reach its
-    operands where they are. Not said of what is an intermediate's round trip: that is said already."""
+    """A block with many operations runs on the scalar engine, one operation after the other, because faster engines do not reach its
+    operands. Not reported for operands that are part of a round trip, which is a finding itself."""
     trips = {name for f in subject.findings("round-trip") for name in f.buffers}
-    return (told(f) for f in subject.findings("scalar-engine") if not set(f.buffers) <= trips)
+    return (lint_finding(f) for f in subject.findings("scalar-engine") if not set(f.buffers) <= trips)
 
 
-def remedies_reach(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`set_scope` for an intermediate; `cache_read` and `cache_write` for what the caller owns, the copies left whole or made under a loop
-    of their block, whichever fits on chip and costs the fewest cycles."""
+def reach_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`set_scope` for an intermediate; `cache_read` and `cache_write` for a parameter, with copies of the whole buffer or in a loop of the
+    block, whichever fits on chip and needs the fewest cycles."""
     for chosen in (finding.hints, *((hint,) for hint in finding.hints)) if len(finding.hints) > 1 else (finding.hints,):
         staged = subject.then(lambda sch, chosen=chosen: _made(sch, chosen))
         yield staged

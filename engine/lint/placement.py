@@ -1,4 +1,4 @@
-"""Lints: blocks that are recomputed, and buffers that are held whole."""
+"""Lints: recomputed blocks, and intermediate buffers without tiling."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_WHOLE = 6
 
 
 def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
-    """A block runs several times for each of its elements, because of the loop that it was put under: what one turn computes, the next
-    computes again. Said only where another place makes the program faster: recomputing may well be cheaper than keeping. Copies are not
-    meant; a tile that is loaded again is a question of how much the memory holds."""
+    """A block computes each of its elements several times, because successive iterations of the loop that it was moved into compute the
+    same elements. Reported only if another place makes the program faster, as recomputation can be cheaper than storage. Copies are not
+    reported: whether a tile is loaded again depends on the capacity of the memory."""
     if subject.report is None:
         return
     for realize in subject.leaf_blocks():
@@ -33,10 +33,10 @@ def find_recomputed(subject: Subject) -> Iterator[LintFinding]:
         if runs is None or not points or runs < TIMES * points or subject.is_copy(name):
             continue
         loop = _placed_under(subject, name)
-        under = f", because it stands under {loop.name}" if loop is not None else ""
+        under = f" in loop {loop.name}" if loop is not None else ""
         yield LintFinding(
             "recompute", "warning",
-            f"{name} is computed {runs / points:.1f} times over{under}: {runs} iterations for {points} points",
+            f"{name} computes each element {runs / points:.1f} times{under}: {runs} iterations for {points} elements",
             (name,), () if loop is None else (loop,),
             tuple(dict.fromkeys(w.buffer.name for w in realize.block.writes)),
         )  # fmt: skip
@@ -49,19 +49,19 @@ def _placed_under(subject: Subject, block: str) -> Var | None:
     return next((v for v in reversed(own) if v in shared), None)
 
 
-def remedies_recompute(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """Another loop in the call that put it there (`compute_at`), as the block cannot be moved out of it again, or that call left out; where
-    it is, `rolling_buffer`, which keeps the rows that the next turn needs too."""
+def recompute_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Another loop in the `compute_at` that moved the block, or no such call, as the block cannot be moved out of the loop afterwards;
+    `rolling_buffer`, which keeps the rows that the next iteration needs."""
     for block in finding.blocks:
         runs = subject.iterations(block) or 0
         yield subject.then(lambda sch, block=block: sch.rolling_buffer(block, 0))
-        for after in subject.elsewhere(block):
+        for after in subject.other_placements(block):
             yield after if (after.iterations(block) or runs) < runs else None
 
 
 def find_whole(subject: Subject) -> Iterator[LintFinding]:
-    """A buffer that the function itself allocates is held whole while a tile of it would do, as its writer and its readers can share a
-    loop. Said only where that makes the program faster, or takes the pressure off a memory that is half full or more."""
+    """An intermediate buffer is stored as a whole although a tile of it suffices, as its writer and its readers can share a loop. Reported
+    only if a tile makes the program faster, or relieves a memory that is at least half full."""
     if subject.report is None:
         return
     full = {f.memory for f in find_overflows(subject)}  # overflows are already reported
@@ -73,8 +73,8 @@ def find_whole(subject: Subject) -> Iterator[LintFinding]:
             size = bytes_text(placement.total_bytes)
             yield LintFinding(
                 "whole-buffer", "warning",
-                f"{name} is held whole in {placement.memory.scope}, {size}: {writers[0]} and {readers[0]} can share a loop, and a tile of "
-                "it is enough",
+                f"{name} occupies {size} in {placement.memory.scope}: {writers[0]} and {readers[0]} can share a loop, so that a "
+                "tile suffices",
                 (*writers, *readers), buffers=(name,),
             )  # fmt: skip
 
@@ -83,9 +83,9 @@ def _is_whole(placement: Placement) -> bool:
     return all(loop.extent == 1 for loop in placement.site.loops)
 
 
-def remedies_whole(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`compute_at` of its writer under a loop of the reader, or `reverse_compute_at` of the reader under a loop of the writer, each where
-    it is legal; of a buffer in the far memory, `set_scope` to a nearer one besides."""
+def whole_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`compute_at` of its writer in a loop of the reader, or `reverse_compute_at` of the reader in a loop of the writer; for a buffer in
+    the far memory also `set_scope` to a nearer one."""
     (buffer,) = finding.buffers
     before = subject.placement(buffer)
     assert before is not None

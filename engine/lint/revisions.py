@@ -20,7 +20,7 @@ Chain = Callable[[Schedule], object]
 
 MOVES = ("compute_at", "reverse_compute_at")
 
-MOST_TURNS = 1 << 16
+MAX_EXTENT = 1 << 16
 """Loops with more iterations are not searched for divisors."""
 
 
@@ -50,7 +50,7 @@ def before_step(schedule: Schedule, number: int) -> Schedule:
     return moment
 
 
-def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Revision]]:
+def other_placements(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Revision]]:
     """Yields the schedule with other loops in the step that placed a block, if the later steps still apply."""
     number = last_move(schedule, block)
     if number is None:
@@ -69,7 +69,7 @@ def other_places(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Rev
             yield found
 
 
-def left_where_it_was(schedule: Schedule, block: str) -> tuple[Schedule, Revision] | None:
+def without_move(schedule: Schedule, block: str) -> tuple[Schedule, Revision] | None:
     """The schedule without the step that placed a block, if the later steps still apply."""
     number = last_move(schedule, block)
     if number is None:
@@ -89,7 +89,7 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     extent = build.int_value(moment.index.loop(steps[number].argument("loop")).extent)
     if extent is None or len(factors) != 2 or len(given) != 1:
         return
-    divisors = [d for d in range(2, extent) if extent % d == 0] if extent <= MOST_TURNS else []
+    divisors = [d for d in range(2, extent) if extent % d == 0] if extent <= MAX_EXTENT else []
     nearest = (
         max((d for d in divisors if d < given[0]), default=0),
         min((d for d in divisors if d > given[0]), default=0),

@@ -21,42 +21,42 @@ MOST_EACH, MOST_TRIALS = 40, 60
 FAR_BEHIND = 1.5
 """A fix that costs more than this multiple of the best fix's cycles is not offered."""
 
-DEAREST = 4
+MAX_SLOWDOWN = 4
 """A fix that makes a program fit may cost this multiple of its cycles with a memory that is large enough."""
 
-WORTH = 0.02
-"""If a lint requires a speed-up (`pays`), a fix has to save this fraction of the cycles."""
+MIN_SPEEDUP = 0.02
+"""If a lint requires a speed-up (`requires_speedup`), a fix has to save this fraction of the cycles."""
 
 FULL, RELIEF = 0.5, 0.75
 """Alternatively, a fix may reduce a memory filled to at least FULL to at most RELIEF of its use, at no cost in cycles."""
 
 Find = Callable[[Subject], Iterable[LintFinding]]
-Remedies = Callable[[Subject, LintFinding], Iterable[Subject | None]]
+FindFixes = Callable[[Subject, LintFinding], Iterable[Subject | None]]
 """Yields subjects after calls that may fix a finding, the most promising first; None if calls are refused, or do not suffice alone."""
 
 
-def no_remedies(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
-    """None: no call changes it."""
+def no_fixes(_: Subject, __: LintFinding) -> Iterator[Subject | None]:
+    """None: no schedule call changes it."""
     return iter(())
 
 
 class Lint(msgspec.Struct, frozen=True, eq=False):
-    """One row of the table. docs/lints.md is generated from the docstrings of `find` and `remedies`: the finding, and the calls that are
+    """One row of the table. docs/lints.md is generated from the docstrings of `find` and `find_fixes`: the finding, and the calls that are
     tried.
 
-    With `pays`, a finding is reported only if a fix makes the program faster or relieves a memory: otherwise the schedule is as good as
-    the proposal. A `mild` finding is a warning only if it has a fix, else information. A `told` finding needs only the report of the
-    simulator.
+    With `requires_speedup`, a finding is reported only if a fix makes the program faster or relieves a memory: otherwise the schedule is
+    as good as the proposal. An `informational` finding is a warning only if it has a fix. A finding `from_report` needs only the report of
+    the simulator.
     """
 
     code: str
     severity: str
     title: str
     find: Find
-    remedies: Remedies = no_remedies
-    pays: bool = False
-    mild: bool = False
-    told: bool = False
+    find_fixes: FindFixes = no_fixes
+    requires_speedup: bool = False
+    informational: bool = False
+    from_report: bool = False
 
     @property
     def what(self) -> str:
@@ -65,8 +65,8 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def fix(self) -> str:
-        """The calls that are tried, from the docstring of `remedies`."""
-        return getdoc(self.remedies) or ""
+        """The calls that are tried, from the docstring of `find_fixes`."""
+        return getdoc(self.find_fixes) or ""
 
     def linted(self, subject: Subject) -> Iterator[LintFinding | None]:
         """Yields the findings with their fixes, and None after each trial, so that the caller can stop."""
@@ -74,7 +74,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
         for finding in self.find(subject):
             fixes: list[Fix] = []
             each = min(left, MOST_EACH)
-            for after in self.remedies(subject, finding) if left else ():
+            for after in self.find_fixes(subject, finding) if left else ():
                 if after is not None:
                     fix = self._fix(subject, finding, after)
                     fixes += [] if fix is None else [fix]
@@ -82,8 +82,8 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
                 yield None
                 if not each:
                     break
-            if fixes or not self.pays:
-                severity = "info" if self.mild and not fixes else finding.severity
+            if fixes or not self.requires_speedup:
+                severity = "info" if self.informational and not fixes else finding.severity
                 yield replace(finding, severity=severity, fixes=_best(fixes))
 
     def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | None:
@@ -92,7 +92,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return None
         if not _no_worse(before.report, after.report, any_price=finding.severity == "error"):
             return None
-        if self.pays and not _pays(before, after):
+        if self.requires_speedup and not _is_improvement(before, after):
             return None
         steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
         cycles = None if before.report is None else before.report.cycles
@@ -118,22 +118,25 @@ def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
         return True
     old = tuple((f.code, f.memory) for f in before.findings)
     new = {f.severity for f in after.findings if (f.code, f.memory) not in old}
-    if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - WORTH)):
+    if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - MIN_SPEEDUP)):
         return False
-    if any(too_much(after, scope) > too_much(before, scope) for scope in {m.scope for m in after.memory.values()}):
+    if any(
+        overflow_bytes(after, scope) > overflow_bytes(before, scope)
+        for scope in {m.scope for m in after.memory.values()}
+    ):
         return False
-    return after.cycles <= before.cycles * (DEAREST if any_price else 1)
+    return after.cycles <= before.cycles * (MAX_SLOWDOWN if any_price else 1)
 
 
-def too_much(report: Report, scope: str) -> int:
+def overflow_bytes(report: Report, scope: str) -> int:
     """Bytes above the capacity of a memory, in all its blocks."""
     rows = (m for m in report.memory.values() if m.scope == scope)
     return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
 
 
-def _pays(before: Subject, after: Subject) -> bool:
+def _is_improvement(before: Subject, after: Subject) -> bool:
     assert before.report is not None and after.report is not None
-    if after.report.cycles <= before.report.cycles * (1 - WORTH):
+    if after.report.cycles <= before.report.cycles * (1 - MIN_SPEEDUP):
         return True
     return before.fullness() >= FULL and after.fullness() <= before.fullness() * RELIEF
 

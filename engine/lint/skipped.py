@@ -19,8 +19,8 @@ ORDINALS = {2: "2nd", 3: "3rd"}
 
 
 def find_skipped(subject: Subject) -> Iterator[LintFinding]:
-    """A copy moves a box of elements of which its readers take only every second, or third, along an axis, as a convolution with a step
-    does: what lies between them costs time on the way and room on chip."""
+    """A copy moves a box of elements, but its readers use only every second or third along an axis, such as a convolution with a stride.
+    The other elements cost copy time and on-chip memory."""
     for placement in subject.placements():
         name, shape = placement.buffer.name, [build.int_value(n) for n in placement.buffer.shape]
         copies, readers = subject.writers(name), subject.readers(name)
@@ -42,9 +42,9 @@ def find_skipped(subject: Subject) -> Iterator[LintFinding]:
             )  # fmt: skip
 
 
-def remedies_skipped(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """`reindex_cache_read` in place of the `cache_read` that made the copy: only what is read is copied, each element to the place that the
-    reader's iterators tell."""
+def skipped_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`reindex_cache_read` instead of the `cache_read` that created the copy: it copies only the elements that are read, indexed by the
+    iterators of the reader."""
     copy = finding.blocks[0]
     (read,) = subject.index.block(copy).reads
 
@@ -52,7 +52,7 @@ def remedies_skipped(subject: Subject, finding: LintFinding) -> Iterator[Subject
         given = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
         sch.reindex_cache_read(*given, _places(sch.index.block(given[0]), read.buffer.name))
 
-    yield from subject.made_otherwise(copy, "cache_read", gathered)
+    yield from subject.other_creation(copy, "cache_read", gathered)
 
 
 def _loads(name: str, block: Block) -> list[tuple[Expr, ...]]:
@@ -101,7 +101,7 @@ def _place(block: Block, index: Expr) -> Expr:
     iterator of the element."""
     found, single = linear(index), _single(block)
     if found is None or not all(isinstance(atom, Var) for atom, _ in found.terms):
-        raise ValueError("no sum of iterators")
+        raise ValueError("not a sum of iterators")
     step = gcd(*(factor for atom, factor in found.terms if atom not in single)) or 1
     terms = [build.mul(atom, 1 if atom in single else factor // step) for atom, factor in found.terms]
     return reduce(build.add, terms, build.const(0, index.dtype))

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from ..ir import Annotations
 from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY
 from ..schedule import Schedule
-from .finding import LintFinding, told
+from .finding import LintFinding, lint_finding
 from .subject import Subject
 
 
 def find_idle_slots(subject: Subject) -> Iterator[LintFinding]:
-    """A double buffer of which never more than one slot is in use: whoever fills it is not ahead of whoever empties it. The second slot
-    takes its bytes and saves no cycle."""
-    return map(told, subject.findings("double-buffer-idle"))
+    """A double buffer never uses more than one slot at a time: its writer is not ahead of its reader. The second slot needs memory and
+    saves no cycles."""
+    return map(lint_finding, subject.findings("double-buffer-idle"))
 
 
-def remedies_idle_slots(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """The annotation of `double_buffer` taken off again."""
+def idle_slots_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """Removal of the annotation of `double_buffer`."""
     for buffer in finding.buffers:
         yield subject.then(lambda sch, buffer=buffer: [one_slot(sch, w) for w in subject.writers(buffer)])
 

@@ -13,7 +13,7 @@ from ..hwsim import DmaEngine, Finding, Machine, MachineError, Placement, Report
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Step, Target
-from .revisions import Chain, Revision, left_where_it_was, other_call, other_places, other_splits
+from .revisions import Chain, Revision, other_call, other_placements, other_splits, without_move
 
 
 class Simulate(Protocol):
@@ -83,15 +83,15 @@ class Subject:
             return None
         return Subject(trial, self.machine, self.sizes, self._simulate)
 
-    def elsewhere(self, block: str) -> Iterator[Subject]:
+    def other_placements(self, block: str) -> Iterator[Subject]:
         """Yields variants: the call that placed a block with other loops, and the schedule without that call."""
-        return self._revised((*other_places(self.schedule, block), left_where_it_was(self.schedule, block)))
+        return self._revised((*other_placements(self.schedule, block), without_move(self.schedule, block)))
 
-    def split_otherwise(self, loop: Var) -> Iterator[Subject]:
+    def other_splits(self, loop: Var) -> Iterator[Subject]:
         """Yields variants in which the split that created `loop` uses another divisor."""
         return self._revised(other_splits(self.schedule, loop))
 
-    def made_otherwise(self, block: str, method: str, call: Callable[[Schedule, Step], object]) -> Iterator[Subject]:
+    def other_creation(self, block: str, method: str, call: Callable[[Schedule, Step], object]) -> Iterator[Subject]:
         """Yields variants in which another call replaces the one of `method` that created a block (`revisions.other_call`)."""
         return self._revised([other_call(self.schedule, block, method, call)])
 

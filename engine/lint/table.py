@@ -8,53 +8,55 @@ from msgspec.structs import replace
 
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
-from .banks import find_bank_conflicts, find_one_bank, remedies_bank_conflict, remedies_one_bank
-from .capacity import find_overflows, remedies_overflow
-from .copies import find_round_trips, find_short_runs, remedies_round_trip, remedies_short_runs
+from .banks import bank_conflict_fixes, find_bank_conflicts, find_one_bank, one_bank_fixes
+from .capacity import find_overflows, overflow_fixes
+from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_runs_fixes
 from .finding import SEVERITIES, LintFinding
-from .guards import find_guards, remedies_guard
-from .machines import find_refused, find_scalar_work, remedies_reach
-from .placement import find_recomputed, find_whole, remedies_recompute, remedies_whole
+from .guards import find_guards, guard_fixes
+from .machines import find_refused, find_scalar_work, reach_fixes
+from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
-from .skipped import find_skipped, remedies_skipped
-from .slots import find_idle_slots, remedies_idle_slots
+from .simulator_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
+from .skipped import find_skipped, skipped_fixes
+from .slots import find_idle_slots, idle_slots_fixes
 from .subject import Simulate, Subject
-from .told_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
 from .unused import find_unused_blocks, find_unused_buffers
 
 LINTS: tuple[Lint, ...] = (
-    Lint("refused", "error", "The machine cannot run it", find_refused, remedies_reach),
-    Lint("capacity-overflow", "error", "More than a memory holds", find_overflows, remedies_overflow, told=True),
-    Lint("round-trip", "warning", "Out of the chip and back", find_round_trips, remedies_round_trip, told=True),
-    Lint("scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, remedies_reach, told=True),
-    Lint("one-bank", "warning", "All operands in one of several banks", find_one_bank, remedies_one_bank),
+    Lint("refused", "error", "Program cannot run on the machine", find_refused, reach_fixes),
+    Lint("capacity-overflow", "error", "Memory capacity exceeded", find_overflows, overflow_fixes, from_report=True),
+    Lint("round-trip", "warning", "Off-chip round trip", find_round_trips, round_trip_fixes, from_report=True),
+    Lint(
+        "scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, reach_fixes, from_report=True
+    ),
+    Lint("one-bank", "warning", "Operands in one memory bank", find_one_bank, one_bank_fixes),
     Lint(
         "bank-conflict",
         "warning",
-        "A vector in one bank",
+        "Bank conflict",
         find_bank_conflicts,
-        remedies_bank_conflict,
-        mild=True,
-        told=True,
+        bank_conflict_fixes,
+        informational=True,
+        from_report=True,
     ),
-    Lint("short-runs", "warning", "Short DMA runs", find_short_runs, remedies_short_runs, mild=True),
-    Lint("skipped", "warning", "Copied and never read", find_skipped, remedies_skipped, mild=True),
+    Lint("short-runs", "warning", "Short DMA runs", find_short_runs, short_runs_fixes, informational=True),
+    Lint("skipped", "warning", "Unused elements copied", find_skipped, skipped_fixes, informational=True),
     Lint(
         "double-buffer-idle",
         "warning",
-        "Two slots, nothing to overlap",
+        "Idle double buffer",
         find_idle_slots,
-        remedies_idle_slots,
-        told=True,
+        idle_slots_fixes,
+        from_report=True,
     ),
-    Lint("recompute", "warning", "Computed over again", find_recomputed, remedies_recompute, pays=True),
-    Lint("whole-buffer", "warning", "Held whole where a tile would do", find_whole, remedies_whole, pays=True),
-    Lint("guard", "warning", "A condition in the innermost loop", find_guards, remedies_guard, mild=True),
-    Lint("uncoalesced", "warning", "Lanes that are no neighbours", find_uncoalesced, told=True),
-    Lint("unused-block", "warning", "Work for nothing", find_unused_blocks),
-    Lint("unused-buffer", "info", "A buffer that nobody touches", find_unused_buffers),
-    Lint("more-parts-than-blocks", "info", "More parts than blocks", find_wrapped_parts, told=True),
-    Lint("caches-left-out", "warning", "Cycles without the caches", find_caches_left_out, told=True),
+    Lint("recompute", "warning", "Redundant recomputation", find_recomputed, recompute_fixes, requires_speedup=True),
+    Lint("whole-buffer", "warning", "Untiled intermediate buffer", find_whole, whole_fixes, requires_speedup=True),
+    Lint("guard", "warning", "Condition in the innermost loop", find_guards, guard_fixes, informational=True),
+    Lint("uncoalesced", "warning", "Uncoalesced access", find_uncoalesced, from_report=True),
+    Lint("unused-block", "warning", "Unused result", find_unused_blocks),
+    Lint("unused-buffer", "info", "Unused buffer", find_unused_buffers),
+    Lint("more-parts-than-blocks", "info", "More parts than physical blocks", find_wrapped_parts, from_report=True),
+    Lint("caches-left-out", "warning", "Caches not simulated", find_caches_left_out, from_report=True),
 )
 """In the order in which findings of one severity are reported."""
 
@@ -83,8 +85,8 @@ def simulator_findings(
 ) -> tuple[LintFinding, ...]:
     """The findings in the simulator's report of a schedule, at once and without fixes: a part of those of `lint`."""
     subject = Subject(schedule, machine, sizes or {}, simulate, report)
-    found = [(rule, finding) for rule in LINTS if rule.told for finding in rule.find(subject)]
-    return _sorted([replace(f, severity="info" if rule.mild else f.severity, hints=()) for rule, f in found])
+    found = [(rule, finding) for rule in LINTS if rule.from_report for finding in rule.find(subject)]
+    return _sorted([replace(f, severity="info" if rule.informational else f.severity, hints=()) for rule, f in found])
 
 
 def linting(

@@ -10,17 +10,17 @@ from .subject import Subject
 
 
 def find_unused_blocks(subject: Subject) -> Iterator[LintFinding]:
-    """A block writes buffers of the function's own that nobody reads, neither a block nor, by way of one, the caller: its work is for
-    nothing. No schedule call takes a block away; the program has to."""
+    """A block writes only intermediate buffers whose values never reach an output. No schedule call removes a block; remove it from the
+    program."""
     needed = _needed(subject)
     for realize in subject.leaf_blocks():
         name, written = realize.block.name, [w.buffer.name for w in realize.block.writes]
         if name not in needed and written:
             runs = subject.iterations(name)
-            often = "" if runs is None else f", {runs} iterations"
+            often = "" if runs is None else f" ({runs} iterations)"
             yield LintFinding(
                 "unused-block", "warning",
-                f"{name} writes {' and '.join(dict.fromkeys(written))}, which nobody reads{often}",
+                f"{name} writes {' and '.join(dict.fromkeys(written))}, which is never read{often}",
                 (name,), buffers=tuple(dict.fromkeys(written)),
             )  # fmt: skip
 
@@ -43,9 +43,9 @@ def _needed(subject: Subject) -> set[str]:
 
 
 def find_unused_buffers(subject: Subject) -> Iterator[LintFinding]:
-    """A buffer is allocated and no block touches it. It takes no memory once the program is lowered; it is a leftover that misleads."""
+    """A buffer is allocated, but no block accesses it. It needs no memory in the lowered program."""
     used = {region.buffer for r in subject.leaf_blocks() for region in (*r.block.reads, *r.block.writes)}
     names = {b.name for b in used}
     for buffer in allocated_buffers(subject.func.body):
         if buffer.name not in names:
-            yield LintFinding("unused-buffer", "info", f"no block touches {buffer.name}", buffers=(buffer.name,))
+            yield LintFinding("unused-buffer", "info", f"no block accesses {buffer.name}", buffers=(buffer.name,))

@@ -16,7 +16,7 @@ def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeli
     path.write_text(SYMBOLIC)
     page.goto(serve_page(path))
     blank = page.locator(".timeline .blank")
-    expect(blank).to_contain_text("The size n is not known")
+    expect(blank).to_contain_text("The size n has no value")
     expect(page.locator(".no-steps")).to_contain_text("No steps yet")
     blank.get_by_role("button", name='Write sizes = {"n": 256}').click()
     expect(blank).to_have_count(0)

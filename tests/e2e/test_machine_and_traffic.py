@@ -79,7 +79,7 @@ def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset
     banks.fill("3")
     banks.press("Enter")
     notice = page.locator(".page-notice").get_by_role("alert")
-    expect(notice).to_contain_text("does not divide into 3 equal banks")
+    expect(notice).to_contain_text("cannot be divided into 3 equal banks")
     notice.get_by_label("Close").click()
     banks.fill("many")
     banks.press("Enter")

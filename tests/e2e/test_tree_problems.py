@@ -23,11 +23,11 @@ def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_key
     expect(sign).to_have_text("!")
     expect(page.locator('.row[data-id="box_blur"] .problem-mark')).to_have_text("i")
     expect(quiet.locator(".problem-mark")).to_be_hidden()
-    expect(row).to_have_accessible_name("loop, x, extent 96, warning: x_blur is computed 2.9 times over, because it "
-                                        "stands under x: 55\u202f296 iterations for 19\u202f008 points")  # fmt: skip
+    expect(row).to_have_accessible_name("loop, x, extent 96, warning: x_blur computes each element 2.9 times in loop "
+                                        "x: 55\u202f296 iterations for 19\u202f008 elements")  # fmt: skip
 
     sign.hover()
-    expect(page.locator(".tip .tip-problem")).to_contain_text("computed 2.9 times over")
+    expect(page.locator(".tip .tip-problem")).to_contain_text("computes each element 2.9 times")
     sign.click()
     problem = page.locator('.problem[data-code="recompute"]')
     expect(page.get_by_role("tab", name="Problems")).to_have_attribute("aria-selected", "true")

@@ -140,7 +140,7 @@ def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *
 def require_block(buffer: Buffer, memory: Memory, block: int) -> None:
     if block >= memory.blocks:
         raise refuse(
-            "no-such-bank", f"buffer {buffer.name!r} is to lie in {buffer.scope}, block {block} of {memory.name!r}, which the machine "
+            "no-such-bank", f"buffer {buffer.name!r} is placed in {buffer.scope}, block {block} of {memory.name!r}, which the machine "
             "does not have", buffer, found=f"{memory.blocks} of {memory.name!r}", expected=f"{block + 1} blocks at least",
         )  # fmt: skip
 
@@ -150,7 +150,7 @@ def require_banks(site: Site, memory: Memory) -> None:
     missing = [b for b in site.banks if b >= memory.blocks]
     if missing:
         raise refuse(
-            "no-such-bank", f"a slot of {site.buffer.name!r} is to lie in {memory.scope}[{missing[0]}], which the machine does not have",
+            "no-such-bank", f"a slot of {site.buffer.name!r} is placed in {memory.scope}[{missing[0]}], which the machine does not have",
             site.buffer, found=", ".join(f"{memory.scope}[{b}]" for b in site.banks),
             expected=", ".join(f"{memory.scope}[{b}]" for b in range(memory.blocks)),
         )  # fmt: skip
@@ -191,6 +191,6 @@ def constant_shape(buffer: Buffer) -> tuple[int, ...]:
     """Returns the shape in numbers. Raises MachineError."""
     shape = [build.int_value(e) for e in buffer.shape]
     if any(e is None for e in shape):
-        raise refuse("symbolic-shape", f"the size of buffer {buffer.name!r} is not known, so neither is what fits", buffer,
-                     expected="a shape of numbers")  # fmt: skip
+        raise refuse("symbolic-shape", f"the size of buffer {buffer.name!r} is unknown, so it cannot be placed in memory", buffer,
+                     expected="a constant shape")  # fmt: skip
     return tuple(e for e in shape if e is not None)

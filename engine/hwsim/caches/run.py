@@ -206,8 +206,8 @@ class _Runner:
         self.accesses += len(batch.event)
         self.simulated += len(batch.event)
         if self.simulated > self.effort.limit:
-            raise refuse("too-many-accesses", f"the caches would have to be asked more than {self.effort.limit} times one by one",
-                         expected=f"at most {self.effort.limit} accesses that do not repeat")  # fmt: skip
+            raise refuse("too-many-accesses", f"the cache simulation needs more than {self.effort.limit} single accesses",
+                         expected=f"at most {self.effort.limit} accesses outside of periodic repetitions")  # fmt: skip
         coming: list[list[Asked]] = [[] for _ in self.levels]
         nothing = np.zeros(0, np.int64)
         for n in range(len(self.levels)):

@@ -161,7 +161,9 @@ def known(event: Event, expr: Expr, over: Mapping[Var, Values | int]) -> Values:
     try:
         return values(expr, over)
     except UnknownValueError:
-        message = f"where block {event.block!r} accesses {event.buffer.name!r} depends on data: what its cache does is not known"
+        message = (
+            f"the addresses of {event.buffer.name!r} in block {event.block!r} depend on data, so cache hits are unknown"
+        )
         expected = "indices and conditions over loop variables"
         raise refuse("data-dependent", message, event.buffer, expected=expected) from None
 
@@ -196,7 +198,7 @@ def _bytes(site: Site) -> int:
     steps = [s for s in strides if s is not None]
     if len(numbers) < len(extents) or len(steps) < len(strides):
         raise refuse(
-            "symbolic-shape", f"the size of buffer {buffer.name!r} is not known", buffer, expected="a shape of numbers"
+            "symbolic-shape", f"the size of buffer {buffer.name!r} is unknown", buffer, expected="a constant shape"
         )
     spread = sum((e - 1) * s for e, s in zip(numbers, steps, strict=True)) + 1 if steps else prod(numbers)
     slots = 1 if site.indexed else site.slots
@@ -253,7 +255,7 @@ class _Reader:
         store = piece.store
         if store is None:
             if any(region.buffer in self.kept for region, _ in piece.touches):
-                raise refuse("opaque-access", f"what block {block!r} accesses is not known element by element",
+                raise refuse("opaque-access", f"the element accesses of block {block!r} are unknown",
                              expected="loads and stores of single elements")  # fmt: skip
             return []
         # As `lower` simplifies it: a term that cancels is not read.

@@ -65,9 +65,11 @@ def load_machine(name_or_path: str | Path) -> Machine:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
-            raise refuse("machine-file", f"{name} is no file", found=name, expected="a readable TOML file")
+            raise refuse("machine-file", f"{name} is not a file", found=name, expected="a readable TOML file")
         if found.st_size > MAX_FILE_BYTES:
-            raise refuse("machine-file", f"{name} is no machine file: larger than {MAX_FILE_BYTES} bytes", found=name)
+            raise refuse(
+                "machine-file", f"{name} is not a machine file: larger than {MAX_FILE_BYTES} bytes", found=name
+            )
         text = path.read_text("utf-8")
     except OSError as error:
         raise refuse(
@@ -92,7 +94,7 @@ def read_machine(text: str, filename: str = "") -> Machine:
         fault = "is nested too deeply"
     except ValueError:  # Python's error for integers of thousands of digits
         fault = "has a number of thousands of digits"
-    raise refuse("machine-file", f"{filename or 'the text'} {fault}", expected="a machine's figures")
+    raise refuse("machine-file", f"{filename or 'the text'} {fault}", expected="parameters of a machine")
 
 
 class _Reader:
@@ -126,7 +128,7 @@ class _Reader:
         except tomllib.TOMLDecodeError as error:
             found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             line, column = (int(found[1]), int(found[2])) if found else (1, 1)
-            raise refuse("machine-file", f"not TOML: {error}", expected="a TOML file",
+            raise refuse("machine-file", f"invalid TOML: {error}", expected="a TOML file",
                          place=Place(line, column, line, column + 1, self.filename)) from None  # fmt: skip
 
     def _require_short_keys(self) -> None:
@@ -148,7 +150,9 @@ class _Reader:
         for name, section in named.items():
             if not isinstance(section, dict):
                 expected = f"a section [{group}.{name}]"
-                error = refuse("unknown-key", f"{group}.{name} is no section", found=repr(section), expected=expected)
+                error = refuse(
+                    "unknown-key", f"{group}.{name} is not a section", found=repr(section), expected=expected
+                )
                 raise self._placed(error, (group,), name)
         return cast("dict[str, Table]", named)
 
@@ -157,7 +161,7 @@ class _Reader:
         engine_type = ENGINE_TYPES.get(kind) if isinstance(kind, str) else None
         if engine_type is None:
             raise self._placed(
-                refuse("bad-figure", f"engine {name!r} is of no known kind", found=repr(kind), expected=", ".join(ENGINE_TYPES)),
+                refuse("bad-figure", f"engine {name!r} has an unknown kind", found=repr(kind), expected=", ".join(ENGINE_TYPES)),
                 ("engines", name), "kind",
             )  # fmt: skip
         return self._convert(table | {"name": name}, engine_type, ("engines", name))
@@ -170,8 +174,8 @@ class _Reader:
             raise self._placed(
                 refuse(
                     "bad-figure",
-                    f"the sources of {where} are no texts",
-                    expected='source.KEY = "where the figure is from"',
+                    f"the sources of {where} are not strings",
+                    expected='source.KEY = "the origin of the value"',
                 ),
                 section,
                 "source",
@@ -179,7 +183,7 @@ class _Reader:
         named = cast("dict[str, str]", sources)
         for key in named:
             if key not in target.__struct_fields__:
-                raise self._placed(refuse("unknown-key", f"{where}: a source for {key!r}, which is no figure", found=f"source.{key}",
+                raise self._placed(refuse("unknown-key", f"{where}: a source for {key!r}, which is not a parameter", found=f"source.{key}",
                                           expected=_keys(target)), section, f"source.{key}")  # fmt: skip
         try:
             return msgspec.convert(table | {"source": list(named.items())}, target)
@@ -215,7 +219,10 @@ def _schema_error(message: str, where: str, table: Table, target: type[msgspec.S
     if "missing required field" in problem:
         return refuse("missing-figure", f"{where} lacks {key!r}", expected=f"{key} = …", fix=(f"{key} = …",))
     return refuse(
-        "bad-figure", f"{where}: {key} is wrong", found=repr(table.get(key)), expected=problem.removeprefix("Expected ")
+        "bad-figure",
+        f"{where}: {key} is invalid",
+        found=repr(table.get(key)),
+        expected=problem.removeprefix("Expected "),
     )
 
 

@@ -24,7 +24,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engines: tuple[Engine, ...]
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
-    description: Annotated[str, says("One line for readers.")] = ""
+    description: Annotated[str, says("One-line description.")] = ""
     source: Sources = ()
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         owner, _, field = path.rpartition(".")
         part = self._part(owner, path)[1] if owner else self
         if field not in part.__struct_fields__:
-            raise refuse("unknown-figure", f"there is no figure {field!r}", found=path)
+            raise refuse("unknown-figure", f"there is no parameter {field!r}", found=path)
         return getattr(part, field)
 
     def parts(self, group: str) -> tuple[Part, ...]:
@@ -146,7 +146,7 @@ def _with_field(part: S, field: str, value: object, path: str) -> S:
     if field not in table or field in fixed:
         figures = [f for f in table if f not in fixed]
         raise refuse(
-            "unknown-figure", f"there is no figure {field!r} to change", found=path, expected=", ".join(figures)
+            "unknown-figure", f"there is no parameter {field!r} to change", found=path, expected=", ".join(figures)
         )
     table[field] = value
     table["source"] = [(key, text) for key, text in part.source if key != field] + [(field, CHANGED)]

@@ -77,38 +77,38 @@ def find_complaint(machine: Parted) -> Complaint | None:
 def _scope_complaint(memory: Memory, taken: Mapping[str, str]) -> Complaint | None:
     section = ("memories", memory.name)
     if not memory.scopes:
-        message = f"memory {memory.name!r} answers to no scope"
+        message = f"memory {memory.name!r} has no scope"
         return Complaint("no-scope", message, section, "scopes", "[]", 'at least one storage scope, such as "global"')
     own = (*memory.scopes, *memory.block_scopes)
     for number, scope in enumerate(own):
         owner = memory.name if scope in own[:number] else taken.get(scope)
         if owner is not None:
-            message = f"scope {scope!r} is memory {owner!r}'s already"
+            message = f"scope {scope!r} already belongs to memory {owner!r}"
             key = "scopes" if number < len(memory.scopes) else "block_scopes"
-            return Complaint("scope-taken", message, section, key, repr(scope), "each scope once, in one memory")
+            return Complaint("scope-taken", message, section, key, repr(scope), "each scope in exactly one memory")
     return None
 
 
 def _bank_complaint(memory: Memory) -> Complaint | None:
     section = ("memories", memory.name)
     if memory.capacity_bytes % memory.banks:
-        message = f"memory {memory.name!r} does not divide into {memory.banks} equal banks"
+        message = f"memory {memory.name!r} cannot be divided into {memory.banks} equal banks"
         found = f"{memory.capacity_bytes} bytes in {memory.banks} banks"
         return Complaint("uneven-banks", message, section, "banks", found, "banks that divide capacity_bytes")
     if memory.mapping == "interleave" and memory.banks > 1 and memory.interleave_bytes == 0:
-        message = f"memory {memory.name!r} interleaves its banks but does not say how wide"
-        expected = "interleave_bytes: how many go to one bank before the next"
+        message = f"memory {memory.name!r} interleaves its banks without a row size"
+        expected = "interleave_bytes: the bytes per row of a bank"
         return Complaint(
             "no-interleave", message, section, "mapping", "no interleave_bytes", expected, ("interleave_bytes = 32",)
         )
     if memory.bank_groups and (memory.mapping == "block" or memory.banks % memory.bank_groups):
-        message = f"memory {memory.name!r} does not put its banks into {memory.bank_groups} equal groups"
+        message = f"memory {memory.name!r} cannot divide its banks into {memory.bank_groups} equal groups"
         found = f"{memory.banks} banks, mapping {memory.mapping}"
         expected = 'groups that divide the banks, and mapping = "interleave"'
         return Complaint("uneven-banks", message, section, "bank_groups", found, expected)
     if memory.interleave_bytes and (memory.capacity_bytes // memory.banks) % memory.interleave_bytes:
-        message = f"a bank of memory {memory.name!r} does not hold whole rows of {memory.interleave_bytes} bytes"
-        found = f"{memory.capacity_bytes // memory.banks} bytes a bank"
+        message = f"a bank of memory {memory.name!r} is not a multiple of its rows of {memory.interleave_bytes} bytes"
+        found = f"{memory.capacity_bytes // memory.banks} bytes per bank"
         expected = "interleave_bytes that divide a bank"
         return Complaint("uneven-banks", message, section, "interleave_bytes", found, expected)
     return None
@@ -117,7 +117,9 @@ def _bank_complaint(memory: Memory) -> Complaint | None:
 def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequence[str]) -> Complaint | None:
     section, known = ("engines", engine.name), ", ".join(names)
     if not reach:
-        return Complaint("no-reach", f"engine {engine.name!r} {key} nothing", section, key, "[]", f"some of {known}")
+        return Complaint(
+            "no-reach", f"engine {engine.name!r} {key} nothing", section, key, "[]", f"one or more of {known}"
+        )
     for name in reach:
         if name not in names:
             message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
@@ -131,7 +133,7 @@ def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
     for engine in engines:
         first = queues.setdefault(engine.unit, engine)
         if engine.unit and engine.queue_tasks != first.queue_tasks:
-            message = f"engines {first.name!r} and {engine.name!r} of unit {engine.unit!r} do not have one queue"
+            message = f"engines {first.name!r} and {engine.name!r} of unit {engine.unit!r} have different queues"
             found = f"queues of {first.queue_tasks} and {engine.queue_tasks} tasks"
             expected = f"queue_tasks = {first.queue_tasks} in both"
             return Complaint("uneven-queues", message, ("engines", engine.name), "queue_tasks", found, expected)
@@ -160,7 +162,7 @@ def _cache_complaint(cache: Cache, machine: Parted) -> Complaint | None:
     if complaint is not None:
         return complaint
     if cache.size_bytes % (cache.ways * cache.line_bytes):
-        message = f"cache {cache.name!r} does not divide into sets of {cache.ways} lines of {cache.line_bytes} bytes"
+        message = f"cache {cache.name!r} cannot be divided into sets of {cache.ways} lines of {cache.line_bytes} bytes"
         expected = f"a multiple of {cache.ways * cache.line_bytes}"
         return Complaint("uneven-sets", message, section, "size_bytes", f"{cache.size_bytes} bytes", expected)
     for engine in cache.engines:
@@ -168,7 +170,7 @@ def _cache_complaint(cache: Cache, machine: Parted) -> Complaint | None:
         inner = levels[: levels.index(cache)][-1:]
         if inner and cache.line_bytes % inner[0].line_bytes:
             message = (
-                f"a line of cache {cache.name!r} does not hold whole lines of {inner[0].name!r}, the level before it"
+                f"a line of cache {cache.name!r} is not a multiple of a line of {inner[0].name!r}, the previous level"
             )
             expected = f"a multiple of {inner[0].line_bytes}"
             return Complaint("uneven-lines", message, section, "line_bytes", f"{cache.line_bytes} bytes", expected)

@@ -156,7 +156,7 @@ class Clocks:
 
     def _shared(self, number: int, task: int, start: int) -> int:
         """Returns the end of a task that requests ports; NEVER if unknown."""
-        raise AssertionError("nobody asks for ports")
+        raise AssertionError("no task requests ports")
 
     def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
         """Returns the state that determines the future of tasks on these engines and cells, and their stalls, relative to now.

@@ -145,8 +145,9 @@ class _Player:
                 self.clocks.issue(number)
                 self.places.append(tuple(self._path))
                 if len(self.places) > self._max_tasks:
-                    raise refuse("too-many-tasks", f"the schedule makes more than {self._max_tasks} tasks that are not alike: too many "
-                                 "to replay one by one", *node.blocks, expected="larger tiles, or extents that divide evenly")  # fmt: skip
+                    raise refuse("too-many-tasks", f"the schedule creates more than {self._max_tasks} distinct tasks, too many to replay "
+                                 "one by one", *node.blocks,
+                                 expected="larger tiles, or factors that divide the extents")  # fmt: skip
 
     def _loop(self, node: TaskLoop, at: dict[Var, int]) -> None:
         depth = len(self._path)

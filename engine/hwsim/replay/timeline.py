@@ -257,4 +257,4 @@ def moments(*columns: Column) -> Column:
 
 def require_countable(what: str, count: int) -> None:
     if count > MAX_COUNT:
-        raise refuse("too-large", f"the program takes {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")
+        raise refuse("too-large", f"the program needs {count:.0e} {what}", expected=f"at most {MAX_COUNT:.0e} {what}")

@@ -38,7 +38,7 @@ def conflict_findings(program: TaskProgram, counts: Mapping[int, int]) -> Iterat
         yield Finding(
             "bank-conflict", "warning",
             f"{template.name} loses {cycles} of {spent[number]} cycles to bank conflicts in {buffers[0].scope}: up to "
-            f"{degree[number, buffers]} rows of {' and '.join(names)} are in one bank at once",
+            f"{degree[number, buffers]} rows of {' and '.join(names)} are accessed in one bank at once",
             blocks=tuple(b.name for b in template.blocks), buffers=names, nodes=(*template.blocks, *buffers),
             fix=_padding(program, buffers[0]) if len(buffers) == 1 else (), cycles=cycles,
         )  # fmt: skip

@@ -46,10 +46,10 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
     """Yields a finding if the cycles exclude the misses of caches."""
     refused = program.cached.refused
     if refused is not None:
-        more = "; `tilewright run` asks more often" if refused.code == "too-many-accesses" else ""
+        more = "; `tilewright run` has a higher limit" if refused.code == "too-many-accesses" else ""
         yield Finding(
             "caches-left-out", "warning",
-            f"the cycles are without the waiting for caches: {refused.refusal.message}{more}",
+            f"the cycles exclude cache misses: {refused.refusal.message}{more}",
         )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _overflows(
         listed = ", ".join(f"{label} ({sizes[label][0]} bytes)" for label in largest) or "parameters"
         yield Finding(
             "capacity-overflow", "error",
-            f"{row} would have to hold {m.peak_bytes} bytes at cycle {m.peak_cycle}, and has {m.capacity_bytes}; largest: {listed}",
+            f"{row} needs {m.peak_bytes} bytes at cycle {m.peak_cycle}, but has {m.capacity_bytes}; largest: {listed}",
             buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)), memory=row,
         )  # fmt: skip
 
@@ -122,7 +122,7 @@ def _round_trips(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
         writer = out[buffer][0][0].blocks[0].name
         yield Finding(
             "round-trip", "warning",
-            f"{buffer.name} is an intermediate, and goes from {nearer} to {buffer.scope} ({size_out} bytes) and back ({size_back} bytes)",
+            f"intermediate {buffer.name} is copied from {nearer} to {buffer.scope} ({size_out} bytes) and back ({size_back} bytes)",
             blocks=tuple(dict.fromkeys(b.name for t in templates for b in t.blocks)),
             buffers=(buffer.name,),
             fix=(f"sch.set_scope({writer!r}, 0, {nearer!r})",),
@@ -151,8 +151,8 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
         loop = placement.site.slot_loop
         yield Finding(
             "double-buffer-idle", "warning",
-            f"{buffer.name} has {placement.slots} slots, but over {loop.name if loop else 'its loop'} each is free again before "
-            "the next is filled: one would do",
+            f"{buffer.name} has {placement.slots} slots, but no two of them are live at the same time in "
+            f"{loop.name if loop else 'its loop'}: one slot suffices",
             blocks=writers, buffers=(buffer.name,), nodes=(buffer,),
             fix=() if placement.site.indexed else tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
         )  # fmt: skip
@@ -177,7 +177,7 @@ def _wrapped_parts(program: TaskProgram) -> Iterator[Finding]:
         if placement.buffer.axis_separators and cells > blocks > 1 and not placement.site.banks:
             yield Finding(
                 "more-parts-than-blocks", "info",
-                f"{placement.buffer.name} has {cells} parts and {placement.memory.scope} {blocks} physical blocks: "
-                f"part i lies in block i % {blocks}",
+                f"{placement.buffer.name} has {cells} parts, but {placement.memory.scope} has {blocks} physical blocks: "
+                f"part i is in block i % {blocks}",
                 buffers=(placement.buffer.name,), nodes=(placement.buffer,),
             )  # fmt: skip

@@ -37,8 +37,8 @@ def uncoalesced_findings(program: TaskProgram, counts: Mapping[int, int]) -> Ite
         template = program.templates[number]
         yield Finding(
             "uncoalesced", "warning",
-            f"{template.name} {'writes' if written else 'reads'} {least} bytes of {buffer.name} and moves {size}: lanes next to each other "
-            f"are not next to each other in {memory.scope}, which moves {memory.burst_bytes} bytes at once",
+            f"{template.name} {'writes' if written else 'reads'} {least} bytes of {buffer.name} but transfers {size}: neighbouring lanes "
+            f"do not access neighbouring addresses in {memory.scope}, which transfers bursts of {memory.burst_bytes} bytes",
             blocks=tuple(b.name for b in template.blocks), buffers=(buffer.name,), nodes=(*template.blocks, buffer),
             cycles=lost,
         )  # fmt: skip

@@ -16,8 +16,8 @@ def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
     counts: dict[int, int] = {}
     for seen, (template, number, times) in enumerate(_met(program.tree, {}, 1)):
         if seen >= max_tasks:
-            raise refuse("too-many-tasks", "the schedule makes too many tasks that are not alike", *template.blocks,
-                         expected="larger tiles, or extents that divide evenly")  # fmt: skip
+            raise refuse("too-many-tasks", "the schedule creates too many distinct tasks", *template.blocks,
+                         expected="larger tiles, or factors that divide the extents")  # fmt: skip
         if number != NOTHING:
             counts[number] = counts.get(number, 0) + times
     return counts

@@ -37,7 +37,7 @@ SAYS: dict[Kind, str] = {
     "reduce": "a reduction",
     "elementwise": "elementwise work",
     "fill": "a fill",
-    "other": "work of no known kind",
+    "other": "work of an unknown kind",
 }
 
 
@@ -95,7 +95,7 @@ def _in_turn(leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, ma
     leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
     taken = alike[leaves.index(leaf) % len(alike)]
     others = " and ".join(machine.engines[n].name for n in alike if n != taken)
-    return taken, f", in turn with {others}"
+    return taken, f", alternating with {others}"
 
 
 def _are_alike(engine: Engine, other: Engine) -> bool:
@@ -136,12 +136,12 @@ def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: 
     named = [n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, KINDS[type(e)])]
     name = leaf.block.name
     if not named:
-        raise refuse("unknown-engine", f"block {name!r} asks for engine {leaf.engine!r}, which machine {machine.name!r} does not have",
+        raise refuse("unknown-engine", f"block {name!r} requests engine {leaf.engine!r}, which machine {machine.name!r} does not have",
                      leaf.block, found=str(leaf.engine), expected=", ".join(e.name for e in machine.engines))  # fmt: skip
     fit = [n for n in named if n in able]
     if not fit:
         doers = ", ".join(machine.engines[n].name for n in able) or "none"
-        raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot do block {name!r}: it is {SAYS[hardest(works)]}", leaf.block,
+        raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot perform block {name!r}, which is {SAYS[hardest(works)]}", leaf.block,
                      found=str(leaf.engine), expected=doers, fix=(f'sch.unannotate({name!r}, "engine")',))  # fmt: skip
     missed: list[Missed] = []
     for number in fit:
@@ -170,13 +170,13 @@ def _unreachable(
     leaf: ComputeBlock, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places
 ) -> Exception:
     if not missed:
-        return refuse("no-engine", f"no engine of {machine.name!r} does {SAYS[kind]} (block {leaf.block.name!r})", leaf.block,
+        return refuse("no-engine", f"no engine of {machine.name!r} supports {SAYS[kind]} (block {leaf.block.name!r})", leaf.block,
                       found=kind, expected=f"an engine of kind {' or '.join(PREFERENCE[kind])}")  # fmt: skip
     best = missed[0]
     engine = machine.engine(best.engine)
     found = ", ".join(f"{b.name} in {b.scope}" for b in best.operands)
     reach = f"{best.engine} reads {_scopes(machine, engine.reads)}; writes {_scopes(machine, engine.writes)}"
-    return refuse("out-of-reach", f"no engine that can do block {leaf.block.name!r} ({SAYS[kind]}) reaches all its operands",
+    return refuse("out-of-reach", f"no engine that supports block {leaf.block.name!r} ({SAYS[kind]}) reaches all its operands",
                   leaf.block, *best.operands, found=found, expected=reach, fix=best.fix)  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
     rank = len(extents)
     if rank > MAX_AXES:
         raise refuse(
-            "too-many-loops", f"hwsim cannot look at {rank} nested loops of a task at once", found=f"{rank} loops",
+            "too-many-loops", f"a task has {rank} nested loops, too many to simulate", found=f"{rank} loops",
             expected=f"at most {MAX_AXES}", fix=("sch.fuse(*loops)",),
         )  # fmt: skip
     found: dict[Var, Values] = {}

@@ -209,7 +209,9 @@ class _Reader:
                     [] if build.is_noop(stmt) else [self._leaf(around, (self._piece(stmt, around, len(around.loops)),))]
                 )
             case _:
-                raise refuse("unknown-statement", f"hwsim does not know {type(stmt).__name__} statements", stmt)
+                raise refuse(
+                    "unknown-statement", f"the simulator does not support {type(stmt).__name__} statements", stmt
+                )
 
     def _loop(self, stmt: For, around: _Around) -> list[NestNode]:
         inside, loop = self._inside(stmt, around)
@@ -244,8 +246,8 @@ class _Reader:
         if most is None:
             most = Analyzer(self.ranges).bounds(extent).high
         if most is None:
-            raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} runs for an unknown number of times", stmt,
-                         found=stmt.loop_var.name, expected="an extent that is a number, or bounded by one")  # fmt: skip
+            raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} has an unknown trip count", stmt,
+                         found=stmt.loop_var.name, expected="a constant extent, or one with a constant bound")  # fmt: skip
         var = Var(stmt.loop_var.name, stmt.loop_var.dtype)
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))

@@ -38,7 +38,7 @@ def test_given_a_warning_then_1_with_where_why_and_the_calls(trip: Path, capsys:
         said.out
         == """\
 warning  round-trip
-         mm is an intermediate, and goes from local to global (256 bytes) and back (256 bytes)
+         intermediate mm is copied from local to global (256 bytes) and back (256 bytes)
          at mm_local, mm_local_1, mm
          fix: 5,261 → 3,005 cycles (-43%)
              sch.compute_inline("mm_local_1")
@@ -61,7 +61,7 @@ def test_given_only_notes_then_0(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert main(["lint", str(file)]) == 0
     out = capsys.readouterr().out
-    assert "note     unused-buffer" in out and "no block touches nobody" in out and "1 note on" in out
+    assert "note     unused-buffer" in out and "no block accesses nobody" in out and "1 note on" in out
 
 
 def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def test_given_a_program_that_runs_then_no_pane_is_blank() -> None:
 def test_given_sizes_that_are_not_known_then_the_line_that_sets_them_is_offered_and_fills_the_pane() -> None:
     state, store = act(State(), OpenText(SYMBOLIC)), Store()
     blank = timeline_value(state, store)["blank"]
-    assert blank["why"].startswith("The size n is not known")
+    assert blank["why"].startswith("The size n has no value")
     assert blank["calls"] == ['sizes = {"n": 256}']
     state = act(state, ApplyFix(tuple(blank["calls"])))
     assert timeline_value(state, store).get("blank") is None and timeline_value(state, store)["cycles"]

@@ -11,7 +11,7 @@ import pytest
 from tilewright.engine.hwsim import Machine, load_machine, simulate
 from tilewright.engine.ir import called_with
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, simulator_findings
-from tilewright.engine.lint.capacity import remedies_overflow
+from tilewright.engine.lint.capacity import overflow_fixes
 from tilewright.engine.lint.subject import Subject
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.schedule.trace import renamed
@@ -162,7 +162,7 @@ def test_given_two_copies_that_do_not_fit_then_a_chain_places_both():
     finding = of("capacity-overflow", found)
     assert finding.severity == "error" and finding.memory == "local.vtcm"
     assert finding.message.startswith(
-        "more than fits: 512 KiB in the 128 KiB of local.vtcm[0] and 512 KiB in the 128 KiB of local.vtcm[1]"
+        "local.vtcm[0] needs 512 KiB but has 128 KiB, local.vtcm[1] needs 512 KiB but has 128 KiB"
     )
     assert [len(fix.calls) for fix in finding.fixes] == [2, 2]
     after = fixed(sch, finding.fixes[0])
@@ -196,7 +196,7 @@ def test_given_slots_that_do_not_fit_then_half_the_step_keeps_them_and_giving_th
     sch = staged()
     sch.double_buffer("A_local.vtcm")
     subject = Subject(sch, machine, {}, simulate)
-    thought_of = [s for s in remedies_overflow(subject, finding) if s is not None]
+    thought_of = [s for s in overflow_fixes(subject, finding) if s is not None]
     assert any(s.schedule.trace.steps[-1].method == "unannotate" for s in thought_of)
 
 
@@ -289,7 +289,7 @@ def transpose(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float
 def test_given_a_copy_of_one_element_at_a_time_then_it_is_made_where_its_runs_are_long():
     finding = of("short-runs", said("column")[2])
     assert finding.severity == "warning" and finding.blocks == ("B_local.vtcm",)
-    assert "copies 4 bytes in 1 run of 4, where 64 move at once" in finding.message
+    assert "copies 4 bytes in 1 run of 4 bytes with bursts of 64 bytes" in finding.message
     best = finding.fixes[0]
     assert best.replaces == 'sch.compute_at("B_local.vtcm", ki)' and best.calls[0].startswith(
         'sch.compute_at("B_local.vtcm", '
@@ -301,7 +301,10 @@ def test_given_a_copy_of_one_element_at_a_time_then_it_is_made_where_its_runs_ar
 @pytest.mark.parametrize("under", ["i", "j"])
 def test_given_rows_that_are_computed_over_and_over_then_the_call_that_did_it_is_better_left_out(under: str):
     finding = of("recompute", said({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
-    assert "B is computed 2.9 times over" in finding.message and "12288 iterations for 4224 points" in finding.message
+    assert (
+        "B computes each element 2.9 times" in finding.message
+        and "12288 iterations for 4224 elements" in finding.message
+    )
     assert [loop.name for loop in finding.loops] == [under] and finding.blocks == ("B",)
     (fix,) = finding.fixes
     assert fix.calls == () and fix.replaces == f'sch.compute_at("B", {under})' and fix.gain > 0.02
@@ -336,11 +339,19 @@ def test_given_a_split_that_does_not_divide_then_one_that_does_is_proposed():
     sch.split(i, [None, 64])
     finding = of("guard", lint(sch, load_machine(ASCEND)))
     assert finding.severity == "warning" and [loop.name for loop in finding.loops] == ["i_0", "i_1"]
-    assert "at each of 128 iterations" in finding.message and "28 iterations do nothing" in finding.message
+    assert "in each of 128 iterations" in finding.message and "28 iterations do nothing" in finding.message
     assert finding.fixes[0].calls == ("i_0, i_1 = sch.split(i, factors=[None, 50])",)
     dividing = schedule(DOUBLE)
     dividing.split(dividing.get_loops("B")[0], [None, 50])
     assert "guard" not in codes(dividing, ASCEND)
+
+
+def test_given_a_guard_that_only_the_last_of_many_iterations_needs_then_that_one_is_separated():
+    sch = schedule(DOUBLE.replace("100", "10007"))  # a prime: no split divides it
+    (i,) = sch.get_loops("B")
+    sch.split(i, [None, 16])
+    (fix,) = of("guard", lint(sch, load_machine(ASCEND))).fixes
+    assert fix.calls == ("i_00, i_01 = sch.loop_partition(i_0, factors=[625])",)
 
 
 def test_given_blocks_and_buffers_that_nobody_needs_then_they_are_named():

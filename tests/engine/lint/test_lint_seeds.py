@@ -47,7 +47,7 @@ def test_given_seed_003_as_posted_then_the_round_trip_is_found_and_its_fix_keeps
     found = lint(schedule, machine)
     finding = of("round-trip", found)
     assert finding.severity == "warning" and finding.buffers == ("matmul_intermediate",)
-    assert "goes from local to global (256 bytes) and back (256 bytes)" in finding.message
+    assert "is copied from local to global (256 bytes) and back (256 bytes)" in finding.message
     assert set(finding.blocks) == {"matmul_intermediate_local", "compute"}
 
     fixed, local = after_fix(notebook, finding)
@@ -106,7 +106,7 @@ def test_given_seed_002_without_separators_then_one_bank_is_found_and_its_fix_yi
     assert shapes(schedule)["A_local.vtcm"] == ([8192], 1), "as the post shows it"
     finding = of("one-bank", lint(schedule, machine, SIZES))
     assert finding.severity == "warning" and set(finding.buffers) == {"A_local.vtcm", "B_local.vtcm"}
-    assert "both lie in local.vtcm[0], one of 2 blocks" in finding.message and "of 322872 cycles" in finding.message
+    assert "are both in local.vtcm[0], one of 2 blocks" in finding.message and "of 322872 cycles" in finding.message
 
     _, banked = after_fix(notebook, finding)
     for name in ("A_local.vtcm", "B_local.vtcm"):

@@ -1,4 +1,4 @@
-"""docs/lints.md is what the table says, and the table is whole."""
+"""docs/lints.md matches the table of lints, and the table is complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilewright.engine.lint import LINTS
 
 
 def test_the_page_is_what_the_table_says():
-    assert PAGE.read_text(encoding="utf-8") == lints_page(), "run support/record/lints.py and look at what changed"
+    assert PAGE.read_text(encoding="utf-8") == lints_page(), "run support/record/lints.py and review the difference"
 
 
 def test_each_lint_says_what_it_looks_for_and_what_it_tries():

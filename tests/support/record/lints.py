@@ -1,4 +1,4 @@
-"""Writes docs/lints.md anew, out of the table of lints and the docstrings of its rows. Run it when a test says that it is out of date:
+"""Writes docs/lints.md from the table of lints and the docstrings of its rows. Run it when a test reports that the page is out of date:
 
 PYTHONPATH=tests python -m support.record.lints
 """
@@ -15,12 +15,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "lints.md"
 HEAD = """\
 # Lints
 
-What `tilewright lint FILE` and the Problems pane tell of a schedule on a machine. This page is made of the table in `engine/lint` and held
-true by a test.
+`tilewright lint FILE` and the Problems pane report these findings about a schedule on a machine. This page is generated from the table in
+`engine/lint`, and a test compares the two.
 
-A fix is offered only after it was tried on a copy of the schedule: its calls are legal, the finding is gone after them, no error is new, no
-memory has more over, and the program is not slower (what makes it fit may cost cycles). *Error* means that the machine cannot run it,
-*warning* that it runs and wastes something, *note* that it is good to know.
+A fix is offered only after a trial on a copy of the schedule: its calls are legal, the finding is gone, there is no new error or larger
+overflow, and the program is not slower (unless the fix makes it fit in memory). *Error* means that the machine cannot run the program,
+*warning* that the program runs but wastes resources, *note* is information.
 
 | code | severity | |
 |---|---|---|
@@ -36,8 +36,8 @@ def lints_page() -> str:
 
 def _section(lint: Lint) -> str:
     text = f"\n## {lint.code}\n\n**{lint.title}** ({NAMES[lint.severity]}). {_flowing(lint.what)}\n\nFix: {_flowing(lint.fix)}\n"
-    if lint.mild:
-        text += "\nWithout a fix that holds it is a note.\n"
+    if lint.informational:
+        text += "\nWithout a fix, the finding is a note.\n"
     return text
 
 
