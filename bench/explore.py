@@ -88,7 +88,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, preset in CASES:
         machine = load_machine(preset)
-        space = tilewright.auto_space(tilewright.load(EXAMPLES / f"{name}.py").program, machine).space
+        space = tilewright.derive_space(tilewright.load(EXAMPLES / f"{name}.py").program, machine).space
         settings = Settings(trials=trials)
         runs = [timed(space, machine, settings, workers) for workers in (0, 1, 2)]
         first = runs[0].study

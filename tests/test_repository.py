@@ -109,8 +109,8 @@ def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
         sch = tilewright.Schedule(func)
         sch.split(sch.get_loops("B")[0], factors=[None, 4])
         print(tilewright.prove(sch).status, sch.check().status)
-        few = tilewright.auto_space(func, "gpu-sm").space
-        many = tilewright.auto_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini")
+        few = tilewright.derive_space(func, "gpu-sm").space
+        many = tilewright.derive_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini")
         print(tilewright.explore(few, "gpu-sm").method)
         for workers in (0, "tcp://127.0.0.1:1"):
             try:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -73,6 +74,7 @@ __all__ = [
     "auto_space",
     "choose",
     "chrome_trace",
+    "derive_space",
     "explore",
     "from_tvm",
     "from_tvm_trace",
@@ -146,7 +148,7 @@ def explore(
 ) -> Study:
     """Explore the values of a schedule's holes on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
 
-    `scheduled` is a notebook with holes (see `choose`), or a space, such as one derived by `auto_space`. `objectives` are minimized:
+    `scheduled` is a notebook with holes (see `choose`), or a space, such as one derived by `derive_space`. `objectives` are minimized:
     "cycles", "energy", "traffic", "peak", "peak local.vtcm"; several objectives give a Pareto front. `budgets` are upper limits of metrics.
     `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file that keeps outcomes and resumes a
     study. Equal seeds give equal results for any workers; `seconds` limits the time, and the study keeps the results found until then.
@@ -161,15 +163,23 @@ def explore(
     return _explore.explore(space, machine, settings, workers=workers, store=store, watch=watch)
 
 
-def auto_space(
+def derive_space(
     program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
 ) -> DerivedSpace:
     """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`.
 
     The largest block is tiled to fit the memories. Its operands are staged in the scopes that its engine reads, at a loop to choose, in one
-    or two slots. Raises AnchorError "no-anchor" if no block can be tiled.
+    or two slots. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
-    return _explore.auto_space(program, _named_machine(machine), sizes=sizes)
+    return _explore.derive_space(program, _named_machine(machine), sizes=sizes)
+
+
+def auto_space(
+    program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
+) -> DerivedSpace:
+    """Deprecated name of `derive_space`."""
+    warnings.warn("auto_space is now derive_space", DeprecationWarning, stacklevel=2)
+    return derive_space(program, machine, sizes=sizes)
 
 
 def parse(text: str, filename: str = "") -> IRModule | PrimFunc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...engine.adopt import is_hole
-from ...engine.explore import Space, auto_space, space_of
+from ...engine.explore import Space, derive_space, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
 from .cells import Document
@@ -47,11 +47,11 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
 
 def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
     """The document with the space derived from program and machine as its schedule. An existing schedule is kept, and the space becomes
-    a new branch `name`. Raises DocumentError, AnchorError "no-anchor"."""
+    a new branch `name`. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     document = notebook.document
-    found = auto_space(
+    found = derive_space(
         notebook.program,
         machine,
         sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),

@@ -16,13 +16,13 @@ from ..schedule import Schedule, TensorIntrin
 
 _WORDS: dict[Any, str] = {
     Var: "a loop",
-    str: "a name or a text",
+    str: "a name or a string",
     int: "an integer of 64 bits",
     float: "a number",
     bool: "True or False",
     NoneType: "None",
     Expr: "an expression",
-    IndexMap: "a map as lambda i, j: [j, i]",
+    IndexMap: "a map such as lambda i, j: [j, i]",
     RegionMap: "a map to ranges",
     Buffer: "a buffer",
     TensorIntrin: "an intrinsic",
@@ -31,8 +31,8 @@ _KINDS: dict[Any, str] = {
     list: "a list",
     tuple: "a tuple",
     dict: "a dict",
-    str: "a text",
-    bool: "a truth value",
+    str: "a string",
+    bool: "a bool",
     int: "this integer",
 }
 _MOST_NESTED = 64
@@ -107,7 +107,7 @@ def _words(hint: Any) -> list[str]:
     if origin is tuple:
         return ['("read", 0) or ("write", 0)'] if inner[:1] == (str,) else ["a tuple"]
     if origin in (dict, Mapping):
-        return ["a dict with names for keys"]
+        return ["a dict with string keys"]
     if origin is Callable:
         return [_WORDS[IndexMap]]
     if isinstance(hint, ForwardRef):

@@ -53,15 +53,15 @@ def hole_of(call: CallStep) -> Hole:
     name, values = given.get("name"), given.get("values")
     wrong = ""
     if len(call.targets) != 1 or call.unpacks or call.index is not None:
-        wrong = "what is chosen is given to one variable"
+        wrong = "the result of choose must be assigned to one variable"
     elif len(call.args) > 2 or given.keys() != {"name", "values"} or len(given) != len(call.args) + len(call.kwargs):
-        wrong = "choose takes a name and a list of values"
+        wrong = "choose needs a name and a list of values"
     elif not isinstance(name, str) or not name.strip():
-        wrong = "a hole has a name to tell it by"
+        wrong = "the first argument of choose must be the name of the hole"
     elif not isinstance(values, list | tuple) or not values:
-        wrong = "there is nothing to choose from"
+        wrong = "the list of values is empty"
     elif _refers(values):
-        wrong = "values are written out, not variables"
+        wrong = "values must be literals, not variables"
     if wrong or not isinstance(name, str) or not isinstance(values, list | tuple):
         raise HoleError(Refusal("bad-hole", wrong, found=call.text[:80], expected=EXAMPLE, place=call.place))
     texts = _texts(call.text)

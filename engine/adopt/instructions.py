@@ -62,7 +62,7 @@ def _read(trace: Any) -> tuple[Instruction, ...]:
 
 def _no_trace(found: str) -> TilewrightError:
     expected = "sch.trace, its Python text, or its JSON: [instructions, decisions]"
-    return TilewrightError(Refusal("not-a-trace", "this is no trace of TVM", found=found[:80], expected=expected))
+    return TilewrightError(Refusal("not-a-trace", "this is not a TVM trace", found=found[:80], expected=expected))
 
 
 # -- Python text
@@ -194,7 +194,7 @@ def _decided(decisions: Sequence[Any]) -> dict[int, Any]:
             case [int(position), value]:
                 found[position] = value
             case _:
-                raise _bad_trace(f"{_short(item)} is no decision", item, "[number of the instruction, value]")
+                raise _bad_trace(f"{_short(item)} is not a decision", item, "[number of the instruction, value]")
     return found
 
 
@@ -205,15 +205,15 @@ def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instru
             pass
         case _:
             expected = "[name, inputs, attributes, outputs]"
-            raise _bad_trace(f"{where} of the trace is no instruction", item, expected)
+            raise _bad_trace(f"{where} of the trace is not an instruction", item, expected)
     kind = _KINDS.get(str(name))
     if kind is None:
         raise TilewrightError(
             Refusal(
                 "unsupported-instruction",
-                f"the instruction {name} is not read from JSON ({where} of the trace)",
+                f"the instruction {name} is not supported in JSON ({where} of the trace)",
                 expected=", ".join(_KINDS),
-                fix=("the trace's text, as_python(), has it readable",),
+                fix=("use the text of the trace, as_python()",),
             )
         )
     values = [_input(value, where) for value in inputs]
@@ -228,7 +228,7 @@ def _instruction(item: Any, position: int, decided: Mapping[int, Any]) -> Instru
         side, index = kwargs.pop("buffer_index_type"), kwargs.pop("buffer_index")
         if side not in (0, 1) or not isinstance(index, int):
             expected = "an index, then 0 for a buffer that is read or 1 for one that is written"
-            raise _bad_trace(f"{where} of the trace names no buffer", attrs, expected)
+            raise _bad_trace(f"{where} of the trace does not name a buffer", attrs, expected)
         kwargs["buffer"] = (("read", "write")[int(side)], index)
     if kind.method.startswith("sample_"):
         kwargs["decision"] = decided.get(position)
@@ -263,7 +263,7 @@ def _quoted(value: str, where: str) -> str:
         found = None
     if isinstance(found, str):
         return found
-    raise _bad_trace(f"{where} of the trace has a text without an end", value, 'a text in quotes: "\\"global\\""')
+    raise _bad_trace(f"{where} of the trace has an unterminated string", value, 'a string in quotes: "\\"global\\""')
 
 
 def _bad_trace(message: str, found: Any, expected: str) -> TilewrightError:

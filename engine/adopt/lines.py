@@ -62,9 +62,9 @@ def after_line(
         raise LineError(
             Refusal(
                 "two-schedules",
-                f"the notebook has its schedule already, {schedule_name!r}",
+                f"the notebook already has a schedule, {schedule_name!r}",
                 found=call.text,
-                expected="one schedule; further schedule cells go on with it",
+                expected="a single schedule, which later schedule cells continue",
             )
         )
     if call.receiver != schedule_name:
@@ -99,7 +99,7 @@ def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:
     if not (isinstance(value, Ref) and value.spread):
         return (found,)
     if not isinstance(found, list | tuple):
-        raise LineError(Refusal("bad-arguments", f"{value.name} is one value, not several", found=f"*{value.name}"))
+        raise LineError(Refusal("bad-arguments", f"{value.name} is a single value", found=f"*{value.name}"))
     return tuple(cast("Sequence[Any]", found))
 
 
@@ -109,7 +109,7 @@ def _value(value: Any, state: LineState) -> Any:
             if name not in state.names:
                 known = ", ".join(state.names) or "none yet"
                 raise LineError(
-                    Refusal("unknown-name", f"the name {name!r} has no value here", expected=f"one of {known}")
+                    Refusal("unknown-name", f"the name {name!r} is not defined here", expected=f"one of {known}")
                 )
             return state.names[name] if index is None else _item(state.names[name], index, name)
         case list():
@@ -125,13 +125,13 @@ def _value(value: Any, state: LineState) -> Any:
 def _item(values: Any, index: int, source: str) -> Any:
     """Return `values[index]`, where `values` is the result of `source`."""
     if not isinstance(values, list | tuple):
-        raise LineError(Refusal("bad-index", f"{source} gives one value, not several", found=f"[{index}]"))
+        raise LineError(Refusal("bad-index", f"{source} returns a single value", found=f"[{index}]"))
     several = cast("Sequence[Any]", values)
     if not -len(several) <= index < len(several):
         raise LineError(
             Refusal(
                 "bad-index",
-                f"{source} gives {len(several)} values",
+                f"{source} has {len(several)} values",
                 found=f"[{index}]",
                 expected=f"0 to {len(several) - 1}",
             )
@@ -151,7 +151,7 @@ def _assigned(call: CallStep, result: Any) -> dict[str, Any]:
         raise LineError(
             Refusal(
                 "wrong-number-of-names",
-                f"{call.method} gives {count} values",
+                f"{call.method} returns {count} values",
                 found=f"{len(call.targets)} names",
                 expected=f"{count} names",
             )

@@ -93,7 +93,7 @@ def read_as_far_as_possible(
                     if names and taken not in names:
                         notes = (
                             *notes,
-                            Note(f"{taken} is taken to be {names[0]}, the program of the text", call.place),
+                            Note(f"{taken} is assumed to be {names[0]}, the program in the text", call.place),
                         )
                     continue
                 _require_receiver(call, receiver)
@@ -176,7 +176,7 @@ def _maker(call: CallStep, names: tuple[str, ...]) -> tuple[str, str]:
             return call.targets[0], name if names else ""
         case _:
             pass
-    raise _error(call, "no-schedule-line", "schedule code starts by making the schedule", wanted)
+    raise _error(call, "no-schedule-line", "the first line of schedule code must create the schedule", wanted)
 
 
 def _require_receiver(call: CallStep, receiver: str) -> None:

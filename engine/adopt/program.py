@@ -23,7 +23,7 @@ def from_tvm(mod: Any) -> IRModule | PrimFunc:
         raise TilewrightError(
             Refusal(
                 "not-a-program",
-                "this is no program of TVM",
+                "this is not a TVM program",
                 found=type(mod).__name__,
                 expected="an IRModule, a PrimFunc or a Schedule of TVM, or TVMScript text",
             )

@@ -123,7 +123,7 @@ class Replay:
                 "undecided-sample",
                 f"{instruction.method} has no decision",
                 instruction,
-                fix=("the trace of a schedule that was built has them",),
+                fix=("the trace of a built schedule contains decisions",),
             )
         match instruction.method:
             case "sample_categorical":
@@ -140,7 +140,7 @@ class Replay:
     def _location(self, block: object, decision: object, instruction: Instruction) -> Var | _Location:
         """Resolve a decision by TVM's numbering: an index into the loops around the block's first consumer."""
         if not isinstance(block, str) or not self.schedule.index.has_block(block):
-            raise _refusal("unknown-block", f"{instruction.method} is about no block of the program", instruction)
+            raise _refusal("unknown-block", f"{instruction.method} does not name a block of the program", instruction)
         if decision in (ROOT, INLINE):
             return _Location(_number(decision, None, instruction))
         consumers = self.schedule.index.consumers(block)
@@ -182,7 +182,7 @@ class Replay:
         if len(results) != len(names):
             raise _refusal(
                 "unsupported-instruction",
-                f"{instruction.method} gave {len(results)} values where TVM had {len(names)}",
+                f"{instruction.method} returned {len(results)} values instead of {len(names)} as in TVM",
                 instruction,
             )
         self.values.update(zip(names, results, strict=True))
@@ -192,14 +192,14 @@ def _item(values: object, index: int, source: str, instruction: Instruction) -> 
     """Return `values[index]`, where `values` is the result of `source`."""
     items = cast("Sequence[Any]", values) if isinstance(values, list | tuple) else ()
     if not -len(items) <= index < len(items):
-        raise _refusal("wrong-arguments", f"{source} gives nothing at [{index}]", instruction)
+        raise _refusal("wrong-arguments", f"{source} has no item [{index}]", instruction)
     return items[index]
 
 
 def _several(value: object, name: str, instruction: Instruction) -> Sequence[Any]:
     if isinstance(value, list | tuple):
         return cast("Sequence[Any]", value)
-    raise _refusal("wrong-arguments", f"{instruction.method}: {name} is no list", instruction, expected="[1, 2, 4]")
+    raise _refusal("wrong-arguments", f"{instruction.method}: {name} is not a list", instruction, expected="[1, 2, 4]")
 
 
 def _at(instruction: Instruction, error: LineError) -> TilewrightError:
@@ -212,7 +212,7 @@ def _at(instruction: Instruction, error: LineError) -> TilewrightError:
 def _number(value: object, among: range | None, instruction: Instruction) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and (among is None or value in among):
         return value
-    raise _refusal("undecided-sample", f"the decision {value!r} is not one", instruction)
+    raise _refusal("undecided-sample", f"the decision {value!r} is not valid", instruction)
 
 
 def _unsupported(instruction: Instruction) -> TilewrightError:

@@ -87,7 +87,7 @@ class ProgramIndex:
     @property
     def root(self) -> BlockRealize:
         """The realize of the root block."""
-        assert isinstance(self.func.body, BlockRealize), "a block program has a root block"
+        assert isinstance(self.func.body, BlockRealize), "a block program needs a root block"
         return self.func.body
 
     @property

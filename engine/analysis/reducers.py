@@ -116,7 +116,7 @@ def find_identities(block: Block, update: Update) -> Values | str:
             return f"the init does not store the element of {target.buffer.name!r} that the body updates"
         value = mine[0].value
         if not isinstance(value, IntImm | FloatImm) or identity not in (None, value.value):
-            return f"{target.buffer.name!r} starts from a value that counts"
+            return f"{target.buffer.name!r} does not start from the neutral element"
         found.append(value)
     return tuple(found)
 
@@ -130,19 +130,17 @@ def _stores(body: Stmt) -> Sequence[BufferStore] | str:
     names: dict[Var, Expr] = {}
     while isinstance(body, LetStmt):
         if any(uses_var(body.value, v) for v in names):
-            return "a value is computed from another one"
+            return "a value is computed from another result"
         names[body.var] = body.value
         body = body.body
     if not names:
         return (
-            (body,)
-            if isinstance(body, BufferStore)
-            else "the body is not one store, or several of values that have names"
+            (body,) if isinstance(body, BufferStore) else "the body is not one store, or several stores of named values"
         )
     made: dict[Var, BufferStore] = {}
     for stmt in body.seq if isinstance(body, SeqStmt) else (body,):
         if not isinstance(stmt, BufferStore) or not isinstance(stmt.value, Var) or stmt.value not in names:
-            return "the body is not one store, or several of values that have names"
+            return "the body is not one store, or several stores of named values"
         if stmt.value in made:
             return f"{stmt.value.name!r} is stored twice"
         made[stmt.value] = BufferStore(stmt.buffer, names[stmt.value], stmt.indices)

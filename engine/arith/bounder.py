@@ -145,8 +145,7 @@ class Bounder:
 
     def _clamp_bounds(self, plus: Digit, minus: Digit) -> Bounds:
         """Return the bounds of `clamp(x) - clamp(y)` with the same limit: the difference lies between 0 and x - y."""
-        same, x, y = cast("tuple[Expr, Expr, Expr]", _same_limit(plus.source, minus.source))
-        del same
+        x, y = cast("tuple[Expr, Expr]", _same_limit(plus.source, minus.source))
         gap = self.of_sum(self._form(x).plus(self._form(y), -1))
         return Bounds(
             None if gap.low is None else min(0, gap.low) * plus.scale,
@@ -232,14 +231,14 @@ def _paired_clamps(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[tuple[D
     return left, pairs
 
 
-def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """Return (c, x, y) when first = clamp(x, c) and second = clamp(y, c) of one kind."""
+def _same_limit(first: Expr, second: Expr) -> tuple[Expr, Expr] | None:
+    """Return (x, y) when first = clamp(x, c) and second = clamp(y, c) of one kind."""
     if type(first) is not type(second) or not isinstance(first, Min | Max) or not isinstance(second, Min | Max):
         return None
     for c, x in ((first.b, first.a), (first.a, first.b)):
         for other, y in ((second.b, second.a), (second.a, second.b)):
             if structural_equal(c, other):
-                return c, x, y
+                return x, y
     return None
 
 

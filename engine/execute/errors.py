@@ -53,9 +53,9 @@ def uninitialized_read(
     return ExecuteError(
         Refusal(
             "uninitialized-read",
-            f"read of {element(buffer, index)}, shape ({', '.join(map(str, shape))}), before anything was written there, {where}",
-            found="an element that holds no value yet",
-            expected="a write to it earlier in the program",
+            f"read of {element(buffer, index)}, shape ({', '.join(map(str, shape))}), before its first write, {where}",
+            found="an uninitialized element",
+            expected="an earlier write to the element",
             nodes=(node,),
         )
     )
@@ -76,7 +76,7 @@ def unsupported(what: str, expected: str = "", nodes: tuple[Node, ...] = ()) -> 
 
 
 def bad_argument(name: str, found: str, expected: str) -> ExecuteError:
-    message = f"argument {name!r} does not fit the program"
+    message = f"argument {name!r} does not match the program"
     return ExecuteError(Refusal("bad-argument", message, found=found, expected=expected))
 
 
@@ -85,11 +85,11 @@ def too_large(buffer: str, shape: Sequence[int], limit: int) -> ExecuteError:
     return ExecuteError(
         Refusal(
             "too-costly",
-            f"{buffer} of shape ({sizes}) is too large to be run here",
+            f"{buffer} of shape ({sizes}) is too large to execute",
             expected=f"at most {limit} elements in a buffer",
         )
     )
 
 
 def too_costly(limit: int) -> ExecuteError:
-    return ExecuteError(Refusal("too-costly", f"the run would take more than {limit:.0e} element operations"))
+    return ExecuteError(Refusal("too-costly", f"the execution needs more than {limit:.0e} element operations"))

@@ -226,7 +226,7 @@ class Expressions:
         """The accessor for the elements of a load or a store."""
         memory = self.memories.get(access.buffer)
         if memory is None:
-            raise errors.unsupported(f"buffer {access.buffer.name}, which nothing allocates", nodes=(access.buffer,))
+            raise errors.unsupported(f"buffer {access.buffer.name}, which is not allocated", nodes=(access.buffer,))
         forms = [self.form(index, context) if is_index(index) else None for index in access.indices]
         indices = [self.compile(index, context) for index in access.indices]
         bounds: list[Bound] = []

@@ -108,7 +108,7 @@ def _table(dtype: str, shape: Sequence[Expr], kinds: Sequence[str], entry: Calla
     indices = [Var(f"i{axis}", kind) for axis, kind in enumerate(kinds)]
     value = entry(indices)
     if free_vars(value) - set(indices):
-        raise unsupported("a layout that depends on a size that is not known", "numbers for all sizes", (value,))
+        raise unsupported("a layout that depends on an unknown size", "numbers for all sizes", (value,))
     # Loops used directly as indices run in lockstep; loops behind a cast would run one by one.
     loops = [Var(i.name, "int64") for i in indices]
     value = substitute(value, {i: build.cast(loop, i.dtype) for i, loop in zip(indices, loops, strict=True)})
@@ -123,5 +123,5 @@ def _numbers(shape: Sequence[Expr]) -> list[int]:
     sizes = [build.int_value(extent) for extent in shape]
     known = [size for size in sizes if size is not None]
     if len(known) != len(sizes):
-        raise unsupported("a parameter laid out in a shape that is symbolic", "numbers for its extents", tuple(shape))
+        raise unsupported("a parameter with a layout of symbolic shape", "numbers for its extents", tuple(shape))
     return known

@@ -99,10 +99,10 @@ class Plain:
                 return AssertStmt(self.expr(condition), message, self.stmt(body))
             case Evaluate(value):
                 if dt.is_vector(value.dtype):
-                    raise unsupported("a vector that nothing stores", nodes=(value,))
+                    raise unsupported("a vector that is not stored", nodes=(value,))
                 return Evaluate(self.expr(value))
             case _:
-                raise unsupported(f"a {type(stmt).__name__} outside of its place", nodes=(stmt,))
+                raise unsupported(f"a misplaced {type(stmt).__name__}", nodes=(stmt,))
 
     def loop(self, loop: For) -> Stmt:
         first, extent = self.expr(loop.min), self.expr(loop.extent)

@@ -93,7 +93,7 @@ class Expectation:
             Executable(original, floats, limit)  # check the cost before inputs of that size are allocated
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
-            self._fault = f"the original cannot be run: {error.refusal.message}"
+            self._fault = f"the original cannot be executed: {error.refusal.message}"
 
     def verdict(self, func: PrimFunc, layouts: Sequence[ParameterLayout] = ()) -> Verdict:
         """Whether `func` gives the same results."""
@@ -103,7 +103,7 @@ class Expectation:
             meant = {name: laid_out(name, outcome, layouts) for name, outcome in self._expected.items()}
             given = {name: _given(name, array, layouts) for name, array in self._inputs.items()}
         except ExecuteError as error:
-            return Verdict("unknown", f"the original cannot be run: {error.refusal.message}")
+            return Verdict("unknown", f"the original cannot be executed: {error.refusal.message}")
         try:
             found = execute(func, given, self.limit)
         except ExecuteError as error:
@@ -197,7 +197,7 @@ def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str |
     shape = expected.values.shape
     if missing.any():
         at = int(np.argmax(missing))
-        verb = "is not written" if expected.written.reshape(-1)[at] else "is written, and was not"
+        verb = "is not written" if expected.written.reshape(-1)[at] else "is written, but not by the original"
         return 0.0, f"{_at(name, at, shape)} {verb}"
     if ours.size == 0 or not np.issubdtype(ours.dtype, np.floating):
         wrong = ours != theirs

@@ -3,9 +3,9 @@
 from ..adopt import Hole, HoleError
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
-from .space.derived_space import DerivedSpace, auto_space
+from .space.derived_space import DerivedSpace, derive_space
 from .space.model import Point, Space, SpaceError, space_of
-from .space.tiling_target import AnchorError
+from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationRequest, Evaluator, Limits
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
 from .trials.study import Method, Progress, Settings, Study, StudyCandidate, Trial, Verifier
@@ -18,7 +18,6 @@ __all__ = [
     "PEAK",
     "TRAFFIC",
     "UNITS",
-    "AnchorError",
     "DerivedSpace",
     "EvaluationRequest",
     "Evaluator",
@@ -41,11 +40,12 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyCandidate",
+    "TilingTargetError",
     "Trial",
     "Verifier",
     "Workers",
     "WorkersError",
-    "auto_space",
+    "derive_space",
     "dominates",
     "explore",
     "offers_of",

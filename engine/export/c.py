@@ -97,7 +97,7 @@ def c_function(func: PrimFunc, *, storage: Storage = "heap", accesses: Accesses 
 
 QUIET = """\
 #if defined(__GNUC__) && !defined(__clang__)
-/* What is read was written first, in an iteration that the compiler cannot always see. */
+/* Values are written before they are read, which the compiler cannot always see. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 """
@@ -208,7 +208,7 @@ class _Function:
             return str(known)
         inside = {n for e in buffer.shape for n in walk(e) if isinstance(n, Var)}
         if not inside <= set(self.arguments):
-            raise refuse(f"buffer {buffer.name}, whose size changes from iteration to iteration", buffer)
+            raise refuse(f"buffer {buffer.name}, whose size depends on the iteration", buffer)
         return " * ".join(f"({self.expressions.index(e)})" for e in buffer.shape)
 
     # -- statements

@@ -108,7 +108,7 @@ class Expressions:
                 return text, UNARY if text.startswith("-") else PRIMARY
             case Var():
                 if expr not in self.names.called:
-                    raise refuse(f"the variable {expr.name}, which nothing binds", expr)
+                    raise refuse(f"the variable {expr.name}, which is unbound", expr)
                 return self.names.called[expr], PRIMARY
             case BufferLoad(buffer=buffer, indices=indices):
                 return self.kept.get(expr) or self.element(buffer, indices), PRIMARY
@@ -161,7 +161,7 @@ class Expressions:
     def _arithmetic(self, expr: BinaryOp, index: bool) -> Text:
         kind, dtype = type(expr), expr.dtype
         if dt.is_vector(dtype):
-            raise refuse("a vector that nothing stores", expr)
+            raise refuse("a vector that is not stored", expr)
         if isinstance(expr, Min | Max):
             return self._helped("min" if isinstance(expr, Min) else "max", dtype, (expr.a, expr.b), index)
         if dtype == "bool":

@@ -55,7 +55,7 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
 
 
 def _engines(engines: Mapping[str, Any], cycles: int) -> str:
-    rows = [("engine", "busy", "of all", "waited for")]
+    rows = [("engine", "busy", "share", "stalled on")]
     for name, engine in engines.items():
         busy = engine["busy"]
         stalls = sorted(engine["stall"].items(), key=lambda s: -s[1])
@@ -68,7 +68,7 @@ def _waits(engines: Mapping[str, Any]) -> str:
     """Return the longest waits: the engine, its cause, the buffer, the block that holds it, and the step that introduced it, if known."""
     waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"] if wait["cause"] != "unit"]
     waits.sort(key=lambda entry: -entry[1]["cycles"])
-    rows = [("waits", "for", "of", "in the hands of", "cycles", "brought in by")]
+    rows = [("waits", "for", "of", "held by", "cycles", "introduced by")]
     rows += [
         (name, w["cause"], w["buffer"], w["block"], f"{w['cycles']:,}", _origin(w["origin"]))
         for name, w in waits[:MAX_WAITS]
@@ -118,7 +118,7 @@ def _bounds(bounds: Sequence[Mapping[str, Any]], roofline: Mapping[str, Any] | N
         peak = f"{roofline['peak_operations_per_cycle']:.2f}".removesuffix(".00")
         text += (
             f"\n{roofline['intensity']:.2f} operations per byte: {roofline['attained']:.2f} operations per cycle of the "
-            f"{roofline['roof']:.2f} under the roof, of {peak} at most"
+            f"{roofline['roof']:.2f} under the roof, of a peak of {peak}"
         )
     return text
 
@@ -152,12 +152,12 @@ def _caches(caches: Mapping[str, Any] | None) -> str:
         level = levels.setdefault(row["cache"], [0, 0])
         level[0] += row["reads"] + row["writes"]
         level[1] += row["read_misses"] + row["write_misses"]
-    rows = [("cache", "accesses", "misses", "of them")]
+    rows = [("cache", "accesses", "misses", "miss rate")]
     rows += [
         (name, f"{asked:,}", f"{missed:,}", f"{100 * missed / asked:.1f} %" if asked else "-")
         for name, (asked, missed) in levels.items()
     ]
-    went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses gone through, the others are like them"
+    went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses simulated, the others repeat them"
     return table(rows, right=(1, 2, 3)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
 
 
@@ -177,7 +177,7 @@ def knobs_text(knobs: Sequence[MachineParameter]) -> str:
     rows = [("with", "instead of", "cycles", "saved")]
     rows += [(f"{k.path} = {k.better:,}", f"{k.value:,}", f"{k.cycles:,}", f"{k.saved:,}") for k in saving]
     rest = [k.path for k in knobs if k.saved <= 0]
-    text = table(rows, right=(1, 2, 3)) if saving else "no figure of the machine limits alone"
+    text = table(rows, right=(1, 2, 3)) if saving else "no single parameter of the machine limits the program"
     return text + (f"\nnothing saved: {', '.join(rest)}" if rest else "")
 
 

@@ -33,8 +33,8 @@ from ..schedule import PRIMITIVES, Schedule, Step
 from ..script import to_script
 from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
-from .own_ways import tvm_does
 from .sized import sizes_lines
+from .tvm_deviations import tvm_deviation
 
 _RESERVED = ("sch", "s_tir", "tir", "tirx", "tvm", "T", "I", "Module", "print")
 _HARMLESS = frozenset({"names", "name"})
@@ -79,9 +79,9 @@ def to_tvm_python(
     generation = writer.generation
     remark = ""
     if writer.version < RECORDED:
-        remark = f"\nIts calls are those of {version_text(RECORDED)}; an older TVM may lack some."
+        remark = f"\nThe calls follow {version_text(RECORDED)}; an older TVM may lack some."
     text = _HEADER.format(
-        title=f"The schedule of {', '.join(f.name for f in schedule.original.functions)}",
+        title=f"Schedule of {', '.join(f.name for f in schedule.original.functions)}",
         versions=generation.versions,
         remark=remark,
         imports="\n".join(generation.imports),
@@ -142,8 +142,8 @@ class _Writer:
         """Describe the effect of TVM's call that would break later calls; empty if TVM produces the same program."""
         step = self._steps[position]
         if step.method == "loop_partition" and any(later.changes for later in self._steps[position + 1 :]):
-            return f"TVM's {step.method} hides from later calls what its pieces touch"
-        return tvm_does(step, self._func, self._func_at(position + 1))
+            return f"TVM's {step.method} hides the accesses of its parts from later calls"
+        return tvm_deviation(step, self._func, self._func_at(position + 1))
 
     def remark(self, text: str) -> None:
         """Append a comment below the step's own."""
@@ -159,20 +159,20 @@ class _Writer:
         if method is None:
             return f"{self.tvm} has no {name}"
         if not method.is_in(self.version):
-            since = f"it came with {version_text(method.first)}" if method.first > self.version else ""
-            until = f"{version_text(method.last)} was the last with it" if method.last else ""
+            since = f"added in {version_text(method.first)}" if method.first > self.version else ""
+            until = f"removed after {version_text(method.last)}" if method.last else ""
             return f"{self.tvm} has no {name} ({since or until})"
         for key, value in arguments.items():
             if not method.has(key, self.version) and key not in _HARMLESS and not is_default(name, key, value):
                 return f"{name} of {self.tvm} has no {key}="
             if any(isinstance(node, Var) for expr in _sizes(value) for node in walk(expr)):
-                return f"{key}= names a size of the program, for which {self.tvm} has no handle"
+                return f"{key}= uses a size of the program, for which {self.tvm} has no handle"
         return ""
 
     def _go_on(self, position: int, why: str) -> None:
         """Restart from the program after the step with a new schedule and new handle lookups."""
         state = self._states[position + 1]
-        self.remark(f"{why}: the schedule goes on from the program that it gives.")
+        self.remark(f"{why}: the schedule continues from the program after this call.")
         name = f"Module_{self._modules}"
         self._modules += 1
         self.lines += ["", "", self.module_text(state.mod, name), "", f"sch = {self.generation.schedule}({name})"]
@@ -187,7 +187,7 @@ class _Writer:
         """Return the class of a module, without the import comments above it."""
         said = ""
         if self.generation.separator is None and (flat := without_separators(module)) is not module:
-            module, said = flat, f"# {self.tvm} has no axis separators; its buffers are without them.\n"
+            module, said = flat, f"# {self.tvm} has no axis separators; the buffers omit them.\n"
         text = to_script(module, self.generation.dialect)
         body = text[text.index("@I.ir_module") :].rstrip().replace("class Module:", f"class {name}:", 1)
         return f"{said}{body}\n"
@@ -212,7 +212,7 @@ class _Writer:
         for key in [k for k in arguments if not method.has(k, self.version)]:
             value = arguments.pop(key)
             if not is_default(step.method, key, value):
-                self.remark(f"TVM's {step.method} takes no {key}={value_text(value, self.text_of)}.")
+                self.remark(f"TVM's {step.method} has no argument {key}={value_text(value, self.text_of)}.")
         if isinstance(arguments.get("buffer"), int):
             arguments["buffer"] = ("read", arguments["buffer"])
         for key, value in arguments.items():
@@ -321,18 +321,18 @@ def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) ->
         writer.notes_after(step, arguments["block"]).get("double_buffer_banks"),
     )
     if arguments.get("slots") == 1:
-        return ["# One slot was chosen: nothing changes."]
-    writer.remark("TVM reads this annotation only in a software pipeline: without one the second slot is lost.")
+        return ["# One slot: nothing changes."]
+    writer.remark("TVM uses this annotation only in a software pipeline; without one, the second slot is lost.")
     lines = [f'sch.annotate({block}, "double_buffer_scope", 0)']
     if banks is not None:
-        writer.remark("TVM has no banks: the second annotation is for Tilewright alone.")
+        writer.remark("TVM has no banks; the second annotation is for Tilewright only.")
         lines.append(f'sch.annotate({block}, "double_buffer_banks", {banks})')
     return lines
 
 
 def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """Write the annotations that TVM's InjectSoftwarePipeline reads."""
-    writer.remark("TVM has no pipeline: the annotations of its InjectSoftwarePipeline, which proves less.")
+    writer.remark("TVM has no pipeline call; these are the annotations of InjectSoftwarePipeline, which proves less.")
     loop = writer.text_of(arguments["loop"])
     notes = writer.notes_after(step, arguments["loop"]).items()
     return [f'sch.annotate({loop}, "{key}", {value})' for key, value in notes if key.startswith("software_pipeline")]
@@ -341,7 +341,7 @@ def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list
 def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """Write splits and a reorder to the tile's loop order."""
     loops = [writer.text_of(loop) for loop in arguments["loops"]]
-    writer.remark("TVM has no tile: splits and a reorder.")
+    writer.remark("TVM has no tile; this uses splits and a reorder.")
     made = [writer.variable(handle) for handle in step.results]
     lines = [
         f"{made[n]}, {made[n + len(loops)]} = sch.split({loop}, factors=[None, {factor}])"
@@ -355,7 +355,7 @@ def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> li
     order: list[int] = list(arguments["order_or_strides"])
     if sorted(order) != list(range(len(order))):
         return []
-    writer.remark("TVM has no set_layout: the order as an index map.")
+    writer.remark("TVM has no set_layout; this is the order as an index map.")
     axes = [f"i{k}" for k in range(len(order))]
     index_map = f"lambda {', '.join(axes)}: [{', '.join(axes[k] for k in order)}]"
     buffer = arguments["buffer"]

@@ -135,9 +135,9 @@ def internal_error(fault: Exception, doing: str, *, place: Place | None = None, 
     said = f"{type(fault).__name__}: {fault}"
     return Refusal(
         "internal-error",
-        f"{doing} failed, which is a fault of Tilewright and not of the input: {said[:200]}",
+        f"{doing} failed because of a bug in Tilewright, not in the input: {said[:200]}",
         found=found[:80],
-        expected="an answer or a refusal that says what is wrong; please report this input",
+        expected="a result or a refusal; please report this input",
         place=place,
     )
 

@@ -194,7 +194,7 @@ def _vector(element: str, lanes: Expr) -> str:
         case Mul(a=Call(op="vscale"), b=IntImm(value=number)) | Mul(a=IntImm(value=number), b=Call(op="vscale")):
             return f"{element}xvscalex{number}"
         case _:
-            raise ValueError("lanes are a number, or a number times vscale()")
+            raise ValueError("lanes must be an integer, or an integer times vscale()")
 
 
 class Call(Expr, frozen=True, eq=False):

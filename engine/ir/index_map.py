@@ -66,7 +66,7 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
     def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """Map old indices to new ones, not simplified."""
         if len(indices) != len(self.params):
-            raise TypeError(f"the index map takes {len(self.params)} axes, not {len(indices)}")
+            raise TypeError(f"the index map has {len(self.params)} axes, not {len(indices)}")
         return substitute_all(self.indices, dict(zip(self.params, indices, strict=True)))
 
 
@@ -89,7 +89,7 @@ class RegionMap(msgspec.Struct, frozen=True, eq=False):
         for item in items:
             values = cast("Sequence[Any]", item) if isinstance(item, list | tuple) else (item,)
             if len(values) not in (1, 2):
-                raise TypeError(f"an axis is an index, or where it begins and ends, not {len(values)} values")
+                raise TypeError(f"an axis needs an index, or a begin and an end, not {len(values)} values")
             begin = as_expr(unwrap(values[0]), dtype)
             ends.append((begin, as_expr(unwrap(values[1]), dtype) if len(values) == 2 else add(begin, 1)))
         return RegionMap(tuple(params), tuple(ends))
@@ -97,7 +97,7 @@ class RegionMap(msgspec.Struct, frozen=True, eq=False):
     def apply(self, iters: Sequence[Expr]) -> tuple[tuple[Expr, Expr], ...]:
         """Return the ends for given iterators, not simplified."""
         if len(iters) != len(self.params):
-            raise TypeError(f"the map takes {len(self.params)} iterators, not {len(iters)}")
+            raise TypeError(f"the map has {len(self.params)} iterators, not {len(iters)}")
         values = dict(zip(self.params, iters, strict=True))
         return tuple((substitute(begin, values), substitute(end, values)) for begin, end in self.ends)
 
@@ -128,6 +128,6 @@ def _axes(function: Callable[..., Any], ndim: int, dtype: str) -> tuple[list[Var
         else:
             names.append(parameter.name)
     if len(names) != ndim:
-        raise TypeError(f"the index map takes {len(names)} axes, the buffer has {ndim}")
+        raise TypeError(f"the index map has {len(names)} axes, but the buffer has {ndim}")
     named = sum(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters)
     return [Var(name, dtype) for name in names], named

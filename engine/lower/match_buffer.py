@@ -132,7 +132,7 @@ def require_fit(match: MatchBufferRegion) -> None:
     shapes = zip(buffer.shape, extents[max(lead, 0) :], strict=False)
     fits = lead >= 0 and all(build.is_const(e, 1) for e in extents[:lead])
     if not fits or any(_differ(a, b) for a, b in shapes):
-        raise refuse("bad-match-buffer", f"{buffer.name!r} does not have the shape of its region of {source.buffer.name!r}", match,
+        raise refuse("bad-match-buffer", f"{buffer.name!r} does not have the shape of the matched region of {source.buffer.name!r}", match,
                      found=_sizes(buffer.shape), expected=_sizes(extents))  # fmt: skip
 
 

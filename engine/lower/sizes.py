@@ -86,8 +86,8 @@ def size_values(func: PrimFunc, sizes: Mapping[str, int]) -> dict[Var, Expr]:
 
 def _value(var: Var, size: int) -> Expr:
     if isinstance(size, bool) or not 0 < size < 2 ** (dt.bits(var.dtype) - 1):
-        raise refuse("bad-size", f"{var.name} = {size} is no size", found=repr(size),
-                     expected=f"a whole number from 1 that {var.dtype} holds")  # fmt: skip
+        raise refuse("bad-size", f"{var.name} = {size} is not a valid size", found=repr(size),
+                     expected=f"a positive integer within {var.dtype}")  # fmt: skip
     return build.const(size, var.dtype)
 
 

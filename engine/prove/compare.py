@@ -86,7 +86,7 @@ class Comparison:
     def resolve(self, term: Term, relation: isl.Map, steps: int = STEPS) -> Found:
         """The heads of a term, each with `relation` (instances of the term → others) carried over to its instances."""
         if steps == 0:
-            raise Unknown("values are handed on through a chain of copies that is too long")
+            raise Unknown("a chain of copies is too long")
         flow, statement, expr = term.flow, term.statement, term.expr
         match expr:
             case BufferLoad() if not flow.program.is_gather(statement, expr):
@@ -122,7 +122,7 @@ class Comparison:
             fits = places.dim(isl.dim_type.out) == wanted.dim(isl.dim_type.set)
             fits = fits and (places.range().is_subset(wanted) if moved else places.range().is_equal(wanted))
             if a.dtype != b.dtype or not fits:
-                raise Unknown(f"parameter {a.name} has another shape or dtype")
+                raise Unknown(f"parameter {a.name} has a different shape or dtype")
             self._places[str(wanted.get_tuple_name())] = places
             found.append((a, b, places))
         return found
@@ -168,7 +168,7 @@ class Comparison:
             case Read(), Read() if a.is_input and b.is_input:
                 self._same_elements(a, b, relation)
             case Read(), _ if not a.is_input:
-                raise Unknown(f"the original reads {a.buffer.name} where nobody wrote it")
+                raise Unknown(f"the original reads elements of {a.buffer.name} that are never written")
             case _:
                 raise self._differs(a, b, relation)
 
@@ -252,7 +252,7 @@ class Comparison:
 
     def _differs(self, a: Head, b: Head, relation: isl.Map) -> Differs:
         left, right = pair_text(self.left, self.right, relation)
-        return Differs(f"{described(a)} at {left} of the original, and {described(b)} at {right} of the schedule")
+        return Differs(f"the original uses {described(a)} at {left}, but the schedule uses {described(b)} at {right}")
 
 
 # No statement writes an intermediate buffer outside of its shape; inputs are checked here, if their value is used.
@@ -262,7 +262,7 @@ def _require_inside(read: Read, instances: isl.Set) -> None:
     outside = reads.subtract(reads.intersect_range(program.shape_of(read.buffer)))
     if not outside.is_empty():
         where = program.point_text(outside.domain().sample_point())
-        raise Differs(f"{read.buffer.name} is read outside of its shape at {where} of the {program.label}")
+        raise Differs(f"the {program.label} reads {read.buffer.name} out of bounds at {where}")
 
 
 def _same_operator(x: Expr, y: Expr) -> bool:

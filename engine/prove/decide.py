@@ -28,8 +28,8 @@ def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout
             comparison.outputs()
         except isl.Error as error:
             if "maximal number of operations" in str(error):
-                raise Unknown("the proof takes too many steps") from None
-            raise Unknown(f"isl fails: {error}") from error
+                raise Unknown("the proof needs too many steps") from None
+            raise Unknown(f"isl failed: {error}") from error
         return comparison.reassociated
 
 

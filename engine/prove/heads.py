@@ -64,11 +64,11 @@ class Follows(Protocol):
 def described(head: Head) -> str:
     match head:
         case Read(buffer=buffer):
-            return f"{buffer.name} is read"
+            return f"a load of {buffer.name}"
         case Sum(final=final):
-            return f"a sum in {final.store.buffer.name} is used"
+            return f"a reduction in {final.store.buffer.name}"
         case Term(statement=statement):
-            return f"what block {statement.block!r} computes is used"
+            return f"the value of block {statement.block!r}"
 
 
 def pair_text(flow_a: Flow, flow_b: Flow, relation: isl.Map) -> tuple[str, str]:

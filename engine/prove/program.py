@@ -206,10 +206,10 @@ class Program:
     def _require_plain(self) -> None:
         addressed = addressed_buffers(self.func.body)
         if addressed:
-            raise Unknown(f"the address of {next(iter(addressed)).name} is taken")
+            raise Unknown(f"the address of {next(iter(addressed)).name} is used")
         for buffer in self.func.buffers:
             if buffer.strides:
-                raise Unknown(f"{buffer.name} has strides of its own")
+                raise Unknown(f"{buffer.name} has explicit strides")
 
     def _require_inside(self, statement: Statement) -> None:
         buffer = statement.store.buffer
@@ -217,14 +217,14 @@ class Program:
         if not outside.is_empty():
             self.statements[statement.name] = statement
             where = self.point_text(outside.domain().sample_point())
-            raise Differs(f"{buffer.name} is written outside of its shape at {where} of the {self.label}")
+            raise Differs(f"the {self.label} writes {buffer.name} out of bounds at {where}")
 
     # Statements.
 
     def _stores(self, stmt: Stmt, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
         match stmt:
             case BufferStore() if any(isinstance(n, Ramp | Broadcast) for n in walk(stmt)):
-                raise Unknown("there are vectors, and the proof does not distinguish their lanes")
+                raise Unknown("vectors are not supported: the proof does not distinguish their lanes")
             case BufferStore():
                 yield cast("BufferStore", _plain(substitute(stmt, place.values))), place
             case SeqStmt(seq=seq):
@@ -261,7 +261,7 @@ class Program:
             case AssertStmt(body=body):
                 yield from self._stores(body, place)
             case _:
-                raise Unknown(f"there is a {type(stmt).__name__}, whose effect is not known")
+                raise Unknown(f"the effect of a {type(stmt).__name__} is unknown")
 
     # Each iteration of the enclosing loops has a separate buffer.
     def _allocate(self, buffer: Buffer, place: _Place) -> None:

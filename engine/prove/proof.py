@@ -53,12 +53,12 @@ def _tried(
     except (Unknown, LowerError) as unknown:
         return Proof("unknown", str(unknown)), None
     except RecursionError:
-        return Proof("unknown", "values pass through too many blocks, one after the other"), None
+        return Proof("unknown", "values pass through too many consecutive blocks"), None
     except Differs as differs:
         verdict = verify(func, original, layouts=layouts)
         if verdict.status == "failed":
-            return Proof("refuted", f"{differs}; in a run {verdict.detail}"), verdict
-        return Proof("unknown", f"not shown to be the same: {differs}"), verdict
+            return Proof("refuted", f"{differs}; in a test run {verdict.detail}"), verdict
+        return Proof("unknown", f"equivalence not shown: {differs}"), verdict
     if reassociated:
         return Proof("proved", f"for all inputs, up to the order of the float sum in {reassociated}"), None
     return Proof("proved", "for all inputs"), None

@@ -48,8 +48,8 @@ def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | Un
     first, second = pair_text(flow, flow, apart)
     loop = writer.loops[n]
     text = (
-        f"iterations of the {loop.kind} loop {loop.loop_var.name} meet in {writer.store.buffer.name}: "
-        f"{first} writes what {second} touches"
+        f"iterations of the {loop.kind} loop {loop.loop_var.name} access the same elements of {writer.store.buffer.name}: "
+        f"{first} writes an element that {second} accesses"
     )
     # Threads of a block may synchronise; that is not modelled.
     return Unknown(text) if loop.kind == "thread_binding" else Differs(text)

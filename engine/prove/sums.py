@@ -103,7 +103,7 @@ class Pairing:
             rest = rest.subtract_range(vanishing(self._follows, part.term, rest.range()))
         if not rest.is_empty():
             raise Differs(
-                f"a term of the sum in {self._a.final.store.buffer.name} is in one of the programs only: {self._where(rest)}"
+                f"a term of the sum in {self._a.final.store.buffer.name} occurs in only one of the programs: {self._where(rest)}"
             )
 
     def _where(self, rest: isl.Map) -> str:

@@ -130,7 +130,7 @@ class _CallReader:
                 raise self.source.error(
                     node,
                     "unsupported",
-                    "schedule code is one call a line",
+                    "schedule code must have one call per line",
                     expected="names = sch.method(arguments)",
                     fix=("write each call out, without loops, functions and conditions",),
                 )
@@ -139,19 +139,21 @@ class _CallReader:
         """Reject imports of unknown packages: imports are not executed, so the text would promise more than the reader does."""
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         if any(m.partition(".")[0] not in ("tilewright", "tvm", "__future__") for m in modules):
-            raise self.source.error(node, "unsupported", "nothing can be imported here", expected="import tilewright")
+            raise self.source.error(
+                node, "unsupported", "imports are not supported in schedule code", expected="import tilewright"
+            )
 
     def _targets(self, target: ast.expr) -> tuple[str, ...]:
         items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         names = [item.id for item in items if isinstance(item, ast.Name)]
         if len(names) != len(items) or not names:
             raise self.source.error(
-                target, "unsupported", "results are given to names", expected="name = … or name, name = …"
+                target, "unsupported", "results can only be assigned to names", expected="name = … or name, name = …"
             )
         repeated = [name for name in names if names.count(name) > 1 and name != "_"]
         if repeated:
             raise self.source.error(
-                target, "wrong-arguments", f"{repeated[0]} is set twice", expected="a name of its own for each result"
+                target, "wrong-arguments", f"{repeated[0]} is assigned twice", expected="distinct names for the results"
             )
         return tuple(names)
 
@@ -187,9 +189,9 @@ class _CallReader:
             raise self.source.error(
                 node,
                 "unsupported",
-                "a call on the result of a call is not read",
+                "a call on the result of a call is not supported",
                 expected="sch.method(arguments)",
-                fix=("give the first result a name",),
+                fix=("assign the first result to a name",),
             )
         return ".".join((part.id, *reversed(parts)))
 
@@ -209,7 +211,7 @@ class _CallReader:
         found: dict[str, CallValue] = {}
         for keyword in call.keywords:
             if keyword.arg is None:
-                raise self.source.error(keyword.value, "unsupported", "** is not read here", expected="name=value")
+                raise self.source.error(keyword.value, "unsupported", "** is not supported", expected="name=value")
             found[keyword.arg] = self.value(keyword.value)
         return found
 
@@ -255,10 +257,10 @@ class _CallReader:
         found: dict[str, CallValue] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                raise self.source.error(key or value, "unsupported", "keys are strings", expected='{"key": value}')
+                raise self.source.error(key or value, "unsupported", "keys must be strings", expected='{"key": value}')
             found[key.value] = self.value(value)
         if len(found) != len(node.keys) or len(found) > MAX_ITEMS:
-            raise self.source.error(node, "wrong-arguments", "a key stands twice, or there are too many")
+            raise self.source.error(node, "wrong-arguments", "a key occurs twice, or there are too many keys")
         return found
 
     def _typed(self, node: ast.Call) -> Expr | None:
@@ -271,7 +273,7 @@ class _CallReader:
     def _nested_error(self, node: ast.Call) -> ParseError:
         written = self.source.text(node)
         return self.source.error(
-            node, "unsupported", "a call inside of a call is not read", expected="a name", fix=(f"block = {written}",)
+            node, "unsupported", "nested calls are not supported", expected="a name", fix=(f"block = {written}",)
         )
 
     def _name(self, node: ast.Name | ast.Attribute) -> CallValue:
@@ -296,7 +298,7 @@ class _CallReader:
         ]
         numbers = [o for o in operands if isinstance(o, int | float) and not isinstance(o, bool)]
         if len(numbers) != len(operands):
-            raise self.source.error(node, "unsupported", "only numbers are computed with", expected="numbers")
+            raise self.source.error(node, "unsupported", "arithmetic is supported on numbers only", expected="numbers")
         if isinstance(node, ast.BinOp):
             try:
                 return static.fold(node.op, *numbers)
@@ -304,14 +306,14 @@ class _CallReader:
                 raise self.source.error(node, "out-of-range", str(error)) from None
         if isinstance(node.op, ast.USub | ast.UAdd):
             return -numbers[0] if isinstance(node.op, ast.USub) else numbers[0]
-        raise self.source.error(node, "unsupported", "only numbers are computed with", expected="numbers")
+        raise self.source.error(node, "unsupported", "arithmetic is supported on numbers only", expected="numbers")
 
     def _index(self, node: ast.expr) -> int:
         value = self.value(node)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         raise self.source.error(
-            node, "wrong-type", "the position of a result is a number", expected="[0], [1], … or [-1]"
+            node, "wrong-type", "the index of a result must be a number", expected="[0], [1], … or [-1]"
         )
 
 
@@ -330,19 +332,25 @@ class _IndexMapReader:
         extra = [*arguments.posonlyargs, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         if any(extra) or arguments.defaults or not arguments.args or len(arguments.args) > MAX_ITEMS:
             raise self.source.error(
-                node, "wrong-arguments", "an index map takes one plain name an axis", expected="lambda i, j: [j, i]"
+                node,
+                "wrong-arguments",
+                "an index map needs one plain parameter per axis",
+                expected="lambda i, j: [j, i]",
             )
         params = tuple(Var(a.arg) for a in arguments.args)
         for argument, param in zip(arguments.args, params, strict=True):
             self.exprs.define(argument.arg, param, argument)
         if len({p.name for p in params}) != len(params):
             raise self.source.error(
-                node, "wrong-arguments", "two axes have one name", expected="a name of its own for each axis"
+                node, "wrong-arguments", "two axes have the same name", expected="distinct names for the axes"
             )
         items = node.body.elts if isinstance(node.body, ast.List | ast.Tuple) else [node.body]
         if not items or len(items) > MAX_ITEMS:
             raise self.source.error(
-                node.body, "wrong-arguments", "an index map gives at least one axis", expected="lambda i, j: [j, i]"
+                node.body,
+                "wrong-arguments",
+                "an index map must return at least one axis",
+                expected="lambda i, j: [j, i]",
             )
         if any(isinstance(item, ast.Tuple) for item in items):
             return RegionMap.from_items(params, [self._ends(item) for item in items])
@@ -353,7 +361,7 @@ class _IndexMapReader:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         if len(parts) not in (1, 2):
             raise self.source.error(
-                node, "wrong-arguments", "an axis is an index, or where it begins and ends", expected="(v - 1, v + 2)"
+                node, "wrong-arguments", "an axis must be an index, or a pair (begin, end)", expected="(v - 1, v + 2)"
             )
         return tuple(self._value(part) for part in parts)
 
@@ -367,7 +375,10 @@ class _IndexMapReader:
         constant = isinstance(expr, FloatImm)  # a padding value, which can be written as a function of the indices
         if not (dt.is_int(expr.dtype) or constant) or any(isinstance(part, BufferLoad) for part in walk(expr)):
             raise self.source.error(
-                node, "wrong-type", "an axis is an integer expression of the axes", expected="i // 16, i % 16, …"
+                node,
+                "wrong-type",
+                "an axis must be an integer expression of the parameters",
+                expected="i // 16, i % 16, …",
             )
         return expr
 

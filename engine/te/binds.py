@@ -50,7 +50,7 @@ def bind_buffers(reader: TEReader, node: ast.expr) -> None:
 
 def _bind(reader: TEReader, tensor: Tensor, layout: Layout, node: ast.expr) -> None:
     schedule = reader.record.schedule
-    assert schedule is not None, "what is lowered has a schedule"
+    assert schedule is not None, "the lowered object has no schedule"
     stage = schedule.stage(reader, tensor, node)
     if layout.scope and layout.scope != "global":
         stage.storage.append(Event("set_scope", node, options={"storage_scope": layout.scope}))
@@ -63,7 +63,7 @@ def _order(reader: TEReader, tensor: Tensor, layout: Layout) -> tuple[int, ...]:
     """Return the axes from the outermost in memory to the innermost. Raises "wrong-arguments" if the strides match no order."""
     shape, strides = tensor.buffer.shape, layout.strides
     if len(strides) != len(shape):
-        raise reader.error(layout.node, "wrong-arguments", f"{len(strides)} strides do not fit {tensor.op.name}",
+        raise reader.error(layout.node, "wrong-arguments", f"{len(strides)} strides do not match the axes of {tensor.op.name}",
                            expected=f"{len(shape)} strides")  # fmt: skip
     inner: list[int] = []
     span: Expr = build.const(1, shape[0].dtype if shape else "int32")
@@ -72,10 +72,10 @@ def _order(reader: TEReader, tensor: Tensor, layout: Layout) -> tuple[int, ...]:
         fitting = [axis for axis in rest if prove_equal(strides[axis], span)]
         if not fitting:
             raise reader.error(
-                layout.node, "wrong-arguments", f"the strides of {tensor.op.name} are not those of its axes in some order",
+                layout.node, "wrong-arguments", f"the strides of {tensor.op.name} do not match a permutation of its axes",
                 expected=f"{expr_text(span)} for one of the axes " + ", ".join(tensor.op.axes[a].name for a in rest)
-                + "; they have " + ", ".join(expr_text(strides[a]) for a in rest),
-                fix=("make the sizes in the shape and in the strides the same", "s[X].transform_layout(lambda …: […]) needs no strides"),
+                + "; found " + ", ".join(expr_text(strides[a]) for a in rest),
+                fix=("use the same sizes in the shape and in the strides", "s[X].transform_layout(lambda …: […]) needs no strides"),
             )  # fmt: skip
         # Of axes with equal strides, the longer one is further out: the others have one element.
         axis = next((a for a in fitting if build.is_const(shape[a], 1)), fitting[0])

@@ -43,7 +43,7 @@ class TECallReader(TEReader):
             case Tensor():
                 found = tuple(self._index(v, node) for v in self.items(node.args))
                 if len(found) != len(callee.buffer.shape):
-                    raise self.error(node, "wrong-arguments", f"{len(found)} indices do not fit the tensor {callee.op.name}",
+                    raise self.error(node, "wrong-arguments", f"{len(found)} indices do not match the rank of tensor {callee.op.name}",
                                      expected=f"{len(callee.buffer.shape)} indices")  # fmt: skip
                 return self._load(callee, found, node)
             case _:
@@ -64,5 +64,5 @@ class TECallReader(TEReader):
             case _ if method == "astype" and len(node.args) == 1 and not node.keywords:
                 return build.cast(self.as_expr(owner, node), self.dtype(node.args[0]))
             case _:
-                raise self.error(node.func, "unsupported", f".{method}() is not part of the subset of TE that is read here",
+                raise self.error(node.func, "unsupported", f".{method}() is not part of the supported subset of TE",
                                  expected="te.… functions, methods of a schedule and its stages, .astype")  # fmt: skip

@@ -47,7 +47,7 @@ def _const(reader: TEReader, node: ast.Call) -> Value:
     assert value is not None
     found = reader.value(value)
     if not isinstance(found, bool | int | float):
-        raise reader.error(value, "wrong-type", "a constant is a number", expected='te.const(1, "float32")')
+        raise reader.error(value, "wrong-type", "a constant must be a number", expected='te.const(1, "float32")')
     return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
 
 
@@ -58,7 +58,7 @@ def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
     require_small(reader, found, node)
     for extent in found:
         if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
-            raise reader.error(node, "out-of-range", "a shape has positive whole numbers", expected="(128, 64), (n, m)")
+            raise reader.error(node, "out-of-range", "a shape must have positive integers", expected="(128, 64), (n, m)")
     if len(found) > MAX_RANK:
         raise reader.error(node, "too-large", f"{len(found)} axes are too many", expected=f"at most {MAX_RANK}")
     return found
@@ -94,11 +94,11 @@ def _compute(reader: TEReader, node: ast.Call) -> Value:
     shape_node, body_node, name, _, attrs, varargs = parameters(reader, node, names, 2)
     assert shape_node is not None and body_node is not None
     if attrs is not None or varargs is not None:
-        raise reader.error(node, "unsupported", "attrs= and varargs_names= of te.compute are not read",
+        raise reader.error(node, "unsupported", "attrs= and varargs_names= of te.compute are not supported",
                            expected="te.compute(shape, lambda …, name=…)")  # fmt: skip
     shape, function = _shape(reader, shape_node), reader.value(body_node)
     if not isinstance(function, Function):
-        raise reader.error(body_node, "wrong-type", "a compute is a function of its axes", expected="lambda i, j: …")
+        raise reader.error(body_node, "wrong-type", "te.compute needs a function of its axes", expected="lambda i, j: …")
     axes = _axes(reader, function, shape, body_node)
     value = reader.call(function, [axis.var for axis in axes], body_node)
     title = reader.string(name) if name is not None else "compute"
@@ -133,7 +133,7 @@ def _compute_op(
     values = tuple(reader.as_expr(v, at) for v in (value if isinstance(value, tuple) else (value,)))
     require_small(reader, values, at)
     if not values or any(v.dtype in ("handle", "void") or isinstance(v, StringImm) for v in values):
-        raise reader.error(node, "wrong-type", "the function gives no number", expected="an expression of the axes")
+        raise reader.error(node, "wrong-type", "the function does not return a number", expected="an expression of the axes")
     return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), values)
 
 
@@ -149,7 +149,7 @@ def _logic(kind: type[And | Or]) -> Read:
     def read(reader: TEReader, node: ast.Call) -> Value:
         found = [reader.as_expr(v, node) for v in reader.items(node.args)]
         if not found or any(e.dtype != "bool" for e in found) or node.keywords:
-            raise reader.error(node, "wrong-type", "this joins truth values", expected="te.all(i > 0, j > 0)")
+            raise reader.error(node, "wrong-type", "te.all and te.any need conditions", expected="te.all(i > 0, j > 0)")
         result = found[0]
         for term in found[1:]:
             result = kind(result, term)
@@ -173,7 +173,7 @@ def _thread_axis(reader: TEReader, node: ast.Call) -> Value:
     dom, tag, *_ = parameters(reader, node, ("dom", "tag", "name", "span"), 0)
     found = reader.value(tag) if tag is not None else reader.value(dom) if dom is not None else None
     if not isinstance(found, str):
-        raise reader.error(node, "wrong-arguments", "a thread axis has a tag", expected='te.thread_axis("threadIdx.x")')
+        raise reader.error(node, "wrong-arguments", "a thread axis needs a tag", expected='te.thread_axis("threadIdx.x")')
     return ThreadAxis("vthread" if found in ("vthread", "cthread") else found)
 
 
@@ -185,11 +185,11 @@ def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
     outputs = tuple(v for v in found if isinstance(v, Compute))
     if len(outputs) != len(found) or not outputs:
         raise reader.error(
-            ops, "wrong-type", "a schedule is of operations of te.compute", expected="te.create_schedule(C.op)"
+            ops, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"
         )
     if reader.record.schedule is not None:
-        raise reader.error(node, "unsupported", "the text has a second schedule", expected="one te.create_schedule in a text",
-                           fix=("a notebook of its own for each schedule",))  # fmt: skip
+        raise reader.error(node, "unsupported", "the text has a second schedule", expected="a single te.create_schedule",
+                           fix=("use a separate notebook for each schedule",))  # fmt: skip
     reader.record.schedule = stages.TESchedule(outputs, reader.operations)
     return reader.record.schedule
 
@@ -221,7 +221,7 @@ def _set_parameters(reader: TEReader, node: ast.expr) -> None:
     found = value if isinstance(value, tuple) else (value,)
     kept = tuple(v for v in found if isinstance(v, Tensor | Var))
     if len(kept) != len(found) or not kept:
-        raise reader.error(node, "wrong-type", "parameters are tensors and variables", expected="[A, B, C]")
+        raise reader.error(node, "wrong-type", "parameters must be tensors and variables", expected="[A, B, C]")
     reader.record.parameters = kept
 
 
@@ -243,7 +243,7 @@ def _length(reader: TEReader, node: ast.Call) -> Value:
     if isinstance(value, Tensor):
         return len(value.buffer.shape)
     if not isinstance(value, tuple):
-        raise reader.error(node, "wrong-type", "this has no length", expected="a list or a tensor")
+        raise reader.error(node, "wrong-type", "this value has no length", expected="a list or a tensor")
     return len(value)
 
 
@@ -252,7 +252,7 @@ def _number(kind: type[int] | type[float]) -> Read:
         (value,) = reader.items(node.args[:1]) or [None]
         value = value.value if isinstance(value, IntImm) else value
         if not isinstance(value, int | float) or abs(value) > 2**63:
-            raise reader.error(node, "wrong-type", "only constants become numbers", expected="a number")
+            raise reader.error(node, "wrong-type", "only constants can be converted to numbers", expected="a number")
         return kind(value)
 
     return read
@@ -261,16 +261,16 @@ def _number(kind: type[int] | type[float]) -> Read:
 def _listed(reader: TEReader, node: ast.Call) -> Value:
     (value,) = reader.items(node.args[:1]) or [()]
     if not isinstance(value, tuple):
-        raise reader.error(node, "wrong-type", "this is no list", expected="a list or tuple")
+        raise reader.error(node, "wrong-type", "this is not a list", expected="a list or tuple")
     return value
 
 
 UNREAD = {
-    "scan": "te.scan computes along a time axis; a program of blocks cannot be made of it (TVM refuses it too)",
-    "extern": "te.extern calls code from outside of the program",
-    "extern_primfunc": "te.extern_primfunc calls code from outside of the program",
-    "hybrid.script": "hybrid script is another language",
-    "decl_tensor_intrin": "tensor intrinsics of TE have no block program; tensorize takes two prim_funcs",
+    "scan": "te.scan computes along a time axis, which block programs cannot express (TVM refuses it too)",
+    "extern": "te.extern calls code outside the program",
+    "extern_primfunc": "te.extern_primfunc calls code outside the program",
+    "hybrid.script": "hybrid script is a different language",
+    "decl_tensor_intrin": "tensor intrinsics of TE have no block program; tensorize needs two prim_funcs",
 }
 """Functions of te that are refused, with the reason."""
 

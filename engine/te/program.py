@@ -130,7 +130,7 @@ def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | 
     for op in reader.operations:
         if isinstance(op, Placeholder) and op not in given and used & {*op.buffers}:
             names = ", ".join([*(p.op.name for p in parameters if isinstance(p, Tensor)), op.name])
-            raise reader.error(op.node, "not-a-program", f"the input {op.name} is not among the parameters",
+            raise reader.error(op.node, "not-a-program", f"the input {op.name} is not one of the parameters",
                                expected=f"[{names}] in tvm.lower")  # fmt: skip
 
 

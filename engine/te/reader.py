@@ -93,8 +93,8 @@ class TEReader(ExpressionReader):
     def value(self, node: ast.expr) -> Value:
         self._steps += 1
         if self._steps > MAX_STEPS:
-            raise self.error(node, "too-large", "the text computes too much while it is read",
-                             expected=f"at most {MAX_STEPS} expressions, calls of its functions counted")  # fmt: skip
+            raise self.error(node, "too-large", "reading the text needs too many steps",
+                             expected=f"at most {MAX_STEPS} expressions, including those in calls of its functions")  # fmt: skip
         match node:
             case ast.BinOp(op=ast.Div()):
                 return self._divide(node)
@@ -112,20 +112,20 @@ class TEReader(ExpressionReader):
             case Tensor() if not value.buffer.shape:
                 return self._load(value, (), node)
             case Tensor():
-                raise self.error(node, "wrong-type", f"the tensor {value.op.name} stands here without indices",
+                raise self.error(node, "wrong-type", f"the tensor {value.op.name} is used without indices",
                                  expected=f"{value.op.name}[…]")  # fmt: skip
             case Slice():
                 rank = len(value.tensor.buffer.shape)
-                raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not fit {value.tensor.op.name}",
+                raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not match the rank of {value.tensor.op.name}",
                                  expected=f"{rank} indices")  # fmt: skip
             case Foreign():
                 what = (
-                    "a reduction is the whole value of a compute"
+                    "a reduction must be the whole value of a compute"
                     if isinstance(value, Reduction)
                     else "this is not a value"
                 )
                 raise self.error(node, "wrong-type", what, expected="an expression",
-                                 fix=("give the reduction a te.compute of its own",) if "reduction" in what else ())  # fmt: skip
+                                 fix=("use a separate te.compute for the reduction",) if "reduction" in what else ())  # fmt: skip
             case _:
                 return super().as_expr(value, node)
 
@@ -135,7 +135,7 @@ class TEReader(ExpressionReader):
         if node.id in self.aliases:
             raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
         fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
-        raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that a line above sets",
+        raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
                          fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
 
     def _divide(self, node: ast.BinOp) -> Value:
@@ -167,7 +167,7 @@ class TEReader(ExpressionReader):
                 continue
             many = self.value(node.value)
             if not isinstance(many, tuple):
-                raise self.error(node, "wrong-type", "only a tuple or list is taken apart", expected="*indices")
+                raise self.error(node, "wrong-type", "only a tuple or list can be unpacked", expected="*indices")
             found.extend(many)
             if len(found) > MAX_ITEMS:
                 raise self.error(node, "too-large", f"{len(found)} items are too many", expected=f"at most {MAX_ITEMS}")
@@ -182,12 +182,12 @@ class TEReader(ExpressionReader):
         if name is not None:
             if name == "T.AXIS_SEPARATOR":
                 return stages.SEPARATOR
-            raise self.error(node, "unsupported", f"{ast.unparse(node)} has no value here", expected="an expression")
+            raise self.error(node, "unsupported", f"{ast.unparse(node)} is not supported here", expected="an expression")
         owner = self.value(node.value)
         found = _attribute_of(owner, node.attr)
         if found is None:
             raise self.error(
-                node, "unsupported", f".{node.attr} has no value here", expected=_expected_attributes(owner)
+                node, "unsupported", f".{node.attr} is not supported here", expected=_expected_attributes(owner)
             )
         return found
 
@@ -203,21 +203,21 @@ class TEReader(ExpressionReader):
             case stages.TESchedule():
                 return owner.stage(self, self.value(node.slice), node)
             case tuple() if isinstance(node.slice, ast.Slice):
-                raise self.error(node, "unsupported", "lists are not sliced here", expected="one item: [0]")
+                raise self.error(node, "unsupported", "slices of lists are not supported", expected="one item: [0]")
             case tuple():
                 position = self.constant_int(node.slice)
                 if not -len(owner) <= position < len(owner):
                     raise self.error(node, "out-of-range", f"there are {len(owner)} items")
                 return owner[position]
             case _:
-                raise self.error(node, "wrong-type", "this has no items", expected="a tensor, a list, or a schedule")
+                raise self.error(node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule")
 
     def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
         parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)
         found = [*before, *(self._index(v, node) for v in self.items(parts))]
         rank = len(tensor.buffer.shape)
         if len(found) > rank:
-            raise self.error(node, "wrong-arguments", f"{len(found)} indices do not fit the tensor {tensor.op.name}",
+            raise self.error(node, "wrong-arguments", f"{len(found)} indices do not match the rank of tensor {tensor.op.name}",
                              expected=f"{rank} indices")  # fmt: skip
         return self._load(tensor, tuple(found), node) if len(found) == rank else Slice(tensor, tuple(found))
 
@@ -230,7 +230,7 @@ class TEReader(ExpressionReader):
 
     def _load(self, tensor: Tensor, indices: tuple[Expr, ...], node: ast.AST) -> Expr:
         if isinstance(tensor.op, Cached):
-            raise self.error(node, "unsupported", f"{tensor.op.name} belongs to a schedule and cannot be computed with",
+            raise self.error(node, "unsupported", f"{tensor.op.name} belongs to a schedule and cannot be used in an expression",
                              expected="a tensor of te.placeholder or te.compute")  # fmt: skip
         load = BufferLoad(tensor.buffer, indices)
         self.positions.add(load, self.source.place(node))
@@ -244,7 +244,7 @@ class TEReader(ExpressionReader):
         """Return the result of a function of the text for these arguments: its evaluated body."""
         if self._calls >= MAX_CALLS:
             raise self.error(
-                node, "too-deep", "functions call each other too deeply", expected=f"at most {MAX_CALLS} levels"
+                node, "too-deep", "calls of functions are nested too deeply", expected=f"at most {MAX_CALLS} levels"
             )
         outer, self.scope = self.scope, function.scope.opened()
         self._calls += 1
@@ -316,10 +316,10 @@ class TEReader(ExpressionReader):
                 for part in node.body:
                     self.statement(part)
             case _:
-                raise parse_error("unsupported", "this is not part of the subset of TE that is read here", self._first_line(node),
+                raise parse_error("unsupported", "this is not part of the supported subset of TE", self._first_line(node),
                                   found=self.source.text(node),
                                   expected="name = te.…, calls of te and of schedules, functions of such lines",
-                                  fix=("write loops and conditions out, one line a step",))  # fmt: skip
+                                  fix=("write loops and conditions out, one line per step",))  # fmt: skip
 
     def _stated(self, node: ast.expr) -> Value:
         """Return the value of a statement; a computation on runtime results has none."""
@@ -362,7 +362,7 @@ class TEReader(ExpressionReader):
                     self._assign(part, item, node)
             case _:
                 if not isinstance(value, Runtime):
-                    raise self.error(target, "unsupported", "values are given to names", expected="name = …")
+                    raise self.error(target, "unsupported", "only names can be assigned", expected="name = …")
 
 
 def _attribute_of(owner: Value, name: str) -> Value:

@@ -22,11 +22,11 @@ def reduce_axis(reader: TEReader, node: ast.Call) -> Value:
     assert dom is not None
     ends = reader.value(dom)
     if not isinstance(ends, tuple) or len(ends) != 2:
-        raise reader.error(dom, "wrong-arguments", "a reduction axis runs from a start to an end", expected="(0, k)")
+        raise reader.error(dom, "wrong-arguments", "a reduction axis needs a start and an end", expected="(0, k)")
     start, stop = build.match_dtypes(*(reader.as_expr(e, dom) for e in ends))
     require_small(reader, (start, stop), dom)
     if not dt.is_index(start.dtype):
-        raise reader.error(dom, "wrong-type", "the ends of an axis are whole numbers", expected="(0, k)")
+        raise reader.error(dom, "wrong-type", "the bounds of an axis must be integers", expected="(0, k)")
     title = reader.string(name) if name is not None else "rv"
     return Axis(Var(title, start.dtype), Range(start, build.sub(stop, start)), "reduce")
 
@@ -56,14 +56,14 @@ def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
     expr, axis, where, init = parameters(reader, node, ("expr", "axis", "where", "init"), 2)
     assert expr is not None and axis is not None
     if init is not None and reader.value(init) is not None:
-        raise reader.error(init, "unsupported", "a reduction that starts from init= is not read", expected="no init=",
-                           fix=("add the start in a te.compute of its own",))  # fmt: skip
+        raise reader.error(init, "unsupported", "a reduction with init= is not supported", expected="no init=",
+                           fix=("add the initial value in a separate te.compute",))  # fmt: skip
     value, axes = reader.value(expr), reader.value(axis)
     sources = tuple(reader.as_expr(v, expr) for v in (value if isinstance(value, tuple) else (value,)))
     found = axes if isinstance(axes, tuple) else (axes,)
     kept = tuple(a for a in found if isinstance(a, Axis) and a.kind == "reduce")
     if len(kept) != len(found) or not kept or len(set(kept)) != len(kept):
-        raise reader.error(axis, "wrong-type", "a reduction runs over axes of te.reduce_axis",
+        raise reader.error(axis, "wrong-type", "a reduction needs axes of te.reduce_axis",
                            expected='axis=k, with k = te.reduce_axis((0, n), name="k")')  # fmt: skip
     left = tuple(Var(f"x{i}", s.dtype) for i, s in enumerate(sources))
     right = tuple(Var(f"y{i}", s.dtype) for i, s in enumerate(sources))
@@ -121,6 +121,6 @@ def comm_reducer(reader: TEReader, node: ast.Call) -> Value:
             raise reader.error(
                 node,
                 "wrong-type",
-                "a reducer is two functions",
+                "a reducer needs two functions",
                 expected="te.comm_reducer(lambda x, y: …, lambda t: …)",
             )

@@ -19,8 +19,9 @@ def require_small(reader: Reader, exprs: Iterable[Expr], node: ast.AST) -> None:
         nodes, levels = _size(expr, sizes)
         if nodes > MAX_NODES or levels > MAX_LEVELS:
             raise reader.error(
-                node, "too-large", f"the expression has {nodes} parts in {levels} levels when it is written out",
-                expected=f"at most {MAX_NODES} parts and {MAX_LEVELS} levels", fix=("compute parts of it in a te.compute of their own",),
+                node, "too-large", f"the expanded expression has {nodes} nodes in {levels} levels",
+                expected=f"at most {MAX_NODES} nodes and {MAX_LEVELS} levels",
+                fix=("compute parts of it in separate te.compute operations",),
             )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from .stages import Event, Separator, Stage, TESchedule
 def schedule_call(reader: TEReader, schedule: TESchedule, method: str, node: ast.Call) -> Value:
     read = _SCHEDULE_METHODS.get(method)
     if read is None:
-        raise reader.error(node, "unsupported", f"a schedule's {method} is not read here",
+        raise reader.error(node, "unsupported", f"the schedule method {method} is not supported",
                            expected=", ".join(_SCHEDULE_METHODS))  # fmt: skip
     return read(reader, schedule, node)
 
@@ -34,7 +34,7 @@ def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value
     value = reader.value(readers_node)
     readers = [schedule.stage(reader, r, readers_node) for r in (value if isinstance(value, tuple) else (value,))]
     if not readers:
-        raise reader.error(readers_node, "wrong-arguments", "nobody reads the cache", expected="[C]")
+        raise reader.error(readers_node, "wrong-arguments", "the cache has no reader", expected="[C]")
     made = _cached(tensor, reader.string(scope), node, [f"ax{i}" for i in range(len(tensor.buffer.shape))])
     stage = Stage(made, made.axes, ())
     schedule.order.insert(min(schedule.order.index(r) for r in readers), stage)
@@ -56,18 +56,18 @@ def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Valu
         value = value[0]
     if not isinstance(value, Tensor) or len(value.op.buffers) != 1 or not isinstance(value.op, Compute):
         raise reader.error(
-            tensor_node, "wrong-type", "cache_write takes a tensor of a compute with one output", expected="C"
+            tensor_node, "wrong-type", "cache_write needs a tensor of a compute with one output", expected="C"
         )
     stage = schedule.stage(reader, value, tensor_node)
     if stage.attach == "inline":
         raise reader.error(
-            node, "unsupported", f"{stage.op.name} is inlined already", expected="cache_write before compute_inline"
+            node, "unsupported", f"{stage.op.name} is already inlined", expected="cache_write before compute_inline"
         )
     permuted = [axis for axis in stage.leaves if axis.kind == "spatial"]
     if set(permuted) != set(stage.axes):
-        raise reader.error(node, "unsupported", "a cache whose axes are split or fused is not made here",
-                           expected="cache_write before the splits of the stage; reordering its axes before is fine",
-                           fix=("move this line above the splits", f"s[{stage.op.name}]: split the cache's own axes instead"))  # fmt: skip
+        raise reader.error(node, "unsupported", "cache_write of split or fused axes is not supported",
+                           expected="cache_write before the splits of the stage; its axes may be reordered",
+                           fix=("move this line above the splits", f"s[{stage.op.name}]: split the axes of the cache instead"))  # fmt: skip
     made = _cached(value, reader.string(scope), node, [f"{a.name}_c" for a in permuted], stage.reduce_axes, permuted)
     cache = Stage(made, made.axes, stage.reduce_axes)
     options = {"scope": reader.string(scope), "of": stage}
@@ -97,7 +97,7 @@ def _cached(
 def _tensor(reader: TEReader, node: ast.expr) -> Tensor:
     value = reader.value(node)
     if not isinstance(value, Tensor):
-        raise reader.error(node, "wrong-type", "this is no tensor", expected="a tensor")
+        raise reader.error(node, "wrong-type", "this is not a tensor", expected="a tensor")
     return value
 
 
@@ -113,13 +113,14 @@ def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
     axis = stage.require_leaf(reader, reader.value(axis_node), axis_node)
     if axis.kind != "reduce":
         raise reader.error(
-            axis_node, "wrong-type", f"{axis.name} is not reduced over", expected="an axis of a reduction"
+            axis_node,
+            "wrong-type",
+            f"{axis.name} is not a reduction axis of the stage",
+            expected="an axis of a reduction",
         )
     position = reader.constant_int(factor_node) if factor_node is not None else 0
     if not -1 <= position <= len(stage.axes):
-        raise reader.error(
-            node, "out-of-range", "there is no such place for the new axis", expected=f"0 to {len(stage.axes)}"
-        )
+        raise reader.error(node, "out-of-range", "factor_axis is out of range", expected=f"0 to {len(stage.axes)}")
     moved = {a: Axis(Var(a.name, a.var.dtype), None, a.kind) for a in (*stage.axes, *stage.leaves) if a is not axis}
     moved[axis] = Axis(Var(axis.name, axis.var.dtype), None, "spatial")
     axes = [moved[a] for a in stage.axes]
@@ -165,18 +166,18 @@ StageRead: TypeAlias = Callable[[TEReader, Stage, ast.Call], Value]
 def stage_call(reader: TEReader, stage: Stage, method: str, node: ast.Call) -> Value:
     read = _STAGE_METHODS.get(method)
     if read is None:
-        reason, fix = UNREAD_METHODS.get(method, (f"a stage has no method {method} here", ()))
+        reason, fix = UNREAD_METHODS.get(method, (f"a stage has no supported method {method}", ()))
         raise reader.error(node, "unsupported", reason, expected=", ".join(_STAGE_METHODS), fix=fix)
     return read(reader, stage, node)
 
 
 UNREAD_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tensorize": (
-        "tensorize needs its intrinsic as two prim_funcs; one declared in TE has none",
-        ("remove this line, then sch.tensorize(loop, name) on the program",),
+        "tensorize needs its intrinsic as two prim_funcs, which an intrinsic declared in TE lacks",
+        ("remove this line, and call sch.tensorize(loop, name) on the program",),
     ),
-    "prefetch": ("prefetch has no counterpart in block programs", ("stage the data with cache_read and compute_at",)),
-    "env_threads": ("env_threads has no counterpart in block programs", ("bind the loops of each stage",)),
+    "prefetch": ("prefetch has no equivalent in block programs", ("stage the data with cache_read and compute_at",)),
+    "env_threads": ("env_threads has no equivalent in block programs", ("bind the loops of each stage",)),
 }
 """Methods of TE's stages that are refused, with the reason."""
 
@@ -187,7 +188,7 @@ def _split(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     size = factor if factor is not None else nparts
     if size is None or (factor is not None and nparts is not None):
         raise reader.error(
-            node, "wrong-arguments", "a split has a factor or a number of parts", expected="factor=16, or nparts=4"
+            node, "wrong-arguments", "a split needs a factor or a number of parts", expected="factor=16, or nparts=4"
         )
     axis = stage.require_leaf(reader, reader.value(parent), parent)
     return _split_axis(reader, stage, axis, size, node, parts=factor is None)
@@ -198,7 +199,7 @@ def _split_axis(
 ) -> tuple[Axis, Axis]:
     number = reader.constant_int(size)
     if number <= 0:
-        raise reader.error(size, "out-of-range", "a split has a positive factor", expected="1 or more")
+        raise reader.error(size, "out-of-range", "a split needs a positive factor", expected="1 or more")
     outer, inner = (Axis(Var(f"{axis.name}_{end}", axis.var.dtype), None, axis.kind) for end in ("outer", "inner"))
     stage.replace([axis], [outer, inner])
     stage.events.append(Event("split", node, (axis,), (outer, inner), {"nparts" if parts else "factor": number}))
@@ -221,7 +222,7 @@ def _tile(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
 def _reorder(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     axes = [stage.require_leaf(reader, value, node) for value in reader.items(node.args)]
     if len(set(axes)) != len(axes):
-        raise reader.error(node, "wrong-arguments", "an axis stands twice in the order", expected="each axis once")
+        raise reader.error(node, "wrong-arguments", "an axis occurs twice in the order", expected="each axis once")
     _set_order(stage, axes, node)
     return None
 
@@ -244,14 +245,14 @@ def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
         return axes[0]
     first = stage.leaves.index(axes[0])
     if stage.leaves[first : first + len(axes)] != axes:
-        raise reader.error(node, "wrong-arguments", "axes are fused that do not follow one another",
-                           expected="neighbours from the outer to the inner one: " + ", ".join(a.name for a in stage.leaves))  # fmt: skip
+        raise reader.error(node, "wrong-arguments", "the fused axes are not adjacent",
+                           expected="adjacent axes, the outer one first: " + ", ".join(a.name for a in stage.leaves))  # fmt: skip
     if len({axis.kind for axis in axes}) > 1:
         raise reader.error(
             node,
             "wrong-arguments",
-            "an axis of the output is fused with one that is reduced over",
-            expected="axes of one kind",
+            "a spatial axis is fused with a reduction axis",
+            expected="axes of a single kind",
         )
     fused = Axis(Var("_".join([*(a.name for a in axes), "fused"]), axes[0].var.dtype), None, axes[0].kind)
     stage.replace(axes, [fused])
@@ -275,9 +276,7 @@ def _bind(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     assert var is not None and thread is not None
     tag = reader.value(thread)
     if not isinstance(tag, ThreadAxis):
-        raise reader.error(
-            thread, "wrong-type", "a loop is bound to a thread axis", expected='te.thread_axis("threadIdx.x")'
-        )
+        raise reader.error(thread, "wrong-type", "bind needs a thread axis", expected='te.thread_axis("threadIdx.x")')
     axis = stage.require_leaf(reader, reader.value(var), var)
     stage.events.append(Event("bind", node, (axis,), options={"thread_axis": tag.tag}))
     return None
@@ -289,7 +288,7 @@ def _pragma(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     axis = stage.require_leaf(reader, reader.value(var), var)
     value = reader.value(value_node) if value_node is not None else None
     if not isinstance(value, int | float | str | None):
-        raise reader.error(node, "unsupported", "the value of a pragma is a number or a text", expected="16")
+        raise reader.error(node, "unsupported", "the value of a pragma must be a number or a string", expected="16")
     options = {"key": f"pragma_{reader.string(kind)}", "value": 1 if value is None else value}
     stage.events.append(Event("pragma", node, (axis,), options=options))
     return None
@@ -300,11 +299,9 @@ def _compute_at(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     assert parent_node is not None and scope is not None
     parent = reader.value(parent_node)
     if not isinstance(parent, Stage):
-        raise reader.error(parent_node, "wrong-type", "a stage is computed at a stage", expected="s[C]")
+        raise reader.error(parent_node, "wrong-type", "compute_at needs a stage", expected="s[C]")
     if parent is stage:
-        raise reader.error(
-            parent_node, "wrong-arguments", "a stage cannot be computed at itself", expected="its consumer"
-        )
+        raise reader.error(parent_node, "wrong-arguments", "compute_at needs another stage", expected="its consumer")
     axis = parent.require_leaf(reader, reader.value(scope), scope)
     stage.attach, stage.attached_by = (parent, axis), node
     return None
@@ -331,8 +328,8 @@ def _set_store_predicate(reader: TEReader, stage: Stage, node: ast.Call) -> Valu
                 return None
         case _:
             pass
-    raise reader.error(node, "unsupported", "a store under a condition has no counterpart in block programs",
-                       expected="the first thread of a sum over threads: tx.var.equal(0)")  # fmt: skip
+    raise reader.error(node, "unsupported", "a conditional store has no equivalent in block programs",
+                       expected="the first thread of a reduction over threads: tx.var.equal(0)")  # fmt: skip
 
 
 def _set_scope(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
@@ -353,7 +350,7 @@ def _storage_align(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     assert axis_node is not None and factor is not None and offset is not None
     axis = reader.value(axis_node)
     if not isinstance(axis, Axis) or axis not in stage.axes:
-        raise reader.error(axis_node, "unknown-axis", "only an axis of the tensor itself is aligned",
+        raise reader.error(axis_node, "unknown-axis", "only an axis of the tensor can be aligned",
                            expected=f"one of s[{stage.op.name}].op.axis")  # fmt: skip
     options = {
         "axis": stage.axes.index(axis),
@@ -371,7 +368,10 @@ def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     function = reader.value(map_node)
     if not isinstance(function, Function):
         raise reader.error(
-            map_node, "wrong-type", "a layout is a function of the tensor's axes", expected="lambda i, j: [j, i]"
+            map_node,
+            "wrong-type",
+            "a layout must be a function of the axes of the tensor",
+            expected="lambda i, j: [j, i]",
         )
     shape = stage.op.buffers[0].shape
     names = [a.arg for a in function.node.args.args]

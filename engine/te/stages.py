@@ -60,9 +60,9 @@ class Stage(Foreign):
     def require_leaf(self, reader: Reader, axis: Value, node: ast.AST) -> Axis:
         """Return an axis that is currently a loop of this stage."""
         if not isinstance(axis, Axis):
-            raise reader.error(node, "wrong-type", "this is no axis", expected=f"an axis of s[{self.op.name}]")
+            raise reader.error(node, "wrong-type", "this is not an axis", expected=f"an axis of s[{self.op.name}]")
         if axis not in self.leaves:
-            raise reader.error(node, "unknown-axis", f"{axis.name} is no loop of the stage {self.op.name} (any more)",
+            raise reader.error(node, "unknown-axis", f"{axis.name} is not a loop of stage {self.op.name}, or no longer one",
                                expected="one of " + ", ".join(a.name for a in self.leaves))  # fmt: skip
         return axis
 

@@ -85,7 +85,7 @@ class _Translator:
         """Make one call of the schedule; a refusal points at the text's line."""
         place = self.reader.source.place(node)
         if method not in PRIMITIVES:
-            raise ScheduleError(Refusal("unsupported", f"there is no primitive {method} yet", place=place))
+            raise ScheduleError(Refusal("unsupported", f"there is no primitive {method}", place=place))
         try:
             made = getattr(self.schedule, method)(*args, **kwargs)
             self._came_from(place)
@@ -198,7 +198,8 @@ class _Translator:
         if isinstance(stage.attach, tuple):
             parent, axis = stage.attach
             if axis not in parent.leaves or axis not in self.loops:
-                raise self.reader.error(stage.attached_by, "unknown-axis", f"{axis.name} is no loop of {parent.op.name} in the end",
+                raise self.reader.error(stage.attached_by, "unknown-axis",
+                                        f"{axis.name} is not a loop of {parent.op.name} in the final schedule",
                                         expected="one of " + ", ".join(a.name for a in parent.leaves))  # fmt: skip
             loop = self.loops[axis]
             self.call(stage.attached_by, "compute_at", block, loop, preserve_unit_loops=True)
@@ -218,7 +219,7 @@ class _Translator:
         values = self.schedule.index.realize(block).iter_values
         driven = [[axis for axis, value in zip(axes, values, strict=False) if uses_var(value, loop)] for loop in loops]
         if len(loops) != len(axes) or any(len(found) != 1 for found in driven):
-            raise self.reader.error(node, "unsupported", f"the axes of {block} are not its loops here",
+            raise self.reader.error(node, "unsupported", f"the axes of {block} do not match its loops",
                                     expected=f"{len(axes)} loops, there are {len(loops)}")  # fmt: skip
         for (axis,), loop in zip(driven, loops, strict=True):
             self._set(axis, loop)

@@ -207,6 +207,12 @@ def test_given_a_name_that_is_not_there_then_an_attribute_error() -> None:
             getattr(tilewright, name)
 
 
+def test_given_the_old_name_of_derive_space_then_it_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="derive_space"):
+        old = tilewright.auto_space(tilewright.parse(MATMUL), "dual-bank-npu")
+    assert old.text == tilewright.derive_space(tilewright.parse(MATMUL), "dual-bank-npu").text
+
+
 def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert tilewright.__version__ == project["version"]

@@ -25,7 +25,7 @@ from ...schedule import Intrinsics, Schedule
 from .layout_choices import layout_texts
 from .model import Space, space_of
 from .schedule_builder import ScheduleBuilder, listed
-from .tiling_target import Dim, Operand, find_anchor
+from .tiling_target import Dim, Operand, find_tiling_target
 
 MOST_ORDERS = 6
 FULL = 0.75
@@ -39,7 +39,7 @@ class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
     text: str
 
 
-def auto_space(
+def derive_space(
     program: IRModule | PrimFunc,
     machine: Machine,
     *,
@@ -48,7 +48,7 @@ def auto_space(
     intrinsics: Intrinsics | None = None,
 ) -> DerivedSpace:
     """Derives a schedule with holes for `program` on `machine`: it tiles the largest block, stages its operands in the memories that its
-    engine reads, and computes the blocks that follow tile by tile. Each line was tried. Raises AnchorError "no-anchor"."""
+    engine reads, and computes the blocks that follow tile by tile. Each line was tried. Raises TilingTargetError "no-main-block"."""
     return _Writing(program, machine, sizes or {}, schedule_name, intrinsics).written()
 
 
@@ -67,7 +67,7 @@ class _Writing:
         self.author = ScheduleBuilder(program, name, intrinsics)
         self.sch = name
         sized = Schedule(with_sizes(self.author.schedule.func, sizes).func)
-        self.anchor = find_anchor(sized.index, machine)
+        self.target = find_tiling_target(sized.index, machine)
         self.index = sized.index
         self.far = machine.far.scope
         self.outer: list[str] = []
@@ -76,9 +76,9 @@ class _Writing:
         self.at = ""
 
     def written(self) -> DerivedSpace:
-        author, anchor = self.author, self.anchor
-        self.block = author.fresh(_word(anchor.block))
-        author.write(f'{self.block} = {self.sch}.get_block("{anchor.block}")')
+        author, target = self.author, self.target
+        self.block = author.fresh(_word(target.block))
+        author.write(f'{self.block} = {self.sch}.get_block("{target.block}")')
         self._tiled()
         after = self._result()
         self._operands()
@@ -98,7 +98,7 @@ class _Writing:
 
     def _tiled(self) -> None:
         """Splits the loops of the main block. The order of the outer loops is a hole; the inner ones are below them."""
-        author, dims = self.author, self.anchor.dims
+        author, dims = self.author, self.target.dims
         names = [author.fresh(_word(d.name)) for d in dims]
         author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
         self._rooted(names[0])
@@ -120,7 +120,7 @@ class _Writing:
 
     def _rooted(self, name: str) -> None:
         """Adds a loop of one iteration around all others, at which an operand may be copied whole before anything else runs."""
-        if any(map(self._fits_whole, self.anchor.reads)):
+        if any(map(self._fits_whole, self.target.reads)):
             root = self.author.fresh("root")
             if self.author.write(
                 f'{root}, {name} = {self.sch}.split({name}, [1, None], names=["{root}", "{name}_all"])'
@@ -129,7 +129,7 @@ class _Writing:
 
     def _fits_whole(self, operand: Operand) -> bool:
         memory = self._memory_for(operand)
-        whole = {d.iterator: d.extent for d in self.anchor.dims}
+        whole = {d.iterator: d.extent for d in self.target.dims}
         return memory is not None and operand.footprint(whole) <= FULL * memory.capacity_bytes
 
     def _ordered(self, outer: Mapping[Dim, str], inner: Sequence[str]) -> None:
@@ -149,25 +149,25 @@ class _Writing:
 
     def _may_fit(self, dim: Dim, size: int) -> bool:
         """Whether a tile of this size fits with the smallest tiles of the other dimensions."""
-        tile = {d.iterator: d.tiles[0] for d in self.anchor.dims} | {dim.iterator: size}
+        tile = {d.iterator: d.tiles[0] for d in self.target.dims} | {dim.iterator: size}
         return self._fits(tile, 1.0)
 
     def _fits(self, tile: Mapping[Var, int], part: float, slots: int = 1) -> bool:
-        anchor = self.anchor
+        target = self.target
         held: dict[str, int] = {}
-        for operand in anchor.reads:
+        for operand in target.reads:
             memory = self._memory_for(operand)
             if memory is not None:
                 held[memory.name] = held.get(memory.name, 0) + slots * operand.footprint(tile)
         memory = self._memory_of_result()
         if memory is not None:
-            held[memory.name] = held.get(memory.name, 0) + anchor.result.footprint(tile)
+            held[memory.name] = held.get(memory.name, 0) + target.result.footprint(tile)
         return all(size <= part * self.machine.memory(name).capacity_bytes for name, size in held.items())
 
     def _first_tiles(self) -> dict[Var, int]:
         """Default tiles: grown in turn, reduction dimensions last, while two slots of each operand fit."""
-        tile = {d.iterator: d.tiles[0] for d in self.anchor.dims}
-        for dims in (self.anchor.spatial, self.anchor.summed):
+        tile = {d.iterator: d.tiles[0] for d in self.target.dims}
+        for dims in (self.target.spatial, self.target.summed):
             growing = list(dims)
             while growing:
                 dim = min(growing, key=lambda d: tile[d.iterator])
@@ -181,7 +181,7 @@ class _Writing:
     def _fits_banks(self, tile: Mapping[Var, int]) -> bool:
         """Whether tiles fit with a margin, the result in one physical block of its memory."""
         memory = self._memory_of_result()
-        if memory is not None and self.anchor.result.footprint(tile) > memory.capacity_bytes // memory.blocks:
+        if memory is not None and self.target.result.footprint(tile) > memory.capacity_bytes // memory.blocks:
             return False
         return self._fits(tile, FULL, slots=2)
 
@@ -189,10 +189,10 @@ class _Writing:
 
     def _memory_for(self, operand: Operand) -> Memory | None:
         """The memory that the engine reads an operand from; None if the engine reads the far memory."""
-        return self._nearest(self.anchor.engine.reads, self.anchor.reads.index(operand))
+        return self._nearest(self.target.engine.reads, self.target.reads.index(operand))
 
     def _memory_of_result(self) -> Memory | None:
-        return self._nearest(self.anchor.engine.writes, 0)
+        return self._nearest(self.target.engine.writes, 0)
 
     def _nearest(self, names: Sequence[str], turn: int) -> Memory | None:
         memories = [self.machine.memory(name) for name in names]
@@ -203,7 +203,7 @@ class _Writing:
     def _result(self) -> tuple[str, ...]:
         """Keeps the sums in the memory of the engine. Returns the blocks that follow if they read the sums there; otherwise the sums are
         copied out tile by tile."""
-        author, anchor, index = self.author, self.anchor, self.index
+        author, target, index = self.author, self.target, self.index
         memory = self._memory_of_result()
         followers = self._followers()
         if memory is None:
@@ -211,8 +211,8 @@ class _Writing:
         if followers and author.write(f'{self.sch}.set_scope({self.block}, 0, "{memory.scope}")'):
             self._banked(memory)
             return followers
-        home = self.machine.find_memory(index.block(anchor.block).writes[0].buffer.scope)
-        if home is None or home.name in anchor.engine.writes:
+        home = self.machine.find_memory(index.block(target.block).writes[0].buffer.scope)
+        if home is None or home.name in target.engine.writes:
             return ()
         author.remark(f"The sums stay in {memory.scope} until a tile is done.")
         path = [self.machine.find_memory(scope) for scope in copy_path(self.machine, (memory.name,), (home.name,))[:-1]]
@@ -226,7 +226,7 @@ class _Writing:
     def _followers(self) -> tuple[str, ...]:
         """The blocks after the main block that process its result element by element, each the only reader of the one before."""
         found: list[str] = []
-        block = self.anchor.block
+        block = self.target.block
         while True:
             readers = self.index.consumers(block)
             if self.index.is_param(self.index.block(block).writes[0].buffer) or len(readers) != 1:
@@ -238,25 +238,25 @@ class _Writing:
 
     def _banked(self, memory: Memory) -> None:
         """Distributes groups of columns of the result over the blocks of its memory, so that a tile may occupy several."""
-        shape = [int(n) for n in (build.int_value(e) or 0 for e in self.anchor.result.buffer.shape)]
-        columns = self.anchor.spatial[-1].grain if self.anchor.spatial else 1
+        shape = [int(n) for n in (build.int_value(e) or 0 for e in self.target.result.buffer.shape)]
+        columns = self.target.spatial[-1].grain if self.target.spatial else 1
         if memory.blocks < 2 or not shape or shape[-1] % (columns * memory.blocks) or columns < 2:
             return
         layout = self.author.fresh("layout")
-        self.author.hole(layout, f"{self.anchor.block} layout", list(_layouts(len(shape), columns, memory.blocks)))
+        self.author.hole(layout, f"{self.target.block} layout", list(_layouts(len(shape), columns, memory.blocks)))
         if not self.author.write(f'{self.sch}.transform_layout({self.block}, ("write", 0), {layout})'):
             self.author.lines.pop()
             self.author.calls.pop()
 
     def _operands(self) -> None:
         """Copies each operand to the memory that the engine reads, at a loop to choose, in one slot or two."""
-        for turn, operand in enumerate(self.anchor.reads):
+        for turn, operand in enumerate(self.target.reads):
             memory = self._memory_for(operand)
             if memory is not None:
                 loops = [*self.outer, self.root] if self.root and self._fits_whole(operand) else self.outer
                 self._staged(
                     self.block,
-                    self.anchor.engine,
+                    self.target.engine,
                     operand.buffer.name,
                     operand.buffer.scope,
                     operand.position,

@@ -88,7 +88,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
         return live if len(live) == len(whole) else whole
 
 
-NOW = Candidate("now", "as it is", "the layout of the program that is shown")
+NOW = Candidate("now", "unchanged", "the layout of the shown program")
 
 
 def candidates_of(subject: Subject) -> tuple[Candidate, ...]:
@@ -134,7 +134,7 @@ def _orders(subject: Subject) -> Iterator[Candidate]:
         title = "column-major" if rank == 2 else f"order {names}"
         arguments = (("buffer", subject.access.argument), ("order_or_strides", order))
         yield Candidate(
-            f"order {order}", title, f"{subject.names[order[-1]]} runs fastest", "set_layout", subject.access.row, arguments,
+            f"order {order}", title, f"{subject.names[order[-1]]} is the innermost axis", "set_layout", subject.access.row, arguments,
             f"lambda {', '.join(subject.names)}: [{names}]",
         )  # fmt: skip
 
@@ -155,7 +155,7 @@ def _banked(subject: Subject) -> Iterator[Candidate]:
                          [which, SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
         if live < extent and extent % (live * blocks) == 0:
             rest = [f"{name} // {live * blocks}", f"{name} % {live}"]
-            yield mapped(subject, f"turns {axis}", f"[{blocks}][…] turns of {name}", "one tile after the other, block by block",
+            yield mapped(subject, f"turns {axis}", f"[{blocks}][…] tiles of {name} in turn", "consecutive tiles in consecutive blocks",
                          [f"{name} // {live} % {blocks}", SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
 
 
@@ -174,7 +174,9 @@ def _tiled(subject: Subject) -> Iterator[Candidate]:
         if all(subject.tile[n] % size == 0 and subject.extents[n] % size == 0 and subject.tile[n] > size for n in wide):
             outer = _in_place(subject, {n: [f"{subject.names[n]} // {size}"] for n in wide})
             inner = [f"{subject.names[row]} % {size}", f"{subject.names[column]} % {size}"]
-            yield mapped(subject, f"tiled {size}", f"tiled {size} × {size}", "each tile in one piece", [*outer, *inner])
+            yield mapped(
+                subject, f"tiled {size}", f"tiled {size} × {size}", "each tile is contiguous", [*outer, *inner]
+            )
             return
 
 
@@ -190,8 +192,8 @@ def _swizzled(subject: Subject) -> Iterator[Candidate]:
     row = max(1, unit.row_bytes // size)
     # Pieces of one bank row never conflict; pieces of a wide load keep its elements together.
     for per, key, note in (
-        (row, "swizzled", "nothing wasted"),
-        (WIDE // size, "swizzled wide", f"{WIDE} B stay together"),
+        (row, "swizzled", "no padding"),
+        (WIDE // size, "swizzled wide", f"{WIDE} B stay contiguous"),
     ):
         width = _power_below(min(unit.count * row // max(per, 1), live // max(per, 1))) if per >= row else 0
         if width < 2 or extent % (width * per) or (key != "swizzled" and per == row):
@@ -201,7 +203,7 @@ def _swizzled(subject: Subject) -> Iterator[Candidate]:
         if extent > width * per:
             parts = [f"{j} // {width * per}", *parts]
         title = "swizzled (xor)" if key == "swizzled" else f"swizzled by {WIDE} B"
-        yield mapped(subject, key, title, f"columns turned by {i}, {note}",
+        yield mapped(subject, key, title, f"columns rotated by {i}, {note}",
                      _in_place(subject, {wide[1]: parts}), trusted=True)  # fmt: skip
 
 
@@ -224,7 +226,7 @@ def _padded(subject: Subject) -> Iterator[Candidate]:
             continue
         arguments = (("buffer_index", access.position), ("axis", rank - 2), ("factor", factor), ("offset", offset))
         yield Candidate(
-            f"padded {offset}", f"padded by {offset}", f"rows {offset * size} B further apart", "storage_align", access.row, arguments
+            f"padded {offset}", f"padded by {offset}", f"rows {offset * size} B of padding per row", "storage_align", access.row, arguments
         )  # fmt: skip
 
 

@@ -120,8 +120,8 @@ def space_of(
         if is_hole(line):
             hole = hole_of(line)
             if hole.name in holes:
-                raise SpaceError(Refusal("two-holes", f"two holes are called {hole.name!r}", found=line.text[:80],
-                                         expected="a name of its own for each", place=line.place))  # fmt: skip
+                raise SpaceError(Refusal("two-holes", f"two holes are named {hole.name!r}", found=line.text[:80],
+                                         expected="distinct names", place=line.place))  # fmt: skip
             holes[hole.name] = hole
     if len(holes) > MOST_HOLES:
         raise SpaceError(Refusal("too-many-holes", f"there are {len(holes)} holes", expected=f"at most {MOST_HOLES}"))
@@ -140,7 +140,7 @@ def require_point(space: Space, point: Sequence[int]) -> Point:
         not 0 <= at < len(hole.values) for at, hole in zip(found, space.holes, strict=False)
     ):
         sizes = " × ".join(str(len(hole.values)) for hole in space.holes)
-        raise SpaceError(Refusal("no-such-point", f"{found} is no point of the space", expected=f"{sizes} values"))
+        raise SpaceError(Refusal("no-such-point", f"{found} is not a point of the space", expected=f"{sizes} values"))
     return found
 
 
@@ -151,7 +151,7 @@ def _position(hole: Hole, value: CallValue | Any) -> int:
     if isinstance(value, str) and value in hole.texts:
         return hole.texts.index(value)  # source text, the only identity of an index map
     raise SpaceError(
-        Refusal("no-such-value", f"{value!r} is no value of {hole.name!r}", expected=", ".join(hole.texts))
+        Refusal("no-such-value", f"{value!r} is not a value of {hole.name!r}", expected=", ".join(hole.texts))
     )
 
 

@@ -17,7 +17,7 @@ MOST_TILES = 8
 """Values of one tile size; more would cost search time that other holes need."""
 
 
-class AnchorError(TilewrightError):
+class TilingTargetError(TilewrightError):
     """A program without a block to tile."""
 
 
@@ -76,12 +76,12 @@ class TilingTarget(msgspec.Struct, frozen=True, eq=False):
         return tuple(d for d in self.dims if d.is_reduction)
 
 
-def find_anchor(index: ProgramIndex, machine: Machine) -> TilingTarget:
-    """The block with the most iterations, among reductions if there are any. Raises AnchorError "no-anchor"."""
+def find_tiling_target(index: ProgramIndex, machine: Machine) -> TilingTarget:
+    """The block with the most iterations, among reductions if there are any. Raises TilingTargetError "no-main-block"."""
     blocks = [name for name in index.block_names[1:] if _is_plain(index, name)]
     if not blocks:
-        raise AnchorError(Refusal("no-anchor", "no block of the program stands under plain loops of known extents",
-                                  expected="a block whose iterators are its loops"))  # fmt: skip
+        raise TilingTargetError(Refusal("no-main-block", "no block of the program has only plain loops of known extents around it",
+                                  expected="a block whose iterators are bound to its loops"))  # fmt: skip
     block = max(blocks, key=lambda n: (bool(_reduced(index, n)), prod(_extents(index, n))))
     engine = _engine(machine, sums=bool(_reduced(index, block)))
     realize = index.realize(block)
@@ -129,14 +129,27 @@ def _grain(engine: Engine, used: tuple[int, ...], *, summed: bool) -> int:
 
 
 def _engine(machine: Machine, *, sums: bool) -> Engine:
-    """The engine for such a block: for reductions a matrix or systolic engine, else a vector engine, else the last engine of the
+    """The fastest engine for such a block: for reductions a matrix or systolic engine, else a vector engine, else the last engine of the
     machine."""
     kinds = (MatrixEngine, SystolicEngine) if sums else ()
     for kind in (kinds, VectorEngine):
         fit = [e for e in machine.engines if isinstance(e, kind)]
         if fit:
-            return fit[0]
+            return max(fit, key=_work_per_cycle)
     return machine.engines[-1]
+
+
+def _work_per_cycle(engine: Engine) -> float:
+    """Multiply-accumulates per cycle of a matrix engine, bytes per cycle of a vector engine."""
+    match engine:
+        case MatrixEngine():
+            return engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
+        case SystolicEngine():
+            return engine.rows * engine.columns
+        case VectorEngine():
+            return engine.vector_bytes / engine.cycles_per_operation
+        case _:
+            return 0
 
 
 def _is_plain(index: ProgramIndex, name: str) -> bool:

@@ -73,7 +73,7 @@ class Evaluator:
         except TilewrightError as error:
             return Outcome("refused", None, error.code, error.refusal.message)
         except (MemoryError, RecursionError) as error:
-            return Outcome("failed", None, "too-large", f"it takes more memory than it may ({type(error).__name__})")
+            return Outcome("failed", None, "too-large", f"the memory limit was exceeded ({type(error).__name__})")
         except Exception as error:
             # An internal bug must neither end a study of hours nor be hidden: the outcome names it.
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
@@ -125,7 +125,7 @@ class Evaluator:
         row = self._full(peaks)
         if not row:
             return None
-        message = f"{row} would have to hold {peaks[row]:,} bytes, and has {self._capacities[row]:,}"
+        message = f"{row} needs {peaks[row]:,} bytes, but has {self._capacities[row]:,}"
         return Outcome("over", figures, "capacity-overflow", message, full=row)
 
     def _full(self, peaks: Mapping[str, int]) -> str:

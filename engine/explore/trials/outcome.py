@@ -114,4 +114,4 @@ def _rows(peaks: Mapping[str, int], scope: str) -> list[str]:
 
 def _unknown(name: str, rows: tuple[str, ...]) -> ObjectiveError:
     known = [CYCLES, ENERGY, TRAFFIC, PEAK, *(f"{PEAK} {row}" for row in rows)]
-    return ObjectiveError(Refusal("unknown-objective", f"there is no figure {name!r}", expected=", ".join(known)))
+    return ObjectiveError(Refusal("unknown-objective", f"there is no metric {name!r}", expected=", ".join(known)))

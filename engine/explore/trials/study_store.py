@@ -50,13 +50,16 @@ class StudyStore:
         except sqlite3.DatabaseError as error:
             raise StoreError(
                 Refusal(
-                    "not-a-study", f"{path} cannot be used as a study", str(error), "a new file, or one made by a study"
+                    "not-a-study",
+                    f"{path} cannot be used as a study",
+                    str(error),
+                    "a new file, or the file of an earlier study",
                 )
             ) from error
         if found != mark:
             raise StoreError(
                 Refusal(
-                    "other-study", f"{path} is the study of another schedule, machine or settings",
+                    "other-study", f"{path} belongs to another schedule, machine or settings",
                     expected="the same schedule with its holes, machine, objectives, budgets, seed and batch; or another file",
                 )
             )  # fmt: skip

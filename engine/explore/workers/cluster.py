@@ -65,10 +65,10 @@ class Cluster:
             return answer_from(task, answer)
         if future.status == "error":
             # The task ended more workers than Dask allows.
-            told = f"the cluster gave it up: {answer[1] if isinstance(answer, tuple) else answer}"
+            told = f"the cluster cancelled it: {answer[1] if isinstance(answer, tuple) else answer}"
             return failed(task, LOST, told[:200])
-        raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is gone", found=future.status,
-                                   expected="the same command again, with --study: what is known is kept"))  # fmt: skip
+        raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is no longer reachable", found=future.status,
+                                   expected="the same command again, with --study, which keeps the results so far"))  # fmt: skip
 
     def close(self) -> None:
         if self._client.status != "running":
@@ -93,7 +93,7 @@ class HandsPlugin(WorkerPlugin):
             self._hands.close()
 
     def answer(self, task: bytes) -> bytes:
-        assert self._hands is not None, "a worker sets its plugins up before it takes tasks"
+        assert self._hands is not None, "a worker initializes its plugins before it accepts tasks"
         return encoded(self._hands.answer(task_from(task)))
 
 

@@ -99,7 +99,7 @@ class WorkerProcess:
                 self.release()
                 if self._ended:
                     break
-        return failed(task, LOST, f"{DEATHS} workers ended while they tried it")
+        return failed(task, LOST, f"{DEATHS} workers died during its trial")
 
     def close(self) -> None:
         """Kills the process, even during a task; its caller then receives a failed answer."""
@@ -128,7 +128,7 @@ class WorkerProcess:
             ready, _, _ = select.select([process.stdout], [], [], wait)
             if not ready:
                 self.release()
-                return failed(task, "too-slow", f"no answer within {wait:g} seconds")
+                return failed(task, "too-slow", f"no result within {wait:g} seconds")
             answer = receive(process.stdout)
         except OSError as error:
             raise LostWorkerError from error
@@ -149,7 +149,7 @@ class WorkerProcess:
             raise WorkersError(
                 Refusal(
                     "no-worker", f"no worker has started within {START_SECONDS:g} seconds, tried {STARTS} times",
-                    expected="a machine with room for another process, or workers=0: candidates are tried in this one",
+                    expected="enough memory for another process, or workers=0 for trials in this one",
                 )
             )  # fmt: skip
         return self._process

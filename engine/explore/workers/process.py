@@ -60,7 +60,7 @@ def within(seconds: float, bench: Evaluator, task: Task) -> Answer:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooSlow:
-        return tuple(sights) or failed(task, "too-slow", f"it takes more than {seconds:g} seconds to try")
+        return tuple(sights) or failed(task, "too-slow", f"its trial takes more than {seconds:g} seconds")
 
 
 def limit_memory(more_bytes: int) -> None:

@@ -76,12 +76,9 @@ class Places(msgspec.Struct, frozen=True, eq=False):
     by_buffer: dict[Buffer, Placement]
     of_cell: tuple[Placement, ...]
 
-    def row(self, memory: Memory, bank: int) -> str:
-        """Returns the name of a physical block: "local.vtcm[0]", or the scope if there is one block."""
-        return row_name(memory, bank)
-
 
 def row_name(memory: Memory, bank: int) -> str:
+    """Returns the name of a physical block: "local.vtcm[0]", or the scope if there is one block."""
     return f"{memory.scope}[{bank}]" if memory.blocks > 1 else memory.scope
 
 

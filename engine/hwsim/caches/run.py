@@ -244,7 +244,7 @@ class _Runner:
                 continue
             task, event = self.tasks[which], self.stream.events[number]
             rows = batch.row[missed[numbers == number]]
-            inner = event.loops[len(event.loops) - self._depth_in(event, spans, fixed) :]
+            inner = event.loops[len(event.loops) - self._depth_in(event, fixed) :]
             started = {s.loop.var: (s.start, s.count) for s in spans}
             shape = [started.get(loop.var, (0, loop.extent))[1] for loop in inner]
             places = np.unravel_index(rows, shape) if shape else ()
@@ -256,7 +256,7 @@ class _Runner:
                 task.cycles += self.cost[level] * len(rows)
 
     @staticmethod
-    def _depth_in(event: Event, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> int:
+    def _depth_in(event: Event, fixed: Mapping[Var, int]) -> int:
         """Returns how many of an event's loops run within a batch."""
         return sum(loop.var not in fixed for loop in event.loops)
 

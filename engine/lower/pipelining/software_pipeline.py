@@ -159,14 +159,14 @@ def refuse_hazard(pipeline: Pipeline, hazard: Hazard):
     return refuse(
         "broken-dependence",
         f"in the pipeline over {loop!r}, {second.name!r} {hazard.kind} {hazard.buffer.name!r} {later} and would run before "
-        f"{first.name!r}, which comes first in the program",
+        f"{first.name!r}, which precedes it in the program",
         first.block, second.block, found=f"{_placed(first)}, {_placed(second)}",
-        expected=f"{first.name!r} in an earlier stage than {second.name!r}, or before it in the same one",
+        expected=f"{first.name!r} in an earlier stage than {second.name!r}, or before it in the same stage",
     )  # fmt: skip
 
 
 def _placed(part: Part) -> str:
-    return f"{part.name!r} in stage {part.stage} at place {part.order}"
+    return f"{part.name!r} in stage {part.stage} at position {part.order}"
 
 
 # A buffer with several versions must be accessed by index, or through a pointer with an explicit offset.
@@ -269,7 +269,7 @@ def _owner(body: Stmt, buffers: tuple[Buffer, ...], banks: Mapping[Buffer, Banks
 
 def _version(pipeline: Pipeline, slotted: Buffer) -> Change:
     count = build.int_value(slotted.shape[0])
-    assert count is not None, "the number of versions is a number"
+    assert count is not None, "the number of versions is an integer"
     return slot_change(slotted, slot_in_turn(pipeline.loop, count), all_slots=pipeline.depth != 1)
 
 

@@ -90,7 +90,7 @@ def read_pipeline(loop: For) -> Pipeline:
     stages, orders = stages_and_orders(loop)
     for key, values in ((STAGE, stages), (ORDER, orders)):
         if len(values) != len(blocks):
-            raise refuse("pipeline-size", f"{key} does not have an entry for each part of loop {loop.loop_var.name!r}", loop,
+            raise refuse("pipeline-size", f"{key} does not have one entry for each statement of loop {loop.loop_var.name!r}", loop,
                          found=f"{len(values)} entries", expected=f"{len(blocks)}: {', '.join(map(part_name, blocks))}")  # fmt: skip
     require_serial(loop)
     require_permutation(loop, orders)
@@ -119,8 +119,8 @@ def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
         owner = opened(body)
         body, buffers = owner.body, owner.alloc_buffers
     if not isinstance(body, SeqStmt):
-        raise refuse("pipeline-body", f"the body of loop {loop.loop_var.name!r} is one statement: there is nothing to overlap", loop,
-                     expected="two or more statements, or blocks, in the loop")  # fmt: skip
+        raise refuse("pipeline-body", f"the body of loop {loop.loop_var.name!r} is a single statement, which has nothing to overlap with",
+                     loop, expected="two or more statements, or blocks, in the loop")  # fmt: skip
     return body.seq, buffers
 
 
@@ -175,14 +175,14 @@ def without_pipeline(annotations: Annotations) -> Annotations:
 # Concurrent iterations cannot form stages.
 def require_serial(loop: For) -> None:
     if loop.kind not in ("serial", "unrolled"):
-        raise refuse("pipeline-loop", f"loop {loop.loop_var.name!r} is {loop.kind}: its iterations do not follow each other", loop,
+        raise refuse("pipeline-loop", f"loop {loop.loop_var.name!r} is {loop.kind}: its iterations are not sequential", loop,
                      found=loop.kind, expected="a serial loop")  # fmt: skip
 
 
 # The orders must be a permutation of the parts.
 def require_permutation(loop: For, orders: tuple[int, ...]) -> None:
     if sorted(orders) != list(range(len(orders))):
-        raise refuse("pipeline-order", f"the orders of loop {loop.loop_var.name!r} do not put its parts in a row", loop,
+        raise refuse("pipeline-order", f"the orders of loop {loop.loop_var.name!r} are not a permutation", loop,
                      found=", ".join(map(str, orders)), expected=f"0 to {len(orders) - 1}, each once")  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def read_axis(
         found: list[Iterator] = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
     if len(found) != len(names):
         raise reader.error(
-            node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name an iterator"
+            node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name per iterator"
         )
     for name, target, (domain, value, kind, base) in zip(names, targets, found, strict=True):
         bits = max(dt.bits(base), dt.bits(domain.min.dtype), dt.bits(domain.extent.dtype))
@@ -144,7 +144,7 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
         raise reader.error(
             kinds_node,
             "wrong-arguments",
-            f"{kinds!r} does not fit {len(items)} bindings",
+            f"{kinds!r} does not match {len(items)} bindings",
             expected="one S or R for each",
         )
     found: list[Iterator] = []
@@ -155,7 +155,7 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
             raise reader.error(
                 item,
                 "wrong-arguments",
-                "T.axis.remap takes loop variables",
+                "T.axis.remap needs loop variables",
                 expected="a loop variable",
                 fix=("T.axis.spatial(extent, expression)",),
             )
@@ -181,7 +181,9 @@ def _domain(reader: ExpressionReader, node: ast.expr) -> Range:
 def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion, ...]:
     """Read the arguments of T.reads and T.writes; lists of regions are allowed."""
     if node.keywords:
-        raise reader.error(node, "wrong-arguments", "regions have no names", expected="T.reads(A[i, 0:4], …)")
+        raise reader.error(
+            node, "wrong-arguments", "T.reads and T.writes have no keyword arguments", expected="T.reads(A[i, 0:4], …)"
+        )
     items: list[ast.expr] = [item for argument in node.args for item in reader.sequence(argument)]
     return tuple(reader.region(item) for item in items)
 
@@ -189,11 +191,11 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
 def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
     """Read `{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
     if not isinstance(node, ast.Dict):
-        raise reader.error(node, "wrong-type", "annotations are a dict", expected='{"key": value}')
+        raise reader.error(node, "wrong-type", "annotations must be a dict", expected='{"key": value}')
     found: list[tuple[str, Annotation]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            raise reader.error(value, "unsupported", "** has no meaning here", expected='"key": value')
+            raise reader.error(value, "unsupported", "** is not supported", expected='"key": value')
         found.append((reader.string(key), _attribute(reader, value)))
     return tuple(found)
 
@@ -214,6 +216,6 @@ def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
     raise reader.error(
         node,
         "unsupported",
-        "annotations hold numbers, strings, expressions, lists and dicts of them",
+        "annotations support numbers, strings, expressions, and lists and dicts of them",
         expected="a value",
     )

@@ -42,7 +42,7 @@ def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Decl
         raise reader.error(
             node,
             "wrong-arguments",
-            "give what follows the offset by name",
+            "use keyword arguments after the offset",
             expected='(shape, dtype, scope="…", strides=(…))',
         )
     found: dict[str, ast.expr] = dict(zip(_POSITIONAL, positional, strict=False))
@@ -76,7 +76,7 @@ def allocate_declaration(reader: ExpressionReader, node: ast.Call) -> Declaratio
         raise reader.error(
             unknown or node,
             "wrong-arguments",
-            "T.allocate takes extents, dtype and scope",
+            "T.allocate needs extents, dtype and scope",
             expected='T.allocate([64], "float32", "local")',
         )
     found.pop("condition", None)
@@ -102,7 +102,7 @@ def read_buffer(
                 arguments[banned],
                 "unsupported",
                 f"{banned}=: a buffer over other memory is not part of the subset",
-                expected="a buffer of its own",
+                expected="a separate buffer",
             )
     for option, usual in ("buffer_type", ("", "default")), ("layout", ("default",)):
         if option in arguments and reader.value(arguments[option]) not in usual:
@@ -113,14 +113,14 @@ def read_buffer(
         raise reader.error(declared.node, "wrong-arguments", "the shape is missing", expected='(shape, "dtype")')
     shape = _sizes(reader, arguments["shape"], match)
     if any((build.int_value(extent) or 0) < 0 for extent in shape):
-        raise reader.error(arguments["shape"], "out-of-range", "a buffer has no negative size", expected="(128, 64)")
+        raise reader.error(arguments["shape"], "out-of-range", "a size of a buffer is negative", expected="(128, 64)")
     strides = _sizes(reader, arguments["strides"], match if match is not None else {}) if "strides" in arguments else ()
     if strides and len(strides) != len(shape):
         raise reader.error(
             arguments["strides"],
             "wrong-arguments",
             f"{len(strides)} strides for {len(shape)} axes",
-            expected="one stride an axis",
+            expected="one stride per axis",
         )
     factor = reader.constant_int(arguments["offset_factor"]) if "offset_factor" in arguments else 0
     buffer = Buffer(
@@ -156,7 +156,7 @@ def _sizes(reader: ExpressionReader, node: ast.expr, match: dict[str, str] | Non
 def _integer(reader: ExpressionReader, value: Value, node: ast.expr) -> Expr:
     expr = reader.as_expr(value, node)
     if not dt.is_int(expr.dtype):
-        raise reader.error(node, "wrong-type", "sizes are integers", expected="(128, 64)")
+        raise reader.error(node, "wrong-type", "sizes must be integers", expected="(128, 64)")
     return expr
 
 
@@ -185,7 +185,7 @@ def _separators(reader: ExpressionReader, node: ast.expr | None, ndim: int) -> t
         raise reader.error(
             node,
             "out-of-range",
-            "axis separators stand between axes, in order",
+            "axis separators must be increasing positions between axes",
             expected=f"numbers from 1 to {ndim - 1}, increasing",
         )
     return found

@@ -85,11 +85,11 @@ def read_bind(reader: ExpressionReader, call: ast.Call, frame: BlockFrame) -> No
     var = reader.value(iterator)
     if not isinstance(var, Var) or all(v.var is not var for v in frame.iter_vars):
         raise reader.error(
-            iterator, "wrong-arguments", "tir.bind takes an iterator of its block", expected="a name after `as`"
+            iterator, "wrong-arguments", "tir.bind needs an iterator of its block", expected="a name after `as`"
         )
     if var in frame.bindings:
         raise reader.error(
-            iterator, "wrong-arguments", f"{var.name} is bound already", expected="one tir.bind for each"
+            iterator, "wrong-arguments", f"{var.name} is already bound", expected="one tir.bind for each"
         )
     frame.bindings[var] = build.cast(reader.index(value), var.dtype)
 
@@ -106,7 +106,7 @@ def bound_values(
                 node.items[0].context_expr,
                 "wrong-arguments",
                 f"the iterator {missing[0]} has no value",
-                expected="tir.bind of all iterators, or of none",
+                expected="tir.bind for all iterators, or for none",
                 fix=(f"tir.bind({missing[0]}, …)",),
             )
         return [frame.bindings[v.var] for v in iterators], []

@@ -93,7 +93,7 @@ class ExpressionReader(Reader):
         raise self.error(
             node,
             "unsupported",
-            f"{type(value).__name__} constants have no meaning here",
+            f"{type(value).__name__} constants are not supported",
             expected="a number or a string",
         )
 
@@ -106,7 +106,7 @@ class ExpressionReader(Reader):
             node,
             "unknown-name",
             f"the name {node.id} is not defined here",
-            expected="a parameter, a buffer, a loop variable, a block iterator, or a constant set above",
+            expected="a parameter, a buffer, a loop variable, a block iterator, or a constant defined above",
             fix=tuple(similar),
         )
 
@@ -126,7 +126,7 @@ class ExpressionReader(Reader):
             raise self.error(
                 node,
                 "unsupported",
-                "a choice at run time is not written this way",
+                "conditional expressions are not supported in programs",
                 fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"),
             )
         return self.value(node.body if test else node.orelse)
@@ -141,7 +141,7 @@ class ExpressionReader(Reader):
         raise self.error(
             node.func,
             "unsupported",
-            f"{name} is not a function of the subset",
+            f"{name} is not a supported function",
             expected="an intrinsic of TVMScript",
             fix=similar_intrinsics(name),
         )
@@ -170,7 +170,7 @@ class ExpressionReader(Reader):
         mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
         bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
         if not isinstance(owner, Buffer) or bits is None:
-            raise self.error(node, "wrong-arguments", "this is no access to a buffer", expected='A.access_ptr("rw")')
+            raise self.error(node, "wrong-arguments", "this is not an access to a buffer", expected='A.access_ptr("rw")')
         size: Expr = build.const(1, "int32")
         for extent in owner.shape:
             size = build.mul(size, extent)
@@ -187,7 +187,7 @@ class ExpressionReader(Reader):
         dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
         if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
             raise self.error(
-                node, "wrong-arguments", "this is no load of a vector", expected='A.vload([i], "float32x4")'
+                node, "wrong-arguments", "this is not a load of a vector", expected='A.vload([i], "float32x4")'
             )
         indices = tuple(map(self.index, self.sequence(node.args[0])))
         self.require_rank(node, owner, len(indices))
@@ -205,7 +205,7 @@ class ExpressionReader(Reader):
                 raise self.error(node, "out-of-range", f"there are {len(owner)} items")
             return owner[position]
         if not isinstance(owner, Buffer):
-            raise self.error(node, "wrong-type", "only buffers are indexed", expected="a buffer before the brackets")
+            raise self.error(node, "wrong-type", "only buffers can be indexed", expected="a buffer before the brackets")
         self.positions.add(owner, self.source.place(node.value))
         if any(isinstance(item, ast.Slice) and item.step is None for item in items):
             return self._region(node, owner, items)
@@ -235,7 +235,7 @@ class ExpressionReader(Reader):
                 self.index(part) if part is not None else IntImm(n) for n, part in ((0, item.lower), (1, item.step))
             )
             if (build.int_value(step) or 1) < 1 or build.is_const(step, 0):
-                raise self.error(item, "out-of-range", "a slice goes forward", expected="a step of 1 or more")
+                raise self.error(item, "out-of-range", "a slice must have a positive step", expected="a step of 1 or more")
             extent = difference(self.index(item.upper), start)
             lanes = (
                 extent
@@ -251,7 +251,7 @@ class ExpressionReader(Reader):
             return self.index(item)
         steps = build.int_value(index.stride)
         if steps is None or steps < 1 or not is_lanes(index.lanes):
-            raise self.error(item, "unsupported", "several elements are accessed by steps and lanes known now",
+            raise self.error(item, "unsupported", "accesses to several elements need a constant step and number of lanes",
                              expected="T.Ramp(i, 1, 4), or i:i + 4")  # fmt: skip
         return index
 
@@ -259,7 +259,7 @@ class ExpressionReader(Reader):
         if count != len(buffer.shape):
             expected = f"{len(buffer.shape)} for {buffer.name}"
             raise self.error(
-                node, "wrong-arguments", f"{count} indices do not fit the buffer {buffer.name}", expected=expected
+                node, "wrong-arguments", f"{count} indices do not match the rank of buffer {buffer.name}", expected=expected
             )
 
     def _region(self, node: ast.Subscript, buffer: Buffer, items: list[ast.expr]) -> BufferRegion:

@@ -94,13 +94,13 @@ class FunctionReader:
             raise self.source.error(
                 at,
                 "unsupported",
-                "parameters are plain: a name and a type",
+                "parameters must be plain, with a name and a type",
                 expected='A: T.Buffer((128, 64), "float32")',
             )
         names = [a.arg for a in arguments.args]
         if len(set(names)) != len(names):
             raise self.source.error(
-                node, "not-a-program", "two parameters have one name", expected="a name of its own for each"
+                node, "not-a-program", "two parameters have the same name", expected="distinct names"
             )
         # Scalars come first, because a buffer's shape can use a size that is declared after it.
         made = {a.arg: self._scalar(a) for a in arguments.args}
@@ -198,7 +198,7 @@ class FunctionReader:
                 f"the size {var.name} has no value",
                 place,
                 found=var.name,
-                expected="a parameter, or the size of a buffer that is matched",
+                expected="a parameter, or a size in a matched buffer",
                 fix=(f"{var.name}: T.{var.dtype} as a parameter",),
             )
 

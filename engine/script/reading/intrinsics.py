@@ -62,7 +62,7 @@ def parameters(
     required = len(names) if required is None else required
     given: dict[str, ast.expr] = {}
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        raise reader.error(node, "unsupported", "starred arguments are not read here", expected=f"({', '.join(names)})")
+        raise reader.error(node, "unsupported", "starred arguments are not supported", expected=f"({', '.join(names)})")
     if len(node.args) > len(names):
         raise reader.error(
             node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})"
@@ -91,7 +91,7 @@ def operands(reader: Reader, node: ast.Call, names: tuple[str, ...]) -> list[Exp
         expr = reader.expr(argument)
         if expr.dtype in ("handle", "void"):
             raise reader.error(
-                argument, "wrong-type", f"a number is needed, this is {expr.dtype}", expected="an expression"
+                argument, "wrong-type", f"this must be a number, not {expr.dtype}", expected="an expression"
             )
         found.append(expr)
     return found
@@ -103,7 +103,7 @@ def _built(make: Callable[..., Expr], names: tuple[str, ...], *, integers: bool 
     def read(reader: Reader, node: ast.Call) -> Expr:
         found = operands(reader, node, names)
         if integers and any(not dt.is_int(e.dtype) for e in found):
-            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
+            raise reader.error(node, "wrong-type", "this needs integer operands", expected="integer operands")
         try:
             return make(*found)
         except ZeroDivisionError:
@@ -118,7 +118,7 @@ def _raw(kind: type[Expr]) -> ReadIntrinsic:
     def read(reader: Reader, node: ast.Call) -> Expr:
         a, b = build.match_dtypes(*operands(reader, node, ("a", "b")))
         if kind in (And, Or) and (a.dtype, b.dtype) != ("bool", "bool"):
-            raise reader.error(node, "wrong-type", "and, or need truth values", expected="comparisons")
+            raise reader.error(node, "wrong-type", "and, or need bool operands", expected="comparisons")
         return kind(a, b)  # pyright: ignore[reportCallIssue]
 
     return read
@@ -146,7 +146,7 @@ def _bits(op: str) -> ReadIntrinsic:
         values = [reader.value(n) for n in nodes]
         found = [side(reader, v, other, n) for v, other, n in zip(values, reversed(values), nodes, strict=True)]
         if any(not dt.is_int(e.dtype) and e.dtype != "bool" for e in found):
-            raise reader.error(node, "wrong-type", "this takes integers", expected="integer operands")
+            raise reader.error(node, "wrong-type", "this needs integer operands", expected="integer operands")
         return bitwise(op, *found)
 
     return read
@@ -179,7 +179,7 @@ def _float_test(make: Callable[[Expr], Expr]) -> ReadIntrinsic:
     def read(reader: Reader, node: ast.Call) -> Expr:
         (x,) = operands(reader, node, ("x",))
         if not dt.is_float(x.dtype):
-            raise reader.error(node, "wrong-type", "this tests floats", expected="a float")
+            raise reader.error(node, "wrong-type", "this needs a float", expected="a float")
         return make(x)
 
     return read
@@ -272,7 +272,9 @@ def _lanes(reader: Reader, node: ast.expr) -> Expr:
     """Read lanes: a number above one, or a number times `T.vscale()`."""
     lanes = reader.expr(node)
     if not is_lanes(lanes):
-        raise reader.error(node, "wrong-type", "these are no lanes", expected="a number above 1, or T.vscale() * 4")
+        raise reader.error(
+            node, "wrong-type", "invalid number of lanes", expected="a number above 1, or T.vscale() * 4"
+        )
     return lanes
 
 
@@ -280,7 +282,7 @@ def _scalar(reader: Reader, node: ast.expr) -> Expr:
     value = reader.expr(node)
     if dt.is_vector(value.dtype) or value.dtype in ("handle", "void"):
         raise reader.error(
-            node, "unsupported", f"lanes are made of one value, this is {value.dtype}", expected="a number"
+            node, "unsupported", f"T.Broadcast needs a single value, this is {value.dtype}", expected="a number"
         )
     return value
 
@@ -292,7 +294,7 @@ def _ramp(reader: Reader, node: ast.Call) -> Expr:
     first, step = build.match_dtypes(_scalar(reader, base), _scalar(reader, stride))
     if not dt.is_int(first.dtype):
         raise reader.error(
-            node, "wrong-type", f"a ramp is of integers, this is {first.dtype}", expected="T.Ramp(0, 1, 4)"
+            node, "wrong-type", f"a ramp needs integers, this is {first.dtype}", expected="T.Ramp(0, 1, 4)"
         )
     return Ramp(first, step, _lanes(reader, lanes))
 
@@ -340,12 +342,14 @@ def _external(op: str) -> ReadIntrinsic:
             raise reader.error(
                 node,
                 "wrong-arguments",
-                f"T.{op} takes a dtype, then its arguments",
+                f"T.{op} needs a dtype, then its arguments",
                 expected=f'T.{op}("float32", "name", x)',
             )
         found = tuple(reader.expr(a) for a in arguments)
         if op.startswith("call_") and not isinstance(found[0], StringImm):
-            raise reader.error(arguments[0], "wrong-type", "the function is named by a string", expected='"name"')
+            raise reader.error(
+                arguments[0], "wrong-type", "the name of the function must be a string", expected='"name"'
+            )
         return Call(op, found, reader.dtype(dtype))
 
     return read
@@ -378,7 +382,7 @@ def _opaque(op: str) -> ReadIntrinsic:
         keywords = {k.arg: k.value for k in node.keywords}
         dtype = keywords.pop("dtype", None)
         if keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            raise reader.error(node, "wrong-arguments", f"T.{op} takes plain arguments", expected=f"T.{op}(a, b, …)")
+            raise reader.error(node, "wrong-arguments", f"T.{op} needs plain arguments", expected=f"T.{op}(a, b, …)")
         return Call(
             op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
         )
@@ -493,7 +497,7 @@ def other_intrinsic(name: str) -> ReadIntrinsic | None:
 
     def read(reader: Reader, node: ast.Call) -> Expr:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            raise reader.error(node, "wrong-arguments", f"{name} takes plain arguments", expected=f"{name}(a, b, …)")
+            raise reader.error(node, "wrong-arguments", f"{name} needs plain arguments", expected=f"{name}(a, b, …)")
         return Call(name, tuple(reader.expr(a) for a in node.args), "handle")
 
     return read

@@ -31,14 +31,14 @@ def loop_headers(reader: ExpressionReader, node: ast.expr) -> list[For]:
     raise reader.error(
         node,
         "unsupported",
-        "for runs over T's loops",
+        "for must use a loop of T",
         expected="range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding",
     )
 
 
 def _grid(reader: ExpressionReader, node: ast.Call) -> list[For]:
     if node.keywords:
-        raise reader.error(node, "wrong-arguments", "T.grid takes extents", expected="T.grid(128, 64)")
+        raise reader.error(node, "wrong-arguments", "T.grid needs extents", expected="T.grid(128, 64)")
     extents: list[Expr] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -73,7 +73,7 @@ def _loop(reader: ExpressionReader, node: ast.Call, kind: ForKind) -> For:
         raise reader.error(
             node,
             "wrong-arguments",
-            "these are not the arguments of a loop",
+            "invalid arguments of a loop",
             expected="(stop), (start, stop), annotations={…}, thread=…",
         )
     low, high = (None, start) if stop is None else (reader.index(start), stop)

@@ -74,7 +74,7 @@ class _ModuleReader:
             self._import(node)
         self.reader.current = self._is_current(imports)
         if self.source.shifts is not None:
-            text = "the text had lost its indentation; it was given back by the names that each line uses"
+            text = "the text has lost its indentation; it was restored from the names that each line uses"
             self.notes.append(Note(text, self.source.place(self.source.tree)))
         for node in self.source.tree.body:
             self._top(node)
@@ -147,7 +147,10 @@ class _ModuleReader:
         value = self.exprs.value(node)
         if not _is_plain(value):
             raise self.source.error(
-                node, "unsupported", "only constants are set outside of functions", expected="a number, string or tuple"
+                node,
+                "unsupported",
+                "only constants can be assigned outside of functions",
+                expected="a number, string or tuple",
             )
         self.exprs.scope.define(name.id, value)
 
@@ -161,7 +164,7 @@ class _ModuleReader:
                 expected="@I.ir_module above it",
                 fix=("@I.ir_module",)
                 if not node.bases
-                else ("paste what mod.show() prints instead of the Python that makes the module",),
+                else ("paste the output of mod.show() instead of the Python code that creates the module",),
             )
         functions: list[PrimFunc] = []
         attrs: Annotations = ()
@@ -182,7 +185,7 @@ class _ModuleReader:
                         self._constant(name, part.value)
                     case _:
                         raise self.source.error(
-                            part, "unsupported", "a module holds functions", expected="@T.prim_func functions"
+                            part, "unsupported", "a module contains only functions", expected="@T.prim_func functions"
                         )
         if not functions:
             raise self.source.error(
@@ -193,15 +196,15 @@ class _ModuleReader:
             raise self.source.error(
                 node,
                 "not-a-program",
-                f"two functions are called {min(repeated)}",
-                expected="a name of its own for each",
+                f"two functions are named {min(repeated)}",
+                expected="distinct names",
             )
         module = IRModule(tuple(functions), attrs)
         self.reader.positions.add(module, self.source.header(node))
         return module
 
     def _pass_over(self, node: ast.FunctionDef) -> None:
-        text = f"the relax function {node.name} calls tensor programs and is not one: it is passed over"
+        text = f"the relax function {node.name} is not a tensor program and is skipped"
         self.notes.append(Note(text, self.source.header(node)))
 
     def _module_attrs(self, call: ast.Call) -> Annotations:

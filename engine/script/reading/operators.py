@@ -96,7 +96,7 @@ def arithmetic(reader: Reader, node: ast.AST, op: ast.operator, x: Expr, y: Expr
         return build.div(x, y)
     if type(op) in _BITWISE:
         if floats:
-            raise reader.error(node, "wrong-type", "bit operations take integers", expected="integer operands")
+            raise reader.error(node, "wrong-type", "bit operations need integers", expected="integer operands")
         return bitwise(_BITWISE[type(op)], x, y)
     make = _ARITHMETIC.get(type(op))
     if make is None:
@@ -111,7 +111,7 @@ def arithmetic(reader: Reader, node: ast.AST, op: ast.operator, x: Expr, y: Expr
         raise reader.error(
             node,
             "wrong-type",
-            "// and % take integers",
+            "// and % need integers",
             expected="integer operands",
             fix=("T.floor(a / b)", "T.fmod(a, b)"),
         )
@@ -173,7 +173,7 @@ def side(reader: Reader, value: Value, other: Value, node: ast.expr) -> Expr:
 def comparison(reader: Reader, node: ast.Compare, op: ast.cmpop, a: Expr, b: Expr) -> Expr:
     kind = _COMPARE.get(type(op))
     if kind is None:
-        raise reader.error(node, "unsupported", "`is` and `in` do not compare tensors", expected="== != < <= > >=")
+        raise reader.error(node, "unsupported", "`is` and `in` are not supported", expected="== != < <= > >=")
     try:
         return kind(*build.match_dtypes(a, b))  # pyright: ignore[reportCallIssue]
     except TypeError as error:
@@ -197,7 +197,7 @@ def logical(reader: Reader, kind: type[And | Or], a: Value, b: Value, node: ast.
             raise reader.error(
                 node,
                 "wrong-type",
-                f"and, or need truth values, one side is {operand.dtype}",
+                f"and, or need bool operands, one side is {operand.dtype}",
                 expected="comparisons",
                 fix=("T.bitwise_and(a, b)",),
             )

@@ -94,7 +94,7 @@ class Reader(ABC):
             if not value.shape:
                 return BufferLoad(value, ())
             raise self.error(
-                node, "wrong-type", f"the buffer {value.name} stands here without indices", expected=f"{value.name}[…]"
+                node, "wrong-type", f"the buffer {value.name} is used without indices", expected=f"{value.name}[…]"
             )
         if isinstance(value, BufferRegion):
             return self._vector(value, node)
@@ -106,7 +106,7 @@ class Reader(ABC):
         if not build.fits(value, dtype):
             low, high = dt.int_range(dtype)
             raise self.error(
-                node, "out-of-range", "the number does not fit its type", expected=f"at least {low} and at most {high}"
+                node, "out-of-range", "the number is out of the range of its type", expected=f"at least {low} and at most {high}"
             )
         return IntImm(value, dtype)
 
@@ -122,7 +122,7 @@ class Reader(ABC):
         value = self.value(node)
         if isinstance(value, str):
             return value
-        raise self.error(node, "wrong-type", "this must be a string", expected='text in quotes, as "float32"')
+        raise self.error(node, "wrong-type", "this must be a string", expected='a string such as "float32"')
 
     def dtype(self, node: ast.expr) -> str:
         """Read a data type: "float32", T.float32, or `T.handle().ty`, TVM's spelling of the address type."""

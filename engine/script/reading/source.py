@@ -89,7 +89,7 @@ class Source:
         """Convert a Python exception to an error that points at `node`: operands without a common dtype, a division by zero, or else a
         missing check, "internal-error"."""
         if isinstance(error, build.DTypeError):
-            return self.error(node, "wrong-type", str(error), expected="operands whose types go together")
+            return self.error(node, "wrong-type", str(error), expected="operands of compatible types")
         if isinstance(error, ZeroDivisionError):
             return self.error(node, "out-of-range", "division by zero", expected="a divisor that is not zero")
         return ParseError(internal_error(error, "reading this", place=self.place(node), found=self.text(node)))
@@ -172,7 +172,7 @@ class Source:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and not is_text(node.value):
                 raise parse_error(
                     "not-text",
-                    "the string is no text",
+                    "the string is not valid text",
                     self.place(node),
                     found=self.text(node),
                     expected="no lone surrogates and no null characters",
@@ -184,7 +184,7 @@ class Source:
             "the text is too deeply nested",
             place,
             expected=f"at most {MAX_DEPTH} levels of statements and operators",
-            fix=("break a long expression into several, each with its own name",),
+            fix=("split a long expression into several named ones",),
         )
 
 

@@ -196,7 +196,7 @@ class StatementReader:
             raise self.source.error(
                 target,
                 "unsupported",
-                "only names and buffer elements are assigned to",
+                "only names and buffer elements can be assigned",
                 expected="name = … or A[i, j] = …",
             )
         return names
@@ -239,7 +239,10 @@ class StatementReader:
         declared = declaration(self.exprs, call, skip=1)
         if not call.args:
             raise self.source.error(
-                call, "wrong-arguments", "T.match_buffer needs what it matches", expected="T.match_buffer(a, (128, 64))"
+                call,
+                "wrong-arguments",
+                "T.match_buffer needs a handle or a region",
+                expected="T.match_buffer(a, (128, 64))",
             )
         source = self.exprs.value(call.args[0])
         if isinstance(source, Var) and source.dtype == "handle":
@@ -247,7 +250,7 @@ class StatementReader:
                 raise self.source.error(
                     call.args[0],
                     "wrong-arguments",
-                    "this handle cannot be matched (again)",
+                    "this handle cannot be matched, or is already matched",
                     expected="a T.handle parameter, matched once",
                 )
             self.handles[source] = read_buffer(self.exprs, name.id, declared, {})
@@ -275,7 +278,7 @@ class StatementReader:
             raise self.source.error(
                 name,
                 "unsupported",
-                f"{name.id} is bound already, and a binding is not changed",
+                f"{name.id} is already bound, and bindings are immutable",
                 expected="a new name, or a buffer",
             )
         value = self.exprs.expr(value_node)
@@ -349,7 +352,7 @@ class StatementReader:
         buffer = self.exprs.value(target.value)
         if not isinstance(buffer, Buffer):
             raise self.source.error(
-                target, "wrong-type", "only buffers are stored to", expected="a buffer before the brackets"
+                target, "wrong-type", "stores need a buffer", expected="a buffer before the brackets"
             )
         self.positions.add(buffer, self.source.place(target.value))
         value = self.exprs.expr(value_node)
@@ -376,7 +379,7 @@ class StatementReader:
             return self._set(node.target, known, value)
         if not isinstance(node.target, ast.Subscript):
             raise self.source.error(
-                node, "unsupported", "only buffer elements are updated", expected="A[i, j] += value"
+                node, "unsupported", "only buffer elements can be updated", expected="A[i, j] += value"
             )
         return self._store(node, node.target, node.value, node.op)
 
@@ -421,7 +424,7 @@ class StatementReader:
             for key, value in reversed(notes):
                 if not isinstance(value, Expr):
                     raise self.source.error(
-                        call, "wrong-type", f"the attribute {key!r} is not a value", expected="a number"
+                        call, "wrong-type", f"the value of attribute {key!r} is not supported", expected="a number"
                     )
                 body = self.mark(AttrStmt(key, value, body), place)
             return body
@@ -449,7 +452,7 @@ class StatementReader:
         if self.frame.is_function or not self.direct:
             block = "T.sblock" if self.current else "T.block"
             raise self.source.error(
-                node, "unsupported", f"{what} stands right under a block", expected=f'with {block}("name"): above it'
+                node, "unsupported", f"{what} must be directly in a block", expected=f'with {block}("name"): above it'
             )
 
     # --- nesting
@@ -457,13 +460,16 @@ class StatementReader:
     def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
         if len(node.items) != 1:
             raise self.source.error(
-                node.items[1].context_expr, "unsupported", "one block at a time", expected="nested with statements"
+                node.items[1].context_expr,
+                "unsupported",
+                "one block per with statement",
+                expected="several blocks in one with statement",
             )
         item = node.items[0]
         call, function = item.context_expr, self.exprs.called(item.context_expr)
         if not isinstance(call, ast.Call) or function is None:
             raise self.source.error(
-                call, "unsupported", "with opens blocks", expected='T.sblock("name") or T.block("name")'
+                call, "unsupported", "with needs a block", expected='T.sblock("name") or T.block("name")'
             )
         if function in ("T.block", "T.sblock"):
             return self._block(node, call, is_last=is_last)
@@ -491,7 +497,7 @@ class StatementReader:
         raise self.source.error(
             call,
             "unsupported",
-            f"{function} is not read here",
+            f"{function} is not supported here",
             expected='T.sblock("name"), T.block("name") or T.init()',
         )
 
@@ -552,7 +558,7 @@ class StatementReader:
                 node.target,
                 "wrong-arguments",
                 f"{len(headers)} loops for {len(names)} names",
-                expected="one name a loop",
+                expected="one name per loop",
             )
         place = self.source.header(node)
         made: list[For] = []

@@ -28,7 +28,7 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
     else:
         compute = _OPERATORS.get(type(op))
         if compute is None:
-            raise ValueError("this operator is not for constants")
+            raise ValueError("this operator is not supported on constants")
         try:
             result = compute(a, b)
         except ZeroDivisionError:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tilewright.app.document import branches, evaluate, load_document, read_document, with_branch
 from tilewright.app.document.holes import branch_at, has_holes, notebook_space, with_auto, with_point
-from tilewright.engine.explore import AnchorError
+from tilewright.engine.explore import TilingTargetError
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import TilewrightError
 
@@ -101,7 +101,7 @@ def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
 
 def test_given_no_program_then_refused() -> None:
     for attempt in (notebook_space, lambda notebook: with_auto(notebook, load_machine("gemmini"))):
-        with pytest.raises((TilewrightError, AnchorError), match="no-workload"):
+        with pytest.raises((TilewrightError, TilingTargetError), match="no-workload"):
             attempt(evaluate(read_document("# %% machine\n")))
 
 

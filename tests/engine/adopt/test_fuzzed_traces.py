@@ -60,7 +60,7 @@ def test_given_a_trace_of_another_make_then_it_is_refused_by_instruction(
 def test_given_a_trace_nested_deeply_or_very_long_then_it_is_refused() -> None:
     with pytest.raises(TilewrightError, match="not-a-trace"):
         from_tvm_trace("[" * 400 + "]" * 400, MATMUL)
-    with pytest.raises(TilewrightError, match="no trace"):
+    with pytest.raises(TilewrightError, match="not a TVM trace"):
         from_tvm_trace("[" * 100_000, MATMUL)
     refusal = refusal_of(*[["EnterPostproc", [], [], []]] * (MAX_INSTRUCTIONS + 1))
     assert refusal.code == "too-many-steps" and "2001" in refusal.found
@@ -72,10 +72,10 @@ def test_given_a_trace_nested_deeply_or_very_long_then_it_is_refused() -> None:
         ("split", {"loop": "i", "factors": 3}, "a list, each item an integer of 64 bits or an expression or None"),
         ("split", {"loop": "i", "factors": [None, "x"]}, "a list"),
         ("split", {"loop": ["i"], "factors": [None, 4]}, "a loop"),
-        ("annotate", {"block_or_loop": "C", "ann_key": "k", "ann_val": {"a": [1, None]}}, "a dict with names for keys"),
+        ("annotate", {"block_or_loop": "C", "ann_key": "k", "ann_val": {"a": [1, None]}}, "a dict with string keys"),
         ("storage_align", {"block": "C", "buffer_index": 0, "axis": "x", "factor": 32, "offset": 8}, "an integer"),
         ("transform_layout", {"block": "C", "buffer": ("write", 0), "index_map": "i"}, "lambda i, j: [j, i]"),
-        ("set_scope", {"block": "C", "buffer_index": 0, "storage_scope": None}, "a name or a text"),
+        ("set_scope", {"block": "C", "buffer_index": 0, "storage_scope": None}, "a name or a string"),
     ],
 )
 def test_given_an_argument_of_another_type_then_the_refusal_says_which_and_what_is_taken(

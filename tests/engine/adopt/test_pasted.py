@@ -41,7 +41,7 @@ def test_the_early_program_reads_as_posted_and_its_unfinished_line_is_named() ->
     program = EARLY_MATMUL_POST[: EARLY_MATMUL_POST.index('"""Print')]
     found = parse(program)
     assert isinstance(found.program, PrimFunc)
-    assert [n.text.partition(";")[0] for n in found.notes] == ["the text had lost its indentation"]
+    assert [n.text.partition(";")[0] for n in found.notes] == ["the text has lost its indentation"]
     matmul = parse(MATMUL).program
     assert first_difference(found.program, matmul if isinstance(matmul, PrimFunc) else matmul.functions[0]) is None
     error = refused(EARLY_MATMUL_POST)

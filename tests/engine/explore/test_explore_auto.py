@@ -8,21 +8,24 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.programs.gemms import CONVOLUTION, GEMM
 from support.programs.sources import matmul
 
 import tilewright
+from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import (
-    AnchorError,
     DerivedSpace,
     EvaluationRequest,
     Evaluator,
     Settings,
-    auto_space,
+    TilingTargetError,
+    derive_space,
     explore,
     space_of,
 )
-from tilewright.engine.hwsim import load_machine, preset_names, read_machine, simulate
+from tilewright.engine.explore.space.tiling_target import find_tiling_target
+from tilewright.engine.hwsim import MatrixEngine, load_machine, preset_names, read_machine, simulate
 from tilewright.engine.ir import PrimFunc, structural_equal
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse, read_calls
@@ -53,7 +56,7 @@ def program(name: str) -> PrimFunc:
 
 @cache
 def derived(name: str, machine: str) -> DerivedSpace:
-    return auto_space(program(name), load_machine(machine))
+    return derive_space(program(name), load_machine(machine))
 
 
 @pytest.mark.parametrize("machine", BOTH)
@@ -151,10 +154,19 @@ def test_a_short_search_is_better_than_where_it_began(machine: str) -> None:
 
 def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> None:
     small = load_machine("gemmini").replace("memories.accumulator.capacity_bytes", 2048)
-    auto = auto_space(program("gemm"), small)
+    auto = derive_space(program("gemm"), small)
     tiles = {h.name: h.values for h in auto.space.holes if h.name.startswith("tile")}
     assert max(v for v in tiles.get("tile i", (16,)) if isinstance(v, int)) <= 32
     assert Evaluator(auto.space, small, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
+
+
+def test_given_two_matrix_engines_then_tiles_are_for_the_faster_one() -> None:
+    machine = load_machine("dual-bank-npu")
+    matrix = machine.engine("matrix")
+    assert isinstance(matrix, MatrixEngine)
+    wide = replace(matrix, name="wide", tile_columns=2 * matrix.tile_columns)
+    machine = replace(machine, engines=(*machine.engines, wide))
+    assert find_tiling_target(ProgramIndex(program("gemm")), machine).engine is wide
 
 
 def test_given_nothing_to_tile_then_refused() -> None:
@@ -166,8 +178,8 @@ def main(A: T.Buffer((4,), "int32")):
         T.writes(A[0:4])
         A[0] = 1
 """
-    with pytest.raises(AnchorError, match="no-anchor"):
-        auto_space(parse(text).program, load_machine("gemmini"))
+    with pytest.raises(TilingTargetError, match="no-main-block"):
+        derive_space(parse(text).program, load_machine("gemmini"))
 
 
 def test_given_sizes_then_a_program_of_symbolic_extents_is_tiled_for_them() -> None:
@@ -186,7 +198,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
     machine = load_machine("dual-bank-npu")
-    auto = auto_space(parse(text).program, machine, sizes={"n": 128})
+    auto = derive_space(parse(text).program, machine, sizes={"n": 128})
     assert auto.space.sizes == {"n": 128} and {"tile i", "tile j"} <= {h.name for h in auto.space.holes}
     study = explore(auto.space, machine, Settings(trials=16, batch=16))
     assert study.best is not None
@@ -194,7 +206,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
 
 def test_given_a_machine_with_a_memory_on_the_way_then_operands_are_copied_twice() -> None:
     deep = read_machine(DEEP)
-    auto = auto_space(program("gemm"), deep)
+    auto = derive_space(program("gemm"), deep)
     assert auto.text.count("cache_read") == 4 and '"shared"' in auto.text and '"local"' in auto.text
     assert Evaluator(auto.space, deep, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 

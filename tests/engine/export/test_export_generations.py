@@ -80,7 +80,10 @@ def test_what_a_version_lacks_is_said_and_goes_on_from_the_program() -> None:
     sch.unroll(k)
     names = {"i": i, "j": j, "k": k, "outer": jo, "inner": ji}
     text = to_tvm_python(sch, names, "0.16")
-    assert "split of TVM 0.16 has no disable_predication=: the schedule goes on from the program that it gives." in text
+    assert (
+        "split of TVM 0.16 has no disable_predication=: the schedule continues from the program after this call."
+        in text
+    )
     second = text[text.index("class Module_1") :]
     assert second.index("sch = tir.Schedule(Module_1)") < second.index('sch.work_on("matmul")')
     assert "outer = sch.get_loops(C)[1]" in second and "inner = sch.get_loops(C)[2]" in second

@@ -87,7 +87,7 @@ def test_given_the_build_that_tvm_refused_then_its_line_and_the_slip_in_it_are_n
     refusal = caught.value.refusal
     assert refusal.place is not None
     assert BOX_BLUR.splitlines()[refusal.place.line - 1].strip().startswith(", binds={x_blur: tvm.decl_buffer(")
-    assert refusal.expected == "(rows + 2) * chans for one of the axes x; they have (rows + 2) * 3"
+    assert refusal.expected == "(rows + 2) * chans for one of the axes x; found (rows + 2) * 3"
 
 
 def test_given_three_channels_then_the_build_that_tvm_refused_stores_y_innermost() -> None:

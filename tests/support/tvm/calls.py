@@ -63,7 +63,7 @@ def comparable(sch: Schedule, call: Call) -> bool:
         return False
     if (
         arguments.get("keep_tiling")
-        or arguments.get("assume_injective_transform")  # TVM takes the map on trust
+        or arguments.get("assume_injective_transform")  # TVM does not check the map
         or arguments.get("pad_value") is not None  # test_layout_tvm has these
         or (name in ("read_at", "write_at") and _counts_in_int64(sch))  # its new loops count in int32 there
         or any(isinstance(v, Var) and not _stands_around_a_block(sch, v) for v in arguments.values())

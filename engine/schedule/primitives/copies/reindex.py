@@ -250,7 +250,7 @@ def _mapped_point(
     require_in_domain(ctx, realize)
     if len(index_map.params) != len(block.iter_vars) or not index_map.indices:
         raise refuse(
-            "bad-index-map", f"the index map takes {len(index_map.params)} iterators, the block has {len(block.iter_vars)}", block,
+            "bad-index-map", f"the index map has {len(index_map.params)} iterators, but the block has {len(block.iter_vars)}", block,
             expected=f"a function of {len(block.iter_vars)} iterators",
         )  # fmt: skip
     require_separators(old, index_map.separators, len(index_map.indices))

@@ -149,7 +149,7 @@ def _not_trivial(realize: BlockRealize, name: str | None):
 def require_arity(block: Block, index_map: IndexMap) -> IndexMap:
     if len(index_map.params) != len(block.iter_vars) or not index_map.indices:
         raise refuse(
-            "bad-index-map", f"the index map takes {len(index_map.params)} iterators, block {block.name!r} has {len(block.iter_vars)}",
+            "bad-index-map", f"the index map has {len(index_map.params)} iterators, but block {block.name!r} has {len(block.iter_vars)}",
             block, expected=f"a function of {len(block.iter_vars)} iterators",
         )  # fmt: skip
     return index_map

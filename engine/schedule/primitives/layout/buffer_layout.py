@@ -204,7 +204,7 @@ def require_plain(buffer: Buffer) -> None:
 def require_axes(buffer: Buffer, index_map: IndexMap) -> None:
     if len(index_map.params) != len(buffer.shape):
         raise refuse(
-            "bad-index-map", f"the index map takes {len(index_map.params)} axes, {buffer.name!r} has {len(buffer.shape)}", buffer,
+            "bad-index-map", f"the index map has {len(index_map.params)} axes, but {buffer.name!r} has {len(buffer.shape)}", buffer,
             expected=f"a function of {len(buffer.shape)} axes",
         )  # fmt: skip
     if not index_map.indices:

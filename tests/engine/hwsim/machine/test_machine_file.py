@@ -153,5 +153,5 @@ def test_given_a_file_that_means_harm_then_it_is_refused_as_any_other(text: str)
 
 def test_given_a_pipe_then_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(MachineError, match="no file"):
+    with pytest.raises(MachineError, match="not a file"):
         load_machine(tmp_path / "pipe.toml")

@@ -120,7 +120,7 @@ def test_the_random_programs_have_loops_that_run_as_one() -> None:
 
 
 def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
-    with pytest.raises(MachineError, match="more than 10 tasks"):
+    with pytest.raises(MachineError, match="more than 10 distinct tasks"):
         play(_two_loads(1000), 10, 0)
 
 

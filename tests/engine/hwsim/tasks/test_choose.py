@@ -95,7 +95,7 @@ def test_given_two_engines_alike_when_simulated_then_leaves_take_turns():
     assert {block: engine for block, (engine, _) in found.items()} == {
         "B_local": "dma", "A_local": "dma_2", "C_local": "dma", "C": "matrix",
     }  # fmt: skip
-    assert found["A_local"][1] == "a copy; dma_2 reaches all operands, in turn with dma"
+    assert found["A_local"][1] == "a copy; dma_2 reaches all operands, alternating with dma"
     # The two loads overlap now: each takes 74 cycles.
     both = simulate(staged().func, machine.replace("ddr.read_bytes_per_cycle", 64))
     assert both.engines["dma_2"].tasks == 1 and both.engines["dma"].tasks == 2

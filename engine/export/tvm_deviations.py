@@ -9,25 +9,25 @@ from ..ir import Max, Min, PrimFunc, build, uses_var, walk
 from ..schedule import Step
 
 
-def tvm_does(step: Step, before: PrimFunc, after: PrimFunc) -> str:
-    """Describe TVM's error in this call; empty if TVM produces the same program. docs/differences.md has the reasons."""
-    found = _WAYS.get(step.method)
+def tvm_deviation(step: Step, before: PrimFunc, after: PrimFunc) -> str:
+    """Describe the deviation of TVM in this call; empty if TVM produces the same program. docs/differences.md has the reasons."""
+    found = _DEVIATIONS.get(step.method)
     return found(step, ProgramIndex(before), ProgramIndex(after)) if found is not None else ""
 
 
 def _tables(step: Step, _: ProgramIndex, __: ProgramIndex) -> str:
-    return f"TVM's {step.method} leaves the tables out of what the block reads"
+    return f"TVM's {step.method} does not declare the tables as reads of the block"
 
 
 def _in_place(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     block = before.block(step.argument("block"))
     own = any(uses_var(region, iv.var) for region in (*block.reads, *block.writes) for iv in block.iter_vars)
-    return f"TVM's {step.method} takes the block's iterators out of the block" if own else ""
+    return f"TVM's {step.method} uses the iterators of the block outside it" if own else ""
 
 
 def _guarded(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     guarded = not build.is_true(before.realize(step.argument("block")).predicate)
-    return f"TVM's {step.method} leaves the predicate out of the copy" if guarded else ""
+    return f"TVM's {step.method} omits the predicate of the copy" if guarded else ""
 
 
 def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
@@ -35,17 +35,17 @@ def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
     if any(isinstance(node, Min | Max) for region in block.reads for node in walk(region)):
         return f"TVM's {step.method} copies past the end of the buffer"
     wide = any(axis.extent.dtype != "int32" for region in block.reads for axis in region.region)
-    return f"TVM's {step.method} runs loops of 32 bits, with casts" if wide else ""
+    return f"TVM's {step.method} uses 32-bit loops, with casts" if wide else ""
 
 
 def _laid_out(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
     arguments = dict(step.arguments)
     if arguments["assume_injective_transform"]:
-        return f"TVM's {step.method} takes the map on trust"
+        return f"TVM's {step.method} does not check the map"
     new = [name for name in after.block_names if not before.has_block(name)]
     filled = any(not name.startswith("buffer_") or "_assumptions" not in name for name in new)
     short = arguments["pad_value"] is not None and any(build.is_const(e, 1) for b in after.buffers for e in b.shape)
-    return f"TVM's {step.method} fills the padding in another way" if filled or short else ""
+    return f"TVM's {step.method} fills the padding differently" if filled or short else ""
 
 
 def _later(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
@@ -53,7 +53,7 @@ def _later(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     return f"TVM's {step.method} loses the last iterations of a loop that does not start at 0" if later else ""
 
 
-_WAYS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
+_DEVIATIONS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "transform_layout": _laid_out,
     "loop_partition": _later,
     "cache_index": _tables,
