@@ -68,13 +68,13 @@ def costs(study: Study) -> Costs:
     begun = time.process_time()
     while (batch := sampler.batch(settings.batch)).points:
         before = time.process_time()
-        sights = [sight for walk in batch.walks for sight in bench.sights(walk)]
+        estimates = [estimated for walk in batch.walks for estimated in bench.estimates(walk)]
         between = time.process_time()
         for number, point in enumerate(batch.points, told):
             bench.tried(EvaluationRequest(number, point))
         after = time.process_time()
         walked, tried = walked + between - before, tried + after - between
-        sampler.tell(study.trials[told : told + len(batch.points)], sights)
+        sampler.observe(study.trials[told : told + len(batch.points)], estimates)
         told, walks = told + len(batch.points), walks + len(batch.walks)
     return Costs(tried / told, walked / walks, (time.process_time() - begun - tried - walked) / told)
 

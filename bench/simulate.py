@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 
 import tilewright
 from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
-from tilewright.engine.hwsim.access.bank_conflicts import known_clashes
+from tilewright.engine.hwsim.access.bank_conflicts import cached_conflicts
 from tilewright.engine.hwsim.access.placement import place
 from tilewright.engine.hwsim.replay.exclusive import Clocks
 from tilewright.engine.hwsim.replay.occupancy import occupancy
 from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
-from tilewright.engine.hwsim.replay.steady import clocks_of, play
+from tilewright.engine.hwsim.replay.steady import clocks_of, replay_tasks
 from tilewright.engine.hwsim.replay.timeline import timeline_of
 from tilewright.engine.hwsim.simulate import tasks_of
 from tilewright.engine.hwsim.tasks.nest import read_nest
@@ -206,7 +206,7 @@ def cubes() -> None:
         plan, planning = timed(planned, func)
         nest, reading = timed(read_nest, plan.func)
         program, making = timed(lambda nest=nest: make_tasks(nest, place(machine, nest)))
-        played, playing = timed(play, program)
+        played, playing = timed(replay_tasks, program)
         timeline, lining = timed(timeline_of, program, played)
         _, holding = timed(occupancy, program, timeline)
         stages = (planning, reading, making, playing, lining, holding, whole)
@@ -232,7 +232,7 @@ def examples() -> None:
 
 
 def timed_anew(function: Callable[[], object]) -> float:
-    known_clashes.cache_clear()
+    cached_conflicts.cache_clear()
     return timed(function, rounds=1)[1]
 
 
@@ -253,11 +253,11 @@ def replay() -> None:
 
 def replayed(name: str, func: PrimFunc, machine: Machine) -> None:
     program = tasks_of(func, machine)
-    numbers = play(program, whole=MAX_TASKS).clocks.numbers
+    numbers = replay_tasks(program, whole=MAX_TASKS).clocks.numbers
     table, count = [v.replay for v in program.variants], len(numbers)
     plain, one = timed(lambda: played(Clocks(table, machine.queues, len(program.places.of_cell)), numbers))
     both, two = timed(lambda: played(clocks_of(program, table), numbers))
-    clocks = play(program, whole=MAX_TASKS).clocks
+    clocks = replay_tasks(program, whole=MAX_TASKS).clocks
     waited = sum(stall.cause == "port" for stall in clocks.stalls) / count
     figures = f"{count / one / 1e6:15.2f} {len(program.ports):6} {waited:6.0%} {count / two / 1e6:19.2f}"
     print(f"{name:30} {count:8} {both:11} {figures}", flush=True)

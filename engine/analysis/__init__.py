@@ -1,6 +1,6 @@
 """Program analysis: positions of blocks and loops, producers and consumers, accessed regions, dependences."""
 
-from .cover import is_covered, only_guards_domain, runs_at, surely_runs, touched_box, writes_all
+from .cover import is_covered, only_guards_domain, provably_runs, runs_at, touched_box, writes_all
 from .dependence import (
     Conflict,
     find_carried,
@@ -41,6 +41,7 @@ __all__ = [
     "joined_splits",
     "keeps_domains",
     "only_guards_domain",
+    "provably_runs",
     "realized",
     "reduction_loops",
     "runs_at",
@@ -49,7 +50,6 @@ __all__ = [
     "starts_with_init",
     "stays_inside",
     "stores_once",
-    "surely_runs",
     "touched_box",
     "unfused",
     "unique_block_names",

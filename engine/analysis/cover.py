@@ -65,7 +65,7 @@ def is_covered(
     whole = element is not None
     if element is not None:
         regions = [BufferRegion(buffer, tuple(map(build.point, element)))]
-    if write is None or not regions or not surely_runs(index, producer, set(index.path(consumer))):
+    if write is None or not regions or not provably_runs(index, producer, set(index.path(consumer))):
         return False
     read = _Access(tuple(regions), {})
     # The cheap axis-by-axis test runs first, the expensive tests last.
@@ -79,7 +79,7 @@ def is_covered(
     return _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense)
 
 
-def surely_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
+def provably_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
     """Whether the block provably runs whenever the statements `around` it do: no other branch, and all other loops have iterations."""
     parent = index.parent(realize)
     return parent is None or runs_at(index, parent, around)
@@ -109,7 +109,7 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
 def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> bool:
     """Whether the block provably writes all of `box` in each iteration of the loops `around` it. The box uses their variables."""
     write, condition = _guarded_write(realize.block, box.buffer)
-    if write is None or not surely_runs(index, realize, around):
+    if write is None or not provably_runs(index, realize, around):
         return False
     bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
     predicate = build.logical_and(realize.predicate, substitute(condition, bindings))

@@ -396,12 +396,12 @@ def _init_is_whole(block: Block) -> bool:
 
 def unique_block_names(func: PrimFunc) -> PrimFunc:
     """`func` with unique block names: the second "X_local" becomes "X_local_1". A block without a name is called "block"."""
-    taken: set[str] = set()
+    used: set[str] = set()
 
     def visit(node: Node) -> Node:
         if isinstance(node, Block):
-            name = fresh_name(node.name or "block", taken)
-            taken.add(name)
+            name = fresh_name(node.name or "block", used)
+            used.add(name)
             if name != node.name:
                 node = replace_fields(node, name=name)
         return map_stmts(node, visit)
@@ -409,10 +409,10 @@ def unique_block_names(func: PrimFunc) -> PrimFunc:
     return cast("PrimFunc", map_stmts(func, visit))
 
 
-def fresh_name(base: str, taken: Container[str]) -> str:
+def fresh_name(base: str, used: Container[str]) -> str:
     """`base`, or the first unused name of `base_1`, `base_2`…"""
     name, n = base, 0
-    while name in taken:
+    while name in used:
         n += 1
         name = f"{base}_{n}"
     return name

@@ -27,12 +27,12 @@ class Memory:
     """The elements of one buffer, row-major, and a mask of initialized elements. `lanes`: the axes around its allocation."""
 
     __slots__ = (
+        "checks",
         "dtype",
         "flat",
         "full",
         "lane_steps",
         "lanes",
-        "looks",
         "name",
         "shape",
         "size",
@@ -53,7 +53,7 @@ class Memory:
         self.flat: Array = np.zeros(0, self.dtype)
         self.written: Array = np.zeros(0, np.bool_)
         self.full = False
-        self.looks = 0
+        self.checks = 0
 
     def give(self, values: Array) -> None:
         """Initialize every element with a copy of `values`."""
@@ -73,13 +73,13 @@ class Memory:
             self.written.fill(False)
         self.starts = frame.starts
         self.lane_steps = tuple(step * self.size for step in row_major(frame.sizes))
-        self.full, self.looks = False, 0
+        self.full, self.checks = False, 0
 
     def is_full(self) -> bool:
         """Whether every element is known to be initialized. Full scans become exponentially rarer to bound their cost."""
         if not self.full:
-            self.looks += 1
-            if self.looks & (self.looks - 1) == 0:
+            self.checks += 1
+            if self.checks & (self.checks - 1) == 0:
                 self.full = bool(self.written.all())
         return self.full
 

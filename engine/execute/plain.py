@@ -207,11 +207,11 @@ class Plain:
         lanes = lanes_of(store.value.dtype)
         lane = Var("lane", last.base.dtype)
         self.ranges[lane] = build.make_range(0, lanes)
-        one = BufferStore(store.buffer, lane_of(store.value, lane, self.stands_for), (*points, element(last, lane)))
+        one = BufferStore(store.buffer, lane_of(store.value, lane, self.record_origin), (*points, element(last, lane)))
         self.origins[one] = self.origins.get(store, store)
         return build.serial(lane, lanes, one)
 
-    def stands_for(self, old: BufferLoad, new: BufferLoad) -> None:
+    def record_origin(self, old: BufferLoad, new: BufferLoad) -> None:
         self.origins[new] = self.origins.get(old, old)
 
     def kept(self, var: Var, value: Expr, body: Stmt) -> Stmt:

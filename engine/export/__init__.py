@@ -18,7 +18,7 @@ from .calls import (
 )
 from .chrome_trace import chrome_trace
 from .origins import attributed, attributed_to, names_in, step_of, steps_of
-from .report_text import headline, knobs_text, report_text
+from .report_text import headline, parameters_text, report_text
 from .tvm import to_tvm_python
 
 __all__ = [
@@ -30,10 +30,10 @@ __all__ = [
     "chrome_trace",
     "headline",
     "index_map_text",
-    "knobs_text",
     "loop_position",
     "named_arguments",
     "names_in",
+    "parameters_text",
     "quoted",
     "region_map_text",
     "report_text",

@@ -222,8 +222,8 @@ class _Function:
             raise refuse(f"a {type(stmt).__name__}", stmt)
         method(self, stmt)
 
-    def nested(self, head: str, body: Callable[[], None], said: str = "") -> None:
-        self.line(f"{head} {{".lstrip() + (f"  /* {_comment(said)} */" if said else ""))
+    def nested(self, head: str, body: Callable[[], None], comment: str = "") -> None:
+        self.line(f"{head} {{".lstrip() + (f"  /* {_comment(comment)} */" if comment else ""))
         self.depth += 1
         self.names.enter()
         body()
@@ -236,15 +236,15 @@ class _Function:
             self.statement(s)
 
     def loop(self, stmt: For) -> None:
-        said = {"serial": "", "thread_binding": stmt.thread_tag or ""}.get(stmt.kind, stmt.kind)
-        self._loop(stmt.loop_var, stmt.min, stmt.extent, said, lambda: self.statement(stmt.body))
+        comment = {"serial": "", "thread_binding": stmt.thread_tag or ""}.get(stmt.kind, stmt.kind)
+        self._loop(stmt.loop_var, stmt.min, stmt.extent, comment, lambda: self.statement(stmt.body))
 
     def launch(self, stmt: LaunchThread) -> None:
         self._loop(
             stmt.var, build.const(0, stmt.var.dtype), stmt.extent, stmt.thread_tag, lambda: self.statement(stmt.body)
         )
 
-    def _loop(self, var: Var, first: Expr, extent: Expr, said: str, body: Callable[[], None]) -> None:
+    def _loop(self, var: Var, first: Expr, extent: Expr, comment: str, body: Callable[[], None]) -> None:
         kind = c_type(var.dtype, var)
         start = self.expressions.index(first)
         end = self.expressions.index(build.add(first, extent))
@@ -261,7 +261,7 @@ class _Function:
         stop = self.names.declare(extent, f"{name}_end") if fixed else end
         also = f", {stop} = {end}" if fixed else ""
         head = f"for ({kind} {name} = {start}{also}; {name} < {stop}; ++{name})"
-        self.nested(head, body, said)
+        self.nested(head, body, comment)
         self.names.leave()
 
     def branch(self, stmt: IfThenElse) -> None:
@@ -351,7 +351,7 @@ class _Function:
                 name = self.names.declare(load, f"{self.names.called[load.buffer]}_value")
                 self._mark()
                 self.line(f"const {c_type(load.dtype, load)} {name} = {value};")
-                self.expressions.kept.update((n, name) for n in every if _are_alike(n, load))
+                self.expressions.kept.update((n, name) for n in every if _are_equal_loads(n, load))
         self._store(stmt)
         self.expressions.kept = before
 
@@ -375,7 +375,7 @@ class _Function:
         return self.statement(build.serial(lane, lanes, BufferStore(stmt.buffer, value, target)))
 
 
-def _are_alike(a: BufferLoad, b: BufferLoad) -> bool:
+def _are_equal_loads(a: BufferLoad, b: BufferLoad) -> bool:
     """Whether two loads are structurally equal, with indices that contain no loads."""
     return a is b or (
         a.buffer is b.buffer

@@ -159,15 +159,15 @@ def quoted(text: str) -> str:
     return plain if '"' in plain or "\\" in plain else f'"{plain[1:-1]}"'
 
 
-def unique_name(name: str, taken: Collection[str]) -> str:
-    """Turn `name` into a Python variable that is not in `taken`: invalid characters become `_`, and a number is appended if necessary."""
+def unique_name(name: str, used: Collection[str]) -> str:
+    """Turn `name` into a Python variable that is not in `used`: invalid characters become `_`, and a number is appended if necessary."""
     base = re.sub(r"\W", "_", name, flags=re.ASCII) or "x"
     if base[0].isdigit():
         base = f"_{base}"
     if keyword.iskeyword(base):
         base += "_"
     found, number = base, 1
-    while found in taken:
+    while found in used:
         found, number = f"{base}_{number}", number + 1
     return found
 

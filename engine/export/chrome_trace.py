@@ -34,8 +34,8 @@ def chrome_trace(report: Report, start: int = 0, end: int | None = None, *, most
             for time, live, allocated in zip(times, steps.live, steps.allocated, strict=True)
             if start <= time and (end is None or time < end)
         ]
-    told = {"machine": report.machine, "cycles": str(report.cycles), "unit": "1 us is 1 cycle"}
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": told})
+    metadata = {"machine": report.machine, "cycles": str(report.cycles), "unit": "1 us is 1 cycle"}
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": metadata})
 
 
 def _event(segment: Segment, thread: int) -> dict[str, Any]:

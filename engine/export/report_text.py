@@ -167,16 +167,16 @@ def _energy(energy: Mapping[str, float]) -> str:
     if not whole:
         return ""
     parts = [(name, 100 * pj / whole) for name, pj in sorted(energy.items(), key=lambda part: -part[1])]
-    told = ", ".join(f"{name} {part:.0f} %" for name, part in parts if round(part))
-    return f"energy {whole / PJ_PER_UJ:,.3g} uJ: {told}"
+    shares = ", ".join(f"{name} {part:.0f} %" for name, part in parts if round(part))
+    return f"energy {whole / PJ_PER_UJ:,.3g} uJ: {shares}"
 
 
-def knobs_text(knobs: Sequence[MachineParameter]) -> str:
+def parameters_text(parameters: Sequence[MachineParameter]) -> str:
     """Return the machine parameters that limit the program, the most limiting first; those that save nothing share one line."""
-    saving = [k for k in knobs if k.saved > 0]
+    saving = [k for k in parameters if k.saved > 0]
     rows = [("with", "instead of", "cycles", "saved")]
     rows += [(f"{k.path} = {k.better:,}", f"{k.value:,}", f"{k.cycles:,}", f"{k.saved:,}") for k in saving]
-    rest = [k.path for k in knobs if k.saved <= 0]
+    rest = [k.path for k in parameters if k.saved <= 0]
     text = table(rows, right=(1, 2, 3)) if saving else "no single parameter of the machine limits the program"
     return text + (f"\nnothing saved: {', '.join(rest)}" if rest else "")
 

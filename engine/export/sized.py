@@ -26,10 +26,10 @@ def sizes_lines(func: PrimFunc, sizes: Mapping[str, int], generation: Generation
         elif param in buffers and any(_value(e, values) is not e for e in buffers[param].shape):
             given.append(f"    func.params[{position}]: {_buffer(buffers[param], values, module)},")
     open_sizes = {v: None for b in buffers.values() for e in b.shape for v in free_vars(e) if v not in values}
-    said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+    values_text = ", ".join(f"{name} = {size}" for name, size in sizes.items())
     return [
         "",
-        f"# The program for {said}.",
+        f"# The program for {values_text}.",
         f"from tvm import IRModule, {module}  # noqa: E402",
         "",
         *(f'size_{v.name} = {module}.Var("{v.name}", "{v.dtype}")' for v in open_sizes),

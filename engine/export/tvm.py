@@ -112,7 +112,7 @@ class _Writer:
                 self._wanted[value] = name
         self._variables: dict[Handle, str] = {}
         self._earlier: dict[Handle, str] = {}  # variables from before a restart
-        self._taken: set[str] = {*_RESERVED}
+        self._used: set[str] = {*_RESERVED}
         self._work_on()
 
     def write(self, position: int) -> None:
@@ -240,9 +240,9 @@ class _Writer:
         if handle not in self._variables:
             wanted = self._wanted.get(handle)
             name = handle.name if isinstance(handle, Var) else handle
-            taken = self._taken if wanted else self._taken | {*self._wanted.values()}
-            self._variables[handle] = self._earlier.get(handle) or unique_name(wanted or name, taken)
-            self._taken.add(self._variables[handle])
+            used = self._used if wanted else self._used | {*self._wanted.values()}
+            self._variables[handle] = self._earlier.get(handle) or unique_name(wanted or name, used)
+            self._used.add(self._variables[handle])
         return self._variables[handle]
 
     def text_of(self, handle: Handle) -> str:

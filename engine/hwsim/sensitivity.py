@@ -48,12 +48,12 @@ def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = N
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
     found = (tried(func, machine, trial, report.cycles, known_plan=plan) for trial in trials(machine, report))
-    return ranked(knob for knob in found if knob is not None)
+    return ranked(parameter for parameter in found if parameter is not None)
 
 
-def ranked(knobs: Iterable[MachineParameter]) -> tuple[MachineParameter, ...]:
+def ranked(parameters: Iterable[MachineParameter]) -> tuple[MachineParameter, ...]:
     """Sorts parameters by gain, the largest first."""
-    return tuple(sorted(knobs, key=lambda k: (-k.saved, k.path)))
+    return tuple(sorted(parameters, key=lambda k: (-k.saved, k.path)))
 
 
 def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:

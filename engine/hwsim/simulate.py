@@ -10,7 +10,7 @@ from .access.placement import place
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .machine.model import Machine
-from .replay.steady import MAX_TASKS, WHOLE, play
+from .replay.steady import MAX_TASKS, WHOLE, replay_tasks
 from .replay.timeline import Timeline, require_countable, timeline_of
 from .report.metrics import report_of
 from .report.model import Report
@@ -56,12 +56,12 @@ def replayed(
 ) -> tuple[TaskProgram, Timeline]:
     """Returns the tasks of a program and their timeline, the input of a report. Arguments and errors are those of `simulate`."""
     program = tasks_of(func, machine, known_plan, max_accesses)
-    return program, timeline_of(program, play(program, max_tasks, whole))
+    return program, timeline_of(program, replay_tasks(program, max_tasks, whole))
 
 
 def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: int = WHOLE) -> Report:
     """Returns the report of tasks from `tasks_of`: the second half of `simulate`, for callers that check `lower_bound_of` in between."""
-    return report_of(program, timeline_of(program, play(program, max_tasks, whole)))
+    return report_of(program, timeline_of(program, replay_tasks(program, max_tasks, whole)))
 
 
 # A simulation requires that all sizes are numbers.

@@ -114,7 +114,7 @@ def _in_parts(subject: Subject, copy: str) -> Iterator[Subject]:
     around = [f.loop_var for f in subject.loops_above(copy)]
     for consumer in subject.index.consumers(copy):
         inside = [f for f in subject.index.loops_of(consumer) if f.loop_var not in around]
-        for copies in dict.fromkeys(((copy,), _beside(subject, copy, consumer))):
+        for copies in dict.fromkeys(((copy,), _sibling_copies(subject, copy, consumer))):
             for loop in inside:
                 for parts in SPLITS:
                     extent = build.int_value(loop.extent) or 1
@@ -129,7 +129,7 @@ def _parted(copies: tuple[str, ...], loop: Var, top: Var, parts: int) -> Chain:
     return lambda sch: in_parts(sch, copies, loop, top, parts)
 
 
-def _beside(subject: Subject, copy: str, consumer: str) -> tuple[str, ...]:
+def _sibling_copies(subject: Subject, copy: str, consumer: str) -> tuple[str, ...]:
     """The copies that a consumer reads, under the same loops as one of them."""
     around = subject.index.loops_of(consumer)
     own = [f for f in subject.index.loops_of(copy) if f in around]

@@ -44,10 +44,10 @@ def _moves(step: Step, block: str) -> bool:
 
 def before_step(schedule: Schedule, number: int) -> Schedule:
     """The schedule before a step that changed the program."""
-    moment = schedule.copy()
-    while len(moment.trace.steps) > number and moment.undo():
+    earlier = schedule.copy()
+    while len(earlier.trace.steps) > number and earlier.undo():
         pass
-    return moment
+    return earlier
 
 
 def other_placements(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Revision]]:
@@ -56,15 +56,15 @@ def other_placements(schedule: Schedule, block: str) -> Iterator[tuple[Schedule,
     if number is None:
         return
     before = schedule.trace.steps[number]
-    moment = before_step(schedule, number)
+    earlier = before_step(schedule, number)
     try:
-        targets: tuple[Target, ...] = moment.legal_targets(block)
+        targets: tuple[Target, ...] = earlier.legal_targets(block)
     except ScheduleError:
         return
     for target in targets:
         if not target.legal or target.primitive != before.method or target.loop is before.argument("loop"):
             continue
-        found = _revised(schedule, moment, number, _again(before, {"loop": target.loop}))
+        found = _revised(schedule, earlier, number, _again(before, {"loop": target.loop}))
         if found is not None:
             yield found
 
@@ -85,8 +85,8 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
         return
     factors = cast("tuple[object, ...]", tuple(steps[number].argument("factors")))
     given = [f for f in factors if isinstance(f, int)]
-    moment = before_step(schedule, number)
-    extent = build.int_value(moment.index.loop(steps[number].argument("loop")).extent)
+    earlier = before_step(schedule, number)
+    extent = build.int_value(earlier.index.loop(steps[number].argument("loop")).extent)
     if extent is None or len(factors) != 2 or len(given) != 1:
         return
     divisors = [d for d in range(2, extent) if extent % d == 0] if extent <= MAX_EXTENT else []
@@ -96,7 +96,7 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     )
     for divisor in (d for d in nearest if d):
         wanted = tuple(divisor if f == given[0] else f for f in factors)
-        found = _revised(schedule, moment, number, _again(steps[number], {"factors": wanted}))
+        found = _revised(schedule, earlier, number, _again(steps[number], {"factors": wanted}))
         if found is not None:
             yield found
 
@@ -114,12 +114,12 @@ def other_call(
 
 
 def _revised(
-    schedule: Schedule, moment: Schedule, number: int, instead: Chain | None
+    schedule: Schedule, earlier: Schedule, number: int, instead: Chain | None
 ) -> tuple[Schedule, Revision] | None:
-    """The schedule `moment`, which precedes the step `number`, after `instead` (no call if None) and all later steps; None if one is
+    """The schedule `earlier`, which precedes the step `number`, after `instead` (no call if None) and all later steps; None if one is
     refused."""
     steps = schedule.trace.steps
-    found = moment.copy()
+    found = earlier.copy()
     new: dict[Any, Any] = {}
     try:
         for step in steps[number:]:

@@ -27,13 +27,15 @@ def find_skipped(subject: Subject) -> Iterator[LintFinding]:
         loads = [_loads(name, subject.index.block(reader)) for reader in readers]
         if len(copies) != 1 or not subject.is_copy(copies[0]) or not loads or not all(loads) or None in shape:
             continue
-        taken = _steps([load for of_reader in loads for load in of_reader])
-        given = _steps(_stored(subject.index.block(copies[0])))
-        axes = [n for n, (t, g) in enumerate(zip(taken, given, strict=True)) if t > g == 1]
+        read_steps = _steps([load for of_reader in loads for load in of_reader])
+        stored_steps = _steps(_stored(subject.index.block(copies[0])))
+        axes = [n for n, (t, g) in enumerate(zip(read_steps, stored_steps, strict=True)) if t > g == 1]
         sizes = [n for n in shape if n is not None]
-        read = prod(-(-n // taken[axis]) if axis in axes else n for axis, n in enumerate(sizes))
+        read = prod(-(-n // read_steps[axis]) if axis in axes else n for axis, n in enumerate(sizes))
         if read <= MOST_READ * prod(sizes):
-            each = " and ".join(f"every {ORDINALS.get(taken[n], f'{taken[n]}th')} along axis {n}" for n in axes)
+            each = " and ".join(
+                f"every {ORDINALS.get(read_steps[n], f'{read_steps[n]}th')} along axis {n}" for n in axes
+            )
             yield LintFinding(
                 "skipped", "warning",
                 f"{copies[0]} copies {prod(sizes)} elements at a time, of which {' and '.join(readers)} "
@@ -49,8 +51,8 @@ def skipped_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | 
     (read,) = subject.index.block(copy).reads
 
     def gathered(sch: Schedule, step: Step) -> None:
-        given = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
-        sch.reindex_cache_read(*given, _places(sch.index.block(given[0]), read.buffer.name))
+        stored_steps = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
+        sch.reindex_cache_read(*stored_steps, _places(sch.index.block(stored_steps[0]), read.buffer.name))
 
     yield from subject.other_creation(copy, "cache_read", gathered)
 

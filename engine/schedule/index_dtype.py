@@ -33,8 +33,8 @@ from ..ir import dtype as dt
 
 def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
     """The function with loops, iterators, sizes and indices as `dtype`; computed values keep their types."""
-    renewed = rename(func, {v: Var(v.name, dtype) for v in _index_variables(func) if v.dtype != dtype})
-    return rewrite(renewed, lambda node: _widened(node, dtype))
+    renamed = rename(func, {v: Var(v.name, dtype) for v in _index_variables(func) if v.dtype != dtype})
+    return rewrite(renamed, lambda node: _widened(node, dtype))
 
 
 def _index_variables(func: PrimFunc) -> list[Var]:

@@ -15,13 +15,13 @@ from ..lower import PIPELINE_KEYS
 from .context import Context
 from .errors import ScheduleError
 from .primitives import PRIMITIVES
-from .primitives.loops.transforms import blocks_beside
+from .primitives.loops.transforms import sibling_blocks
 from .rules.block_motion import drives_reduction
 
 Arguments = Mapping[str, object]
 
 
-class Asked(msgspec.Struct, frozen=True, eq=False):
+class RefusedCall(msgspec.Struct, frozen=True, eq=False):
     """A refused call and its refusal."""
 
     ctx: Context
@@ -76,8 +76,8 @@ def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusa
 
 
 def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
-    asked = Asked(ctx, method, arguments, refusal)
-    for chain in CHAINS.get(refusal.code, _no_chains)(asked):
+    refused = RefusedCall(ctx, method, arguments, refusal)
+    for chain in CHAINS.get(refusal.code, _no_chains)(refused):
         trial = Trial(ctx)
         try:
             chain(trial)
@@ -88,28 +88,28 @@ def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -
     return ()
 
 
-def _no_chains(_: Asked) -> Iterable[Chain]:
+def _no_chains(_: RefusedCall) -> Iterable[Chain]:
     return ()
 
 
 # Annotations.
 
 
-def _without_marks(asked: Asked) -> Iterator[Chain]:
+def _without_marks(refused: RefusedCall) -> Iterator[Chain]:
     """Remove the annotations of the call's loops."""
-    marks = [(f.loop_var, key) for f in asked.loops for key, _ in f.annotations]
+    marks = [(f.loop_var, key) for f in refused.loops for key, _ in f.annotations]
     yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
 
 
-def _without_pipelines(asked: Asked) -> Iterator[Chain]:
+def _without_pipelines(refused: RefusedCall) -> Iterator[Chain]:
     """Remove the pipeline of the refused loops, so that the user can add one for the new body."""
-    loops = [n for n in asked.refusal.nodes if isinstance(n, For)]
+    loops = [n for n in refused.refusal.nodes if isinstance(n, For)]
     marks = [(f.loop_var, key) for f in loops for key, _ in f.annotations if key in PIPELINE_KEYS]
     yield lambda t: [t.call("unannotate", block_or_loop=loop, ann_key=key) for loop, key in marks]
 
 
-def _without_this_mark(asked: Asked) -> Iterator[Chain]:
-    where = {key: asked.arguments[key] for key in ("block_or_loop", "ann_key") if key in asked.arguments}
+def _without_this_mark(refused: RefusedCall) -> Iterator[Chain]:
+    where = {key: refused.arguments[key] for key in ("block_or_loop", "ann_key") if key in refused.arguments}
     if len(where) == 2:
         yield lambda t: t.call("unannotate", **where)
 
@@ -117,30 +117,30 @@ def _without_this_mark(asked: Asked) -> Iterator[Chain]:
 # Loop nests.
 
 
-def _in_one_chain(asked: Asked) -> Iterator[Chain]:
+def _in_one_chain(refused: RefusedCall) -> Iterator[Chain]:
     """Make the loops adjacent, or move the blocks between them into the innermost loop."""
-    loops = [f.loop_var for f in asked.loops]
+    loops = [f.loop_var for f in refused.loops]
     if len(loops) < 2:
         return
     yield lambda t: t.call("reorder", ordered_loops=tuple(loops))
-    deepest = max(asked.loops, key=lambda f: len(asked.ctx.index.loops_above(f)))
-    chain = (*asked.ctx.index.loops_above(deepest), deepest)
+    deepest = max(refused.loops, key=lambda f: len(refused.ctx.index.loops_above(f)))
+    chain = (*refused.ctx.index.loops_above(deepest), deepest)
     named = [f for f in chain if f.loop_var in loops]
     between = [f.loop_var for f in chain[chain.index(named[0]) :] if f.loop_var not in loops]
     if between:
         yield lambda t: t.call("reorder", ordered_loops=(*loops, *between))
         yield lambda t: t.call("reorder", ordered_loops=(*between, *loops))
-    beside = _blocks_beside(asked.ctx, named[0], deepest)
+    beside = _sibling_blocks(refused.ctx, named[0], deepest)
     for method in MOVES:
         yield lambda t, method=method: [t.call(method, block=b, loop=deepest.loop_var) for b in _order(beside, method)]
 
 
-def _blocks_beside(ctx: Context, top: For, deepest: For) -> list[str]:
+def _sibling_blocks(ctx: Context, top: For, deepest: For) -> list[str]:
     """The blocks beside the chain of loops from `top` to `deepest`."""
     found: list[str] = []
     below: Stmt = deepest
     for outer in ctx.index.path(deepest):
-        found += [r.block.name for r in blocks_beside(ctx, below)]
+        found += [r.block.name for r in sibling_blocks(ctx, below)]
         if outer is top:
             return found
         below = outer
@@ -158,23 +158,23 @@ MOVES = ("compute_at", "reverse_compute_at")
 # Reductions.
 
 
-def _with_init_apart(asked: Asked) -> Iterator[Chain]:
-    for block in asked.blocks:
-        for loop in _reduction_loops(asked.ctx, block)[:1]:
+def _with_init_apart(refused: RefusedCall) -> Iterator[Chain]:
+    for block in refused.blocks:
+        for loop in _reduction_loops(refused.ctx, block)[:1]:
             yield lambda t, block=block, loop=loop: t.call("decompose_reduction", block=block, loop=loop.loop_var)
 
 
-def _with_partial_sums(asked: Asked) -> Iterator[Chain]:
+def _with_partial_sums(refused: RefusedCall) -> Iterator[Chain]:
     """Split the sum into partial sums, so that the loop runs over separate sums."""
-    for loop in asked.loops:
+    for loop in refused.loops:
         yield lambda t, loop=loop: t.call("rfactor", loop=loop.loop_var, factor_axis=0)
 
 
-def _with_reduction_inside(asked: Asked) -> Iterator[Chain]:
+def _with_reduction_inside(refused: RefusedCall) -> Iterator[Chain]:
     """Move reduction loops inside of the requested loop."""
-    for loop in asked.loops:
-        chain = (*asked.ctx.index.loops_above(loop), loop)
-        below = asked.ctx.index.child_blocks(loop)
+    for loop in refused.loops:
+        chain = (*refused.ctx.index.loops_above(loop), loop)
+        below = refused.ctx.index.child_blocks(loop)
         inner = [f for f in chain if any(drives_reduction(r, f) for r in below)]
         if not inner or inner == [loop]:
             continue
@@ -192,29 +192,29 @@ def _reduction_loops(ctx: Context, block: str) -> list[For]:
 # Producers and consumers.
 
 
-def _without_the_others(asked: Asked) -> Iterator[Chain]:
+def _without_the_others(refused: RefusedCall) -> Iterator[Chain]:
     """Inline the conflicting blocks, or move them to the same loop."""
-    others = asked.blocks
+    others = refused.blocks
     yield lambda t: [t.call("compute_inline", block=b) for b in others]
     yield lambda t: [t.call("reverse_compute_inline", block=b) for b in reversed(others)]
-    for loop in asked.loops[:1]:
+    for loop in refused.loops[:1]:
         for method in MOVES:
             yield lambda t, method=method, loop=loop: [
                 t.call(method, block=b, loop=loop.loop_var) for b in _order(others, method)
             ]
 
 
-def _one_input_left(asked: Asked) -> Iterator[Chain]:
+def _one_input_left(refused: RefusedCall) -> Iterator[Chain]:
     """Inline all producers except one."""
-    producers = asked.ctx.index.producers(asked.block) if asked.block else ()
+    producers = refused.ctx.index.producers(refused.block) if refused.block else ()
     for kept in reversed(producers):
         others = [p for p in producers if p != kept]
         yield lambda t, others=others: [t.call("compute_inline", block=b) for b in others]
 
 
-def _through_a_cache(asked: Asked) -> Iterator[Chain]:
+def _through_a_cache(refused: RefusedCall) -> Iterator[Chain]:
     """Compute the output in an intermediate buffer, which the consumers read, and copy it out."""
-    ctx, block = asked.ctx, asked.block
+    ctx, block = refused.ctx, refused.block
     consumers = ctx.index.consumers(block) if block else ()
     if not consumers:
         return
@@ -225,15 +225,15 @@ def _through_a_cache(asked: Asked) -> Iterator[Chain]:
             "block": block, "write_buffer_index": position, "storage_scope": write.buffer.scope, "consumer_blocks": consumers,
         }  # fmt: skip
         yield lambda t, cache=cache: t.call("cache_write", **cache)
-        for loop in asked.loops[:1]:
+        for loop in refused.loops[:1]:
             yield lambda t, cache=cache, loop=loop: t.call(
                 "reverse_compute_at", block=t.call("cache_write", **cache)[0], loop=loop.loop_var
             )
 
 
-def _copied_buffer(asked: Asked) -> Iterator[Chain]:
+def _copied_buffer(refused: RefusedCall) -> Iterator[Chain]:
     """Copy a parameter buffer to an intermediate buffer first."""
-    ctx, block = asked.ctx, asked.block
+    ctx, block = refused.ctx, refused.block
     if not block:
         return
     for position, write in enumerate(ctx.block(block).writes):
@@ -248,14 +248,14 @@ def _copied_buffer(asked: Asked) -> Iterator[Chain]:
             )
 
 
-def _under_a_loop(asked: Asked) -> Iterator[Chain]:
+def _under_a_loop(refused: RefusedCall) -> Iterator[Chain]:
     """Move the block under the innermost loop of its consumer that accepts it."""
-    for consumer in asked.ctx.index.consumers(asked.block)[:1] if asked.block else ():
-        for loop in reversed(asked.ctx.index.loops_of(consumer)):
-            yield lambda t, loop=loop: t.call("compute_at", block=asked.block, loop=loop.loop_var)
+    for consumer in refused.ctx.index.consumers(refused.block)[:1] if refused.block else ():
+        for loop in reversed(refused.ctx.index.loops_of(consumer)):
+            yield lambda t, loop=loop: t.call("compute_at", block=refused.block, loop=loop.loop_var)
 
 
-CHAINS: Mapping[str, Callable[[Asked], Iterable[Chain]]] = {
+CHAINS: Mapping[str, Callable[[RefusedCall], Iterable[Chain]]] = {
     "annotation-exists": _without_this_mark,
     "loop-annotated": _without_marks,
     "no-loop-to-overlap": _under_a_loop,

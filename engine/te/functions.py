@@ -58,7 +58,9 @@ def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
     require_small(reader, found, node)
     for extent in found:
         if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
-            raise reader.error(node, "out-of-range", "a shape must have positive integers", expected="(128, 64), (n, m)")
+            raise reader.error(
+                node, "out-of-range", "a shape must have positive integers", expected="(128, 64), (n, m)"
+            )
     if len(found) > MAX_RANK:
         raise reader.error(node, "too-large", f"{len(found)} axes are too many", expected=f"at most {MAX_RANK}")
     return found
@@ -98,7 +100,9 @@ def _compute(reader: TEReader, node: ast.Call) -> Value:
                            expected="te.compute(shape, lambda …, name=…)")  # fmt: skip
     shape, function = _shape(reader, shape_node), reader.value(body_node)
     if not isinstance(function, Function):
-        raise reader.error(body_node, "wrong-type", "te.compute needs a function of its axes", expected="lambda i, j: …")
+        raise reader.error(
+            body_node, "wrong-type", "te.compute needs a function of its axes", expected="lambda i, j: …"
+        )
     axes = _axes(reader, function, shape, body_node)
     value = reader.call(function, [axis.var for axis in axes], body_node)
     title = reader.string(name) if name is not None else "compute"
@@ -133,7 +137,9 @@ def _compute_op(
     values = tuple(reader.as_expr(v, at) for v in (value if isinstance(value, tuple) else (value,)))
     require_small(reader, values, at)
     if not values or any(v.dtype in ("handle", "void") or isinstance(v, StringImm) for v in values):
-        raise reader.error(node, "wrong-type", "the function does not return a number", expected="an expression of the axes")
+        raise reader.error(
+            node, "wrong-type", "the function does not return a number", expected="an expression of the axes"
+        )
     return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), values)
 
 
@@ -173,7 +179,9 @@ def _thread_axis(reader: TEReader, node: ast.Call) -> Value:
     dom, tag, *_ = parameters(reader, node, ("dom", "tag", "name", "span"), 0)
     found = reader.value(tag) if tag is not None else reader.value(dom) if dom is not None else None
     if not isinstance(found, str):
-        raise reader.error(node, "wrong-arguments", "a thread axis needs a tag", expected='te.thread_axis("threadIdx.x")')
+        raise reader.error(
+            node, "wrong-arguments", "a thread axis needs a tag", expected='te.thread_axis("threadIdx.x")'
+        )
     return ThreadAxis("vthread" if found in ("vthread", "cthread") else found)
 
 

@@ -44,13 +44,13 @@ def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Oper
     tensors = [p for p in parameters if isinstance(p, Tensor)]
     order = needed([t.op for t in tensors], owners)
     given = {t.buffer for t in tensors}
-    taken: dict[str, int] = {}
+    used: dict[str, int] = {}
     blocks: dict[Operation, tuple[str, ...]] = {}
     loops: dict[str, tuple[Var, ...]] = {}
     stmts: list[Stmt] = []
     for op in order:
         if isinstance(op, Compute):
-            stmt, blocks[op], variables = _stage(op, taken)
+            stmt, blocks[op], variables = _stage(op, used)
             stmts.append(stmt)
             loops |= dict.fromkeys(blocks[op], variables)
     allocated = tuple(b for op in order for b in op.buffers if isinstance(op, Compute) and b not in given)
@@ -102,7 +102,7 @@ def _collect(expr: Expr, found: dict[Buffer, None]) -> None:
         found[load.buffer] = None
 
 
-def _stage(op: Compute, taken: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
+def _stage(op: Compute, used: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
     """Build the loops of one operation around its blocks."""
     axes = (*op.axes, *op.reduce_axes)
     loops = [(Var(axis.name, axis.var.dtype), axis) for axis in axes]
@@ -111,7 +111,7 @@ def _stage(op: Compute, taken: dict[str, int]) -> tuple[Stmt, tuple[str, ...], t
     realizes: list[Stmt] = []
     for output in outputs:
         hint = op.buffers[output].name if op.reduction is None else _plain(op)
-        names.append(unique_name(hint, taken))
+        names.append(unique_name(hint, used))
         realizes.append(_realize(op, output, names[-1], loops))
     body = build.seq(realizes)
     for var, axis in reversed(loops):

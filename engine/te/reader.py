@@ -182,7 +182,9 @@ class TEReader(ExpressionReader):
         if name is not None:
             if name == "T.AXIS_SEPARATOR":
                 return stages.SEPARATOR
-            raise self.error(node, "unsupported", f"{ast.unparse(node)} is not supported here", expected="an expression")
+            raise self.error(
+                node, "unsupported", f"{ast.unparse(node)} is not supported here", expected="an expression"
+            )
         owner = self.value(node.value)
         found = _attribute_of(owner, node.attr)
         if found is None:
@@ -210,7 +212,9 @@ class TEReader(ExpressionReader):
                     raise self.error(node, "out-of-range", f"there are {len(owner)} items")
                 return owner[position]
             case _:
-                raise self.error(node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule")
+                raise self.error(
+                    node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule"
+                )
 
     def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
         parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)

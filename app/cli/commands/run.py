@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ....engine.execute import Verdict
-from ....engine.export import chrome_trace, knobs_text, report_text
+from ....engine.export import chrome_trace, parameters_text, report_text
 from ....engine.hwsim import MachineParameter, Report, sensitivity
 from ...document import with_origins
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
@@ -44,22 +44,22 @@ def run(arguments: Namespace) -> int:
         verdict = found.schedule.check(found.sizes)
     with working(arguments, f"simulating on {machine.name}"):
         report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
-    knobs: Sequence[MachineParameter] = ()
+    parameters: Sequence[MachineParameter] = ()
     if arguments.sensitivity:
         with working(arguments, "simulating with each machine parameter improved"):
-            knobs = sensitivity(found.costed, machine)
+            parameters = sensitivity(found.costed, machine)
     if arguments.json:
-        print_json(report_json(report, verdict, knobs))
+        print_json(report_json(report, verdict, parameters))
     else:
-        print_line("\n\n".join((report_text(report, verdict), *([knobs_text(knobs)] if knobs else []))))
+        print_line("\n\n".join((report_text(report, verdict), *([parameters_text(parameters)] if parameters else []))))
     if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
         return BAD_INPUT
     return REFUSED if verdict.status == "failed" else EXIT_OK
 
 
-def report_json(report: Report, verdict: Verdict, knobs: Sequence[MachineParameter] = ()) -> dict[str, object]:
-    """`Report.to_json` with `verified` ("proved", "tested", "failed" or "unknown"), `verified_detail`, and `sensitivity` (if `knobs`)."""
+def report_json(report: Report, verdict: Verdict, parameters: Sequence[MachineParameter] = ()) -> dict[str, object]:
+    """`Report.to_json` with `verified` ("proved", "tested", "failed" or "unknown"), `verified_detail` and `sensitivity`."""
     data = report.to_json()
-    if knobs:
-        data["sensitivity"] = msgspec.to_builtins(knobs)
+    if parameters:
+        data["sensitivity"] = msgspec.to_builtins(parameters)
     return {"cycles": data.pop("cycles"), "verified": verdict.status, "verified_detail": verdict.detail, **data}

@@ -73,26 +73,26 @@ def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
     """The free capacity at the peak, and whether the buffer fits into it."""
     assert chosen.machine is not None
     memory = chosen.machine.find_memory(scope)
-    if memory is None or chosen.report is None or chosen.bed is None:
+    if memory is None or chosen.report is None or chosen.buffer_placement is None:
         return ""
     rows = [m for m in chosen.report.memory.values() if m.scope == memory.scope]
     peak, capacity = max((m.peak_bytes for m in rows), default=0), memory.capacity_bytes // memory.blocks
     free = capacity - peak
     if here:
         return f"peak {size_text(peak)} of {size_text(capacity)}"
-    fits = "fits" if chosen.bed.placement.total_bytes <= free else "too large"
+    fits = "fits" if chosen.buffer_placement.placement.total_bytes <= free else "too large"
     return f"{fits}: {size_text(max(free, 0))} free"
 
 
 def _slots(chosen: Chosen) -> dict[str, Any]:
-    writer, bed = chosen.writer, chosen.bed
-    slots = 1 if bed is None else bed.placement.slots
+    writer, buffer_placement = chosen.writer, chosen.buffer_placement
+    slots = 1 if buffer_placement is None else buffer_placement.placement.slots
     if chosen.is_param or writer is None:
         return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Two slots: one is filled while the other is used",
                         "fixed for a parameter" if chosen.is_param else "no block writes it")  # fmt: skip
     block = chosen.index.block(writer.block)
     annotated = any(key == "double_buffer_scope" for key, _ in block.annotations)
-    banks = list(bed.placement.banks) if bed is not None and annotated else []
+    banks = list(buffer_placement.placement.banks) if buffer_placement is not None and annotated else []
     value = (
         "1" if not annotated else "2" if len(set(banks)) < 2 or not _names_banks(block) else f"2 {banks[0]}, {banks[1]}"
     )
@@ -104,7 +104,7 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
         names = [f"{chosen.buffer.scope}[{n}]" for n in (one, other)]
         call = None if annotated else _call("double_buffer", writer.row, ("banks", names))
         options.append(_option(f"2 {one}, {other}", f"2 slots in blocks {one}, {other}", call))
-    if annotated and slots < 2 and bed is not None:
+    if annotated and slots < 2 and buffer_placement is not None:
         options[1]["note"] = "requested, but not pipelined"
     if value not in {option["value"] for option in options}:
         options.append(_option(value, value))
@@ -201,9 +201,9 @@ def _last_map(chosen: Chosen) -> str | None:
 
 def _strides(chosen: Chosen) -> dict[str, Any] | None:
     subject = chosen.subject
-    if subject is None or not subject.names or len(subject.bed.shape) != len(subject.names):
+    if subject is None or not subject.names or len(subject.buffer_placement.shape) != len(subject.names):
         return None
-    value = ", ".join(map(str, subject.bed.strides))
+    value = ", ".join(map(str, subject.buffer_placement.strides))
     call = _call("set_layout", subject.access.row, ("buffer", subject.access.argument))
     return {
         "id": "strides",

@@ -15,24 +15,24 @@ Row = tuple[str, str, str]
 
 def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
     """Rows (name, value, meaning), most important first."""
-    buffer, bed, report = chosen.buffer, chosen.bed, chosen.report
+    buffer, buffer_placement, report = chosen.buffer, chosen.buffer_placement, chosen.report
     shape = " × ".join(plain_text(e) for e in buffer.shape) or "a scalar"
     rows: list[Row] = [("declared", f"{shape} {buffer.dtype}", "Shape in the program")]
-    if bed is None or report is None:
+    if buffer_placement is None or report is None:
         return rows
-    tile = " × ".join(map(str, bed.shape)) or "1"
+    tile = " × ".join(map(str, buffer_placement.shape)) or "1"
     rows.append(("live tile", tile, "Elements that are live at the same time"))
-    slots = bed.placement.slots
-    size = bed.placement.total_bytes
+    slots = buffer_placement.placement.slots
+    size = buffer_placement.placement.total_bytes
     rows.append(
         (
             "footprint",
             size_text(size),
-            f"Allocated in {bed.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, including padding",
+            f"Allocated in {buffer_placement.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, including padding",
         )
     )
-    rows.append(("address", f"{bed.placement.address:#x}", "Start address in its memory"))
-    share = distribution_of(report.program, report.timeline.counts, bed)
+    rows.append(("address", f"{buffer_placement.placement.address:#x}", "Start address in its memory"))
+    share = distribution_of(report.program, report.timeline.counts, buffer_placement)
     rows += _use_rows(share.read_bytes, share.written_bytes, chosen)
     if figures is not None:
         rows += _figure_rows(figures)
@@ -45,10 +45,10 @@ def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
         rows.append(("written", size_text(written), "Total of all tasks"))
     if read:
         rows.append(("read", size_text(read), "Total of all tasks"))
-    bed = chosen.bed
-    assert bed is not None
-    packed = bed.element_bytes
-    for extent in bed.shape:
+    buffer_placement = chosen.buffer_placement
+    assert buffer_placement is not None
+    packed = buffer_placement.element_bytes
+    for extent in buffer_placement.shape:
         packed *= extent
     filled = packed if chosen.is_param else written
     if read and filled:

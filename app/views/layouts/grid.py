@@ -36,30 +36,34 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
-def grid_value(bed: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
+def grid_value(buffer_placement: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
     """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
     `scale` × `scale` elements; addresses and units (MIXED if a cell's elements differ), row by row; `slots`, `slot`; a description of
     the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements do not correspond.
     """
-    rows, columns = plane(bed.shape)
-    across = _across(bed, look, rows, columns)
+    rows, columns = plane(buffer_placement.shape)
+    across = _across(buffer_placement, look, rows, columns)
     scale = max(1, -(-across // CELLS))
     across = min(across, CELLS * scale)
-    slot = min(look.slot, bed.placement.slots - 1)
+    slot = min(look.slot, buffer_placement.placement.slots - 1)
     row = max(0, min(look.row, rows - across))
     column = max(0, min(look.column, columns - across))
     height, width = (-(-min(across, n) // scale) for n in (rows - row, columns - column))
     seen = np.arange(row, min(rows, row + height * scale)), np.arange(column, min(columns, column + width * scale))
-    there = bed if trial is None or trial.bed is None else trial.bed
-    spots = _spots(bed, *seen, slot) if trial is None else _spots_in(trial, there, bed, *seen, slot)
-    if spots is None:
+    there = buffer_placement if trial is None or trial.buffer_placement is None else trial.buffer_placement
+    addresses = (
+        _addresses(buffer_placement, *seen, slot)
+        if trial is None
+        else _spots_in(trial, there, buffer_placement, *seen, slot)
+    )
+    if addresses is None:
         return None
-    units = _joined(spots.unit, scale)
-    addresses = spots.address[::scale, ::scale]
+    units = _joined(addresses.unit, scale)
+    addresses = addresses.address[::scale, ::scale]
     return {
         "rows": rows,
         "columns": columns,
-        "shape": list(bed.shape),
+        "shape": list(buffer_placement.shape),
         "row": row,
         "column": column,
         "height": height,
@@ -70,17 +74,17 @@ def grid_value(bed: BufferPlacement, look: Look, trial: Trial | None = None) -> 
         "addresses": addresses.reshape(-1).tolist(),
         "units": units.reshape(-1).tolist(),
         "slot": slot,
-        "slots": bed.placement.slots,
-        "element_bytes": bed.element_bytes,
+        "slots": buffer_placement.placement.slots,
+        "element_bytes": buffer_placement.element_bytes,
         "preview": "" if trial is None else trial.candidate.title,
         **unit_value(there),
     }
 
 
-def _across(bed: BufferPlacement, look: Look, rows: int, columns: int) -> int:
+def _across(buffer_placement: BufferPlacement, look: Look, rows: int, columns: int) -> int:
     """The window's width in elements: the requested one, else one element a cell; for physical blocks all elements, up to MOST_CELLED."""
     widest = _widest(rows, columns)
-    whole = bed.unit.kind == "block" and widest <= MOST_CELLED
+    whole = buffer_placement.unit.kind == "block" and widest <= MOST_CELLED
     return max(4, min(look.across or (widest if whole else CELLS), widest))
 
 
@@ -92,8 +96,8 @@ def _widest(rows: int, columns: int) -> int:
     return widest
 
 
-def unit_value(bed: BufferPlacement) -> dict[str, Any]:
-    unit, memory = bed.unit, bed.placement.memory
+def unit_value(buffer_placement: BufferPlacement) -> dict[str, Any]:
+    unit, memory = buffer_placement.unit, buffer_placement.placement.memory
     words = {
         "bank": f"{unit.count} banks of {unit.row_bytes} B rows",
         "block": f"{unit.count} physical blocks",
@@ -112,12 +116,12 @@ def unit_value(bed: BufferPlacement) -> dict[str, Any]:
     }
 
 
-def _spots(bed: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int) -> ElementAddresses:
-    if not bed.shape:
+def _addresses(buffer_placement: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int) -> ElementAddresses:
+    if not buffer_placement.shape:
         one = np.zeros((1, 1), np.int64)
-        found = bed.spots((), slot)
+        found = buffer_placement.addresses((), slot)
         return ElementAddresses(one + found.address, one + found.unit, one + found.row)
-    return bed.spots(points(bed.shape, rows, columns), slot)
+    return buffer_placement.addresses(points(buffer_placement.shape, rows, columns), slot)
 
 
 def _spots_in(
@@ -125,7 +129,7 @@ def _spots_in(
 ) -> ElementAddresses | None:
     """The addresses of the current tile's elements in a trial."""
     moved = placed(trial.candidate, there, now.shape, points(now.shape, rows, columns) if now.shape else ())
-    return None if moved is None else there.spots(moved, min(slot, there.placement.slots - 1))
+    return None if moved is None else there.addresses(moved, min(slot, there.placement.slots - 1))
 
 
 def points(shape: tuple[int, ...], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -164,17 +168,17 @@ def thumb(candidate: Candidate, trial: BufferPlacement, now: BufferPlacement) ->
     moved = placed(candidate, trial, now.shape, points(now.shape, rows, columns) if now.shape else ())
     if moved is None:
         rows, columns = (_picked(n, near=near) for n in plane(trial.shape))
-    spots = _spots(trial, rows, columns, 0) if moved is None else trial.spots(moved)
-    low, high = int(spots.address.min(initial=0)), int(spots.address.max(initial=0))
-    level = spots.unit / max(trial.unit.count - 1, 1) if near else (spots.address - low) / max(high - low, 1)
+    addresses = _addresses(trial, rows, columns, 0) if moved is None else trial.addresses(moved)
+    low, high = int(addresses.address.min(initial=0)), int(addresses.address.max(initial=0))
+    level = addresses.unit / max(trial.unit.count - 1, 1) if near else (addresses.address - low) / max(high - low, 1)
     value = {
         "height": len(rows),
         "width": len(columns),
         "shades": _characters(level * (len(DIGITS) - 1)),
-        "blocks": _characters(spots.unit % len(DIGITS)) if trial.unit.kind == "block" else "",
+        "blocks": _characters(addresses.unit % len(DIGITS)) if trial.unit.kind == "block" else "",
         "own_axes": moved is None,
     }
-    return Thumb(value, None if moved is None else spots.address.tobytes() + spots.unit.tobytes())
+    return Thumb(value, None if moved is None else addresses.address.tobytes() + addresses.unit.tobytes())
 
 
 def _picked(extent: int, *, near: bool) -> np.ndarray:
@@ -186,9 +190,9 @@ def _characters(levels: np.ndarray) -> str:
     return "".join(DIGITS[n] for n in levels.astype(int).reshape(-1).tolist())
 
 
-def uses_value(report: Report, bed: BufferPlacement) -> list[dict[str, Any]]:
+def uses_value(report: Report, buffer_placement: BufferPlacement) -> list[dict[str, Any]]:
     """The uses of the buffer: block, engine, kind; the first accesses with their elements, the rows in each bank, and the degree."""
-    return [_use_value(use) for use in accesses_of(report.program, bed)]
+    return [_use_value(use) for use in accesses_of(report.program, buffer_placement)]
 
 
 def _use_value(use: BufferAccess) -> dict[str, Any]:
@@ -227,13 +231,13 @@ def _step(
 ) -> dict[str, Any]:
     """One access. `hits`: [unit, rows in it, rows of other operands in it at the same time]; `others` are the names of those operands."""
     checkpoint()
-    bed = use.bed
+    buffer_placement = use.buffer_placement
     hits: list[list[int]] = []
-    if bed.shape and bed.unit.kind in ("bank", "block", "set"):
-        spots = bed.spots(np.unravel_index(positions, bed.shape))
-        own = _rows_of(spots.unit, spots.row)
-        rows = [address // bed.unit.row_bytes for _, address in beside]
-        other = [_rows_of(row % bed.unit.count, row // bed.unit.count) for row in rows]
+    if buffer_placement.shape and buffer_placement.unit.kind in ("bank", "block", "set"):
+        addresses = buffer_placement.addresses(np.unravel_index(positions, buffer_placement.shape))
+        own = _rows_of(addresses.unit, addresses.row)
+        rows = [address // buffer_placement.unit.row_bytes for _, address in beside]
+        other = [_rows_of(row % buffer_placement.unit.count, row // buffer_placement.unit.count) for row in rows]
         units = sorted({*own, *(unit for found in other for unit in found)})
         hits = [[unit, own.get(unit, 0), sum(found.get(unit, 0) for found in other)] for unit in units]
     others = list(dict.fromkeys(name for name, _ in beside))
@@ -263,7 +267,7 @@ def _runs(positions: np.ndarray) -> list[int]:
 
 
 def _takes(use: BufferAccess) -> str:
-    size = use.bed.element_bytes
+    size = use.buffer_placement.element_bytes
     match use.engine_kind:
         case "dma":
             return f"runs of {use.run_bytes} B"

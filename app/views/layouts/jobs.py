@@ -39,7 +39,7 @@ class Work(msgspec.Struct, frozen=True, eq=False):
 def layout_work(state: State, store: Store) -> Work | None:
     """The next job for the chosen buffer, the layout in the text field first; None if every result is known."""
     chosen = chosen_buffer(state, store)
-    if chosen is None or chosen.bed is None or chosen.subject is None or chosen.machine is None:
+    if chosen is None or chosen.buffer_placement is None or chosen.subject is None or chosen.machine is None:
         return None
     reading = draft_reading(state, store, chosen)
     if reading is not None and reading.candidate is not None:
@@ -73,10 +73,10 @@ def draft_reading(state: State, store: Store, chosen: Chosen) -> Reading | None:
 
 
 def _pieces(chosen: Chosen, known: Found) -> Iterator[Found]:
-    assert chosen.report is not None and chosen.bed is not None
+    assert chosen.report is not None and chosen.buffer_placement is not None
     uses, trials = known.uses, dict(known.trials)
     if uses is None:
-        uses = uses_value(chosen.report, chosen.bed)
+        uses = uses_value(chosen.report, chosen.buffer_placement)
         yield Found(uses, dict(trials))
     for candidate in chosen.candidates:
         if candidate.key not in trials:
@@ -91,7 +91,7 @@ def _once(chosen: Chosen, candidate: Candidate) -> Iterator[Trial]:
 
 def trial_of(chosen: Chosen, candidate: Candidate) -> Trial:
     """The trial of a candidate; the current layout needs no simulation."""
-    assert chosen.report is not None and chosen.bed is not None and chosen.machine is not None
+    assert chosen.report is not None and chosen.buffer_placement is not None and chosen.machine is not None
     if candidate is NOW:
-        return Trial(candidate, figures_of(chosen.report, chosen.bed), chosen.bed)
+        return Trial(candidate, figures_of(chosen.report, chosen.buffer_placement), chosen.buffer_placement)
     return try_out(chosen.schedule, candidate, chosen.name, chosen.machine, chosen.sizes)

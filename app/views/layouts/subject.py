@@ -13,11 +13,11 @@ from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.buffer_ids import Access, buffer_ids, leaf_accesses
-from .trials import find_bed
+from .trials import find_placement
 
 
 class Chosen(msgspec.Struct, frozen=True, eq=False):
-    """The chosen buffer. `bed` and `subject` are None if the program cannot be simulated; `subject` also for an unused buffer."""
+    """The chosen buffer. `buffer_placement` is None if the program cannot be simulated, `subject` also for an unused buffer."""
 
     name: str
     buffer: Buffer
@@ -27,7 +27,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
     machine: Machine | None
     sizes: dict[str, int]
     report: Report | None
-    bed: BufferPlacement | None
+    buffer_placement: BufferPlacement | None
     subject: Subject | None
     is_param: bool
 
@@ -65,14 +65,24 @@ def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> C
     found, machine = store.report_now(state), store.machine(state)
     report = found if isinstance(found, Report) else None
     accesses = leaf_accesses(index, row_ids(func), buffer)
-    bed = None if report is None else find_bed(report, store.costed(state, schedule), name)
+    buffer_placement = None if report is None else find_placement(report, store.costed(state, schedule), name)
     subject = None
     is_param = index.is_param(buffer)
-    if bed is not None and accesses:
-        subject = Subject(accesses[0], _extents(buffer), axis_names(len(buffer.shape)), bed, is_param)
+    if buffer_placement is not None and accesses:
+        subject = Subject(accesses[0], _extents(buffer), axis_names(len(buffer.shape)), buffer_placement, is_param)
     known = machine if isinstance(machine, Machine) else None
     return Chosen(
-        name, buffer, schedule, index, accesses, known, dict(sizes_of(state, func)), report, bed, subject, is_param
+        name,
+        buffer,
+        schedule,
+        index,
+        accesses,
+        known,
+        dict(sizes_of(state, func)),
+        report,
+        buffer_placement,
+        subject,
+        is_param,
     )
 
 

@@ -41,7 +41,7 @@ class Trial(msgspec.Struct, frozen=True, eq=False):
 
     candidate: Candidate
     figures: Figures | None = None
-    bed: BufferPlacement | None = None
+    buffer_placement: BufferPlacement | None = None
     error: TilewrightError | None = None
 
 
@@ -67,39 +67,44 @@ def try_out(
     report = report_of(func, machine, plan)
     if isinstance(report, TilewrightError):
         return Trial(candidate, error=report)
-    bed = find_bed(report, func, name)
-    return Trial(candidate, None if bed is None else figures_of(report, bed), bed)
+    buffer_placement = find_placement(report, func, name)
+    return Trial(
+        candidate, None if buffer_placement is None else figures_of(report, buffer_placement), buffer_placement
+    )
 
 
-def find_bed(report: Report, func: PrimFunc, name: str) -> BufferPlacement | None:
+def find_placement(report: Report, func: PrimFunc, name: str) -> BufferPlacement | None:
     """The placement of the buffer with id `name` of the simulated `func`. (Planning recreates buffers but keeps their names.)"""
     buffer: Buffer | None = buffer_ids(func).get(name)
     return None if buffer is None else placement_of(report.program, buffer)
 
 
-def figures_of(report: Report, bed: BufferPlacement) -> Figures:
+def figures_of(report: Report, buffer_placement: BufferPlacement) -> Figures:
     """The metrics of a buffer in a report."""
-    name, program = bed.buffer.name, report.program
+    name, program = buffer_placement.buffer.name, report.program
     rows = [row for row in report.conflicts if name in row.buffers]
-    memory = [m for row, m in report.memory.items() if row.split("[")[0] == bed.placement.memory.scope]
-    runs = [run for use in accesses_of(program, bed, LISTED) if (run := run_of(use))]
+    memory = [m for row, m in report.memory.items() if row.split("[")[0] == buffer_placement.placement.memory.scope]
+    runs = [run for use in accesses_of(program, buffer_placement, LISTED) if (run := run_of(use))]
     return Figures(
         report.cycles,
         max((row.degree for row in rows), default=1),
         sum(row.cycles for row in rows),
         min(runs, default=0),
-        bed.placement.total_bytes,
+        buffer_placement.placement.total_bytes,
         any(m.peak_bytes > m.capacity_bytes for m in memory),
-        _misses(report, bed),
+        _misses(report, buffer_placement),
         _burst_share(report, name),
     )
 
 
-def _misses(report: Report, bed: BufferPlacement) -> int | None:
-    nearest = next((c.name for c in bed.places.machine.caches if c.memory == bed.placement.memory.name), None)
+def _misses(report: Report, buffer_placement: BufferPlacement) -> int | None:
+    nearest = next(
+        (c.name for c in buffer_placement.places.machine.caches if c.memory == buffer_placement.placement.memory.name),
+        None,
+    )
     if report.caches is None or nearest is None:
         return None
-    rows = [row for row in report.caches.rows if row.cache == nearest and row.buffer == bed.buffer.name]
+    rows = [row for row in report.caches.rows if row.cache == nearest and row.buffer == buffer_placement.buffer.name]
     return sum(row.read_misses + row.write_misses for row in rows)
 
 
@@ -116,14 +121,24 @@ def run_of(use: BufferAccess) -> int:
     listing = use.listing()
     if listing is None or not len(listing.access):
         return 0
-    bed = use.bed
-    spots = bed.spots(np.unravel_index(listing.position, bed.shape)) if bed.shape else None
-    if spots is None:
-        return bed.element_bytes
-    order = np.lexsort((spots.address, spots.unit if bed.unit.kind == "block" else 0 * spots.unit, listing.access))
-    address, access = spots.address[order], listing.access[order]
-    breaks = (np.diff(address) != bed.element_bytes) | (np.diff(access) != 0)
-    return len(address) * bed.element_bytes // (1 + int(breaks.sum()))
+    buffer_placement = use.buffer_placement
+    addresses = (
+        buffer_placement.addresses(np.unravel_index(listing.position, buffer_placement.shape))
+        if buffer_placement.shape
+        else None
+    )
+    if addresses is None:
+        return buffer_placement.element_bytes
+    order = np.lexsort(
+        (
+            addresses.address,
+            addresses.unit if buffer_placement.unit.kind == "block" else 0 * addresses.unit,
+            listing.access,
+        )
+    )
+    address, access = addresses.address[order], listing.access[order]
+    breaks = (np.diff(address) != buffer_placement.element_bytes) | (np.diff(access) != 0)
+    return len(address) * buffer_placement.element_bytes // (1 + int(breaks.sum()))
 
 
 def placed(

@@ -47,10 +47,12 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
         "fixed": "an earlier step is shown; new calls are appended at the end" if state.looks_back else "",
         "note": "",
     }
-    if chosen.bed is None or chosen.subject is None:
+    if chosen.buffer_placement is None or chosen.subject is None:
         return {**value, "note": _why_not(chosen, state, store)}
     previewed = _previewed(state, store, chosen, found)
-    value["grid"] = (previewed and grid_value(chosen.bed, state.look, previewed)) or grid_value(chosen.bed, state.look)
+    value["grid"] = (previewed and grid_value(chosen.buffer_placement, state.look, previewed)) or grid_value(
+        chosen.buffer_placement, state.look
+    )
     value["uses"] = found.uses
     value["use"] = state.look.use
     value["cards"] = _cards(chosen, store, found)
@@ -67,7 +69,7 @@ def _previewed(state: State, store: Store, chosen: Chosen, found: Found) -> Tria
     reading = draft_reading(state, store, chosen) if trial is None else None
     if reading is not None and reading.candidate is not None and reading.candidate.key == key:
         trial = store.known(*draft_key(chosen, reading.candidate))
-    return trial if trial is not None and trial.bed is not None else None
+    return trial if trial is not None and trial.buffer_placement is not None else None
 
 
 def _why_not(chosen: Chosen, state: State, store: Store) -> str:
@@ -96,20 +98,22 @@ def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
 
 def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
     """Whether all element addresses, the footprint and the cycles equal the current ones."""
-    assert chosen.bed is not None and chosen.report is not None
-    if trial.bed is None or trial.figures is None:
+    assert chosen.buffer_placement is not None and chosen.report is not None
+    if trial.buffer_placement is None or trial.figures is None:
         return False
-    size, cycles = chosen.bed.placement.total_bytes, chosen.report.cycles
+    size, cycles = chosen.buffer_placement.placement.total_bytes, chosen.report.cycles
     if (trial.figures.footprint_bytes, trial.figures.cycles) != (size, cycles):
         return False
     places = _thumb(chosen, trial, store).places
-    return places is not None and places == _thumb(chosen, Trial(NOW, None, chosen.bed), store).places
+    return places is not None and places == _thumb(chosen, Trial(NOW, None, chosen.buffer_placement), store).places
 
 
 def _thumb(chosen: Chosen, trial: Trial, store: Store) -> Thumb:
-    assert trial.bed is not None and chosen.bed is not None
-    now, bed, candidate = chosen.bed, trial.bed, trial.candidate
-    return store.remember(f"thumb {candidate.text}", (chosen, bed), lambda: thumb(candidate, bed, now))
+    assert trial.buffer_placement is not None and chosen.buffer_placement is not None
+    now, buffer_placement, candidate = chosen.buffer_placement, trial.buffer_placement, trial.candidate
+    return store.remember(
+        f"thumb {candidate.text}", (chosen, buffer_placement), lambda: thumb(candidate, buffer_placement, now)
+    )
 
 
 def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial | None, store: Store) -> Card:
@@ -134,7 +138,7 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
         return card
     if trial.error is not None:
         return {**card, "refused": error_value(trial.error)}
-    if trial.bed is not None:
+    if trial.buffer_placement is not None:
         card["thumb"] = _thumb(chosen, trial, store).value
     figures = trial.figures
     if figures is None:
@@ -151,7 +155,7 @@ def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]
     """Rows (name, value, meaning, "bad" for a costly value or ""), cycles first."""
     run = size_text(figures.run_bytes) if figures.run_bytes else "–"
     found = [("cycles", grouped(figures.cycles), "Whole program", "")]
-    banked = chosen.bed is not None and chosen.bed.unit.kind == "bank"
+    banked = chosen.buffer_placement is not None and chosen.buffer_placement.unit.kind == "bank"
     if banked or figures.degree > 1 or (figures.misses is None and figures.burst_share is None):
         clash = f"×{figures.degree}" if figures.degree > 1 else "none"
         found.append(("conflicts", clash, _lost(figures), "bad" if figures.degree > 1 else ""))

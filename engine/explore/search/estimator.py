@@ -29,58 +29,58 @@ class Estimator:
         self.prefixes = Prefixes(space)
         self.scales = {hole: ParameterAxis(space.holes[hole]) for hole in self.prefixes.seen}
         self._known: dict[Point, CostEstimate | None] = {}
-        self._room: defaultdict[tuple[Point, str, int], _CapacityMargin] = defaultdict(_CapacityMargin)
-        self._beyond = 1.0
+        self._margins: defaultdict[tuple[Point, str, int], _CapacityMargin] = defaultdict(_CapacityMargin)
+        self._overestimate = 1.0
 
     def at(self, point: Point) -> CostEstimate | None:
         """The estimate of a point, cached; None if one of its calls is refused."""
-        values = self._seen(point)
+        values = self._estimated_holes(point)
         if values not in self._known:
             self._known[values] = self._found(point)
         return self._known[values]
 
-    def know(self, point: Point, look: CostEstimate | None) -> None:
+    def add(self, point: Point, estimate: CostEstimate | None) -> None:
         """Caches an estimate that was computed elsewhere."""
-        self._known[self._seen(point)] = look
+        self._known[self._estimated_holes(point)] = estimate
 
     def has(self, point: Point) -> bool:
         """Whether the estimate of the point, or of one that differs only in ignored holes, is cached."""
-        return self._seen(point) in self._known
+        return self._estimated_holes(point) in self._known
 
     def mixed(self, point: Point, rest: Point) -> Point:
         """`rest`, with the holes that estimates depend on from `point`."""
         return tuple(point[n] if n in self.scales else at for n, at in enumerate(rest))
 
-    def is_hopeful(self, point: Point, cycles: float = inf) -> bool:
+    def is_promising(self, point: Point, cycles: float = inf) -> bool:
         """Whether the calibrated estimate predicts that the calls are accepted, and that the point fits and needs fewer than `cycles`."""
-        look = self.at(point)
-        if look is None or not look.fits or look.busy >= self._beyond * cycles:
+        estimate = self.at(point)
+        if estimate is None or not estimate.fits or estimate.busy >= self._overestimate * cycles:
             return False
-        return all(self._room_for(point, look, scope).has(filled) for scope, filled in look.filled.items())
+        return all(self._margin_for(point, estimate, scope).has(filled) for scope, filled in estimate.filled.items())
 
-    def tell(self, point: Point, outcome: Outcome) -> None:
+    def observe(self, point: Point, outcome: Outcome) -> None:
         """Calibrates with the outcome of a point: how full a memory may be by estimate, and how far estimated busy cycles exceed real
         cycles."""
-        look = self._known.get(self._seen(point))
-        if look is None:
+        estimate = self._known.get(self._estimated_holes(point))
+        if estimate is None:
             return
         if outcome.fits and outcome.figures is not None:
-            self._beyond = max(self._beyond, look.busy / max(outcome.figures.cycles, 1))
-        for scope, filled in look.filled.items():
+            self._overestimate = max(self._overestimate, estimate.busy / max(outcome.figures.cycles, 1))
+        for scope, filled in estimate.filled.items():
             if outcome.status in ("fits", "pruned"):
-                self._room_for(point, look, scope).took(filled)
+                self._margin_for(point, estimate, scope).took(filled)
             elif outcome.full.partition("[")[0] == scope:
-                self._room_for(point, look, scope).refused(filled)
+                self._margin_for(point, estimate, scope).refused(filled)
 
-    def _room_for(self, point: Point, look: CostEstimate, scope: str) -> _CapacityMargin:
+    def _margin_for(self, point: Point, estimate: CostEstimate, scope: str) -> _CapacityMargin:
         """The margin of a memory for a slot count and the holes that estimates ignore. The slot count matters: one slot larger than a
         physical block cannot be placed where two can."""
-        return self._room[self._late(point), scope, look.slots.get(scope, 0)]
+        return self._margins[self._ignored(point), scope, estimate.slots.get(scope, 0)]
 
-    def _seen(self, point: Point) -> Point:
+    def _estimated_holes(self, point: Point) -> Point:
         return tuple(point[n] for n in self.scales)
 
-    def _late(self, point: Point) -> Point:
+    def _ignored(self, point: Point) -> Point:
         """The positions of the holes that estimates ignore."""
         return tuple(at for n, at in enumerate(point) if n not in self.scales)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from ...hwsim import CostEstimate
 from ..space.model import Point
-from ..space.parameter_axis import beside
+from ..space.parameter_axis import neighbours
 from .estimator import Estimator
 
 STEPS = 16
@@ -23,11 +23,11 @@ STEPS = 16
 
 
 class LocalSearch(msgspec.Struct, frozen=True, tag=True):
-    """A local search of `looks` points from `start`. `known` has the ranks of points estimated before, of which `start` is the best. The
+    """A local search of `budget` points from `start`. `known` has the ranks of points estimated before, of which `start` is the best. The
     result depends on these fields, the space and the machine, not on the worker."""
 
     start: Point
-    looks: int
+    budget: int
     seed: int
     known: tuple[tuple[Point, float], ...] = ()
 
@@ -36,25 +36,25 @@ EstimatedPoint = tuple[Point, CostEstimate | None]
 """A point and its estimate; None if one of its calls is refused."""
 
 
-def sights_of(walk: LocalSearch, looking: Estimator) -> Iterator[EstimatedPoint]:
+def estimates_of(walk: LocalSearch, estimator: Estimator) -> Iterator[EstimatedPoint]:
     """Yields the points that a local search estimates, each once. It changes only holes that estimates depend on."""
-    walker = _Walker(walk, looking)
-    told = 0
-    for _ in islice(walker.steps(), STEPS * walk.looks):
-        yield from walker.sights[told:]
-        told = len(walker.sights)
-        if told >= walk.looks:
+    search = _Search(walk, estimator)
+    reported = 0
+    for _ in islice(search.steps(), STEPS * walk.budget):
+        yield from search.estimates[reported:]
+        reported = len(search.estimates)
+        if reported >= walk.budget:
             return
 
 
-class _Walker:
-    def __init__(self, walk: LocalSearch, looking: Estimator) -> None:
-        self._looking = looking
-        self._scales = looking.scales
+class _Search:
+    def __init__(self, walk: LocalSearch, estimator: Estimator) -> None:
+        self._estimator = estimator
+        self._scales = estimator.scales
         self._chance = random.Random(walk.seed)
         self._ranks = dict(walk.known)
         self._best = walk.start
-        self.sights: list[EstimatedPoint] = []
+        self.estimates: list[EstimatedPoint] = []
 
     def steps(self) -> Iterator[object]:
         """Descends from the start, then endlessly from the best point with one random hole changed, then two, up to all, and again."""
@@ -73,7 +73,7 @@ class _Walker:
         while better:
             better = False
             for hole in reversed(self._scales):
-                for other in beside(point, hole, self._scales[hole]):
+                for other in neighbours(point, hole, self._scales[hole]):
                     rank = self._rank(other)
                     yield rank
                     if rank < least:
@@ -81,14 +81,14 @@ class _Walker:
 
     def _rank(self, point: Point) -> float:
         if point not in self._ranks:
-            look = self._looking.at(point)
-            self.sights.append((point, look))
-            self._ranks[point] = rank_of(look)
+            estimate = self._estimator.at(point)
+            self.estimates.append((point, estimate))
+            self._ranks[point] = rank_of(estimate)
             if self._ranks[point] < self._ranks[self._best]:
                 self._best = point
         return self._ranks[point]
 
 
-def rank_of(look: CostEstimate | None) -> float:
+def rank_of(estimate: CostEstimate | None) -> float:
     """The rank of an estimate, lower is better; infinite for a refused point."""
-    return inf if look is None else look.rank
+    return inf if estimate is None else estimate.rank

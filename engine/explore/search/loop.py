@@ -56,7 +56,7 @@ class Sampler(Protocol):
 
     def batch(self, size: int) -> Batch: ...
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None: ...
+    def observe(self, trials: Sequence[Trial], estimates: Sequence[EstimatedPoint]) -> None: ...
 
 
 class Exhaustive:
@@ -71,7 +71,7 @@ class Exhaustive:
     def batch(self, size: int) -> Batch:
         return Batch(tuple(islice(self._points, size)))
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
+    def observe(self, trials: Sequence[Trial], estimates: Sequence[EstimatedPoint]) -> None:
         """Ignores the outcomes."""
 
 
@@ -99,25 +99,25 @@ def explore(
     """
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
-    looking = Estimator(space, machine)
-    asker = _asker(space, settings, looking)
+    estimator = Estimator(space, machine)
+    sampler = _sampler(space, settings, estimator)
     kept = None if store is None else StudyStore(store, space, machine, settings)
-    search = _Search(asker, settings, watch or (lambda _: None), stop or (lambda: False), kept)
-    trying = _workers(workers, space, machine, settings, looking)
+    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept)
+    trying = _workers(workers, space, machine, settings, estimator)
     try:
         try:
             ended = search.run(trying)
         finally:
             trying.close()
         trials = tuple(sorted(search.trials, key=lambda t: t.number))
-        study = Study(space, machine, settings, asker.method, trials, asker.total, ended)
+        study = Study(space, machine, settings, sampler.method, trials, sampler.total, ended)
         return replace(study, offers=offers_of(study, checking, kept))
     finally:
         if kept is not None:
             kept.close()
 
 
-def _asker(space: Space, settings: Settings, looking: Estimator) -> Sampler:
+def _sampler(space: Space, settings: Settings, estimator: Estimator) -> Sampler:
     if space.size <= settings.exhaustive:
         return Exhaustive(space)
     # Optuna belongs to the extra `explore` and loads slowly: import it only if needed.
@@ -125,14 +125,14 @@ def _asker(space: Space, settings: Settings, looking: Estimator) -> Sampler:
         from .sampler import Sampled
     except ModuleNotFoundError as error:
         raise _missing(error, "optuna", f"a space of {space.size:,} points is sampled, which") from error
-    return Sampled(space, settings, looking)
+    return Sampled(space, settings, estimator)
 
 
 def _workers(
-    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, looking: Estimator
+    workers: int | str | Workers, space: Space, machine: Machine, settings: Settings, estimator: Estimator
 ) -> Workers:
     if workers == 0:
-        return InProcess(Evaluator(space, machine, settings.objectives, settings.budgets, settings.limits, looking))
+        return InProcess(Evaluator(space, machine, settings.objectives, settings.budgets, settings.limits, estimator))
     if isinstance(workers, int):
         return Processes(job_of(space, machine, settings), workers)
     if not isinstance(workers, str):
@@ -195,8 +195,10 @@ def verdict_of(space: Space, point: Point) -> Verdict:
 class _Search:
     """A running search: its trials, front and counts."""
 
-    def __init__(self, asker: Sampler, settings: Settings, watch: Watch, stop: Enough, kept: StudyStore | None) -> None:
-        self._asker = asker
+    def __init__(
+        self, sampler: Sampler, settings: Settings, watch: Watch, stop: Enough, kept: StudyStore | None
+    ) -> None:
+        self._sampler = sampler
         self._settings = settings
         self._watch = watch
         self._stop = stop
@@ -219,13 +221,13 @@ class _Search:
     def _batches(self, workers: Workers) -> bool:
         """Runs batches; returns True when none is left, False when the search stops earlier."""
         while not self._is_enough():
-            batch = self._asker.batch(self._settings.batch)
+            batch = self._sampler.batch(self._settings.batch)
             if not batch.points:
                 return True
             done = self._done(workers, batch)
             if done is None:
                 return False
-            self._asker.tell(*done)
+            self._sampler.observe(*done)
         return False
 
     def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[EstimatedPoint]] | None:
@@ -249,7 +251,7 @@ class _Search:
         if len(tried) + len(seen) < len(tasks):
             return None
         tried.sort(key=lambda trial: trial.number)
-        return tried, [sight for walk in batch.walks for sight in seen[walk]]
+        return tried, [estimated for walk in batch.walks for estimated in seen[walk]]
 
     def _answers(self, workers: Workers, tasks: Sequence[Task]) -> Iterator[tuple[Task, Answer]]:
         """Yields stored outcomes first, then the answers of the workers as they arrive."""
@@ -270,7 +272,7 @@ class _Search:
         add_to(self._front, trial, self._settings.objectives)
         front = self._front.items
         best = front[0] if front else None
-        self._watch(Progress(trial, len(self.trials), self._asker.total, dict(self._counts), best, front))
+        self._watch(Progress(trial, len(self.trials), self._sampler.total, dict(self._counts), best, front))
 
 
 __all__ = ["Check", "Exhaustive", "Sampler", "Watch", "explore", "offers_of", "verdict_of"]

@@ -20,7 +20,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ..space.model import Point, Space
-from ..space.parameter_axis import ParameterAxis, beside
+from ..space.parameter_axis import ParameterAxis, neighbours
 from ..trials.outcome import CYCLES, Outcome, vector
 from ..trials.study import Batch, Method, Settings, Trial, add_to
 from .candidate_pool import CandidatePool
@@ -54,16 +54,16 @@ OVER = 1e6
 class Sampled:
     """The sampler of large spaces. Its points follow from a seed, and none repeats."""
 
-    def __init__(self, space: Space, settings: Settings, looking: Estimator) -> None:
+    def __init__(self, space: Space, settings: Settings, estimator: Estimator) -> None:
         self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
         self.total = min(settings.trials, space.size)
         self._space = space
         self._objectives = settings.objectives
-        self._looking = looking
+        self._estimator = estimator
         self._random = random.Random(settings.seed)
         self._scales = [ParameterAxis(hole) for hole in space.holes]
         self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
-        self._ahead = CandidatePool(space.default, self._random)
+        self._pool = CandidatePool(space.default, self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
@@ -75,26 +75,26 @@ class Sampled:
         before = len(self._asked)
         if before >= self.total:
             return Batch(())
-        points = self._batch(min(size, before)) if before else [self._taken(self._space.default)]
+        points = self._batch(min(size, before)) if before else [self._recorded(self._space.default)]
         asked = len(self._asked)
-        is_more = asked < self.total and self._is_looked_for
-        walks = self._ahead.walks(max(1, min(size, asked) // TURN)) if is_more else ()
+        is_more = asked < self.total and self._uses_estimates
+        walks = self._pool.walks(max(1, min(size, asked) // TURN)) if is_more else ()
         # Build the full batch and then cut it, so that a study with more trials begins with the same points.
         return Batch(tuple(points[: self.total - before]), tuple(walks))
 
     @property
-    def _is_looked_for(self) -> bool:
+    def _uses_estimates(self) -> bool:
         return self._objectives == (CYCLES,) or len(self._asked) < BEGINNING
 
     def _batch(self, size: int) -> list[Point]:
         size = min(size, self._space.size - len(self._asked))
-        points = self._promising(size) if self._is_looked_for else []
-        near = (p for p in self._neighbours() if p not in self._asked and self._is_hopeful(p))
+        points = self._promising(size) if self._uses_estimates else []
+        near = (p for p in self._neighbours() if p not in self._asked and self._is_promising(p))
         for is_near in cycle([True, False]):
             if len(points) == size:
                 break
             turn = next(near, None) if is_near else None
-            points.append(self._taken(turn) if turn is not None else self._sampled())
+            points.append(self._recorded(turn) if turn is not None else self._sampled())
         return points
 
     def _promising(self, size: int) -> list[Point]:
@@ -102,32 +102,32 @@ class Sampled:
         rank get different values there."""
         best = self._front.items[0].point if self._front.items else self._space.default
         unseen = [best, *self._unseen(best)]
-        alike: Counter[float] = Counter()
+        repeats: Counter[float] = Counter()
         found: list[Point] = []
-        for rank, point in self._ahead.best(NEAR * self._best_cycles):
+        for rank, point in self._pool.best(NEAR * self._best_cycles):
             if len(found) == (size + 1) // 2:
                 break
-            point = self._looking.mixed(point, unseen[alike[rank] % len(unseen)])
-            alike[rank] += 1
-            if point not in self._asked and self._looking.is_hopeful(point, self._best_cycles):
-                found.append(self._taken(point))
+            point = self._estimator.mixed(point, unseen[repeats[rank] % len(unseen)])
+            repeats[rank] += 1
+            if point not in self._asked and self._estimator.is_promising(point, self._best_cycles):
+                found.append(self._recorded(point))
         return found
 
     @property
     def _best_cycles(self) -> float:
         return self._front.vectors[0][0] if self._objectives == (CYCLES,) and self._front.vectors else inf
 
-    def tell(self, trials: Sequence[Trial], sights: Sequence[EstimatedPoint]) -> None:
+    def observe(self, trials: Sequence[Trial], estimates: Sequence[EstimatedPoint]) -> None:
         """Receives the trials of the last batch, and the points that its local searches estimated."""
-        self._ahead.know(sights)
-        for point, look in sights:
-            self._looking.know(point, look)
+        self._pool.add(estimates)
+        for point, estimate in estimates:
+            self._estimator.add(point, estimate)
         for trial in trials:
-            self._looking.tell(trial.point, trial.outcome)
-            self._hear(trial.point, _told(trial.outcome, self._objectives))
+            self._estimator.observe(trial.point, trial.outcome)
+            self._record(trial.point, _objective_values(trial.outcome, self._objectives))
             add_to(self._front, trial, self._objectives)
 
-    def _hear(self, point: Point, values: tuple[float, ...]) -> None:
+    def _record(self, point: Point, values: tuple[float, ...]) -> None:
         asked = self._waiting.pop(point, None)
         if asked is not None:
             self._study.tell(asked, values)
@@ -142,17 +142,17 @@ class Sampled:
             if point in self._asked:
                 self._study.tell(asked, state=TrialState.FAIL)
                 break
-            if self._is_hopeful(point):
+            if self._is_promising(point):
                 self._waiting[point] = asked
-                return self._taken(point)
+                return self._recorded(point)
             self._study.tell(asked, (WORST,) * len(self._objectives))
-        return self._taken(self._untried())
+        return self._recorded(self._untried())
 
-    def _is_hopeful(self, point: Point) -> bool:
+    def _is_promising(self, point: Point) -> bool:
         """Whether the point may fit and be the best, by its estimate if cached. Computes no estimate."""
-        return not self._looking.has(point) or self._looking.is_hopeful(point, self._best_cycles)
+        return not self._estimator.has(point) or self._estimator.is_promising(point, self._best_cycles)
 
-    def _taken(self, point: Point) -> Point:
+    def _recorded(self, point: Point) -> Point:
         self._asked.add(point)
         return point
 
@@ -162,7 +162,7 @@ class Sampled:
         for _ in range(TRIES):
             point = self._space.point_at(self._random.randrange(size))
             if point not in self._asked:
-                if self._is_hopeful(point):
+                if self._is_promising(point):
                     return point
                 left = left or point
         if left is not None:
@@ -174,8 +174,8 @@ class Sampled:
     def _unseen(self, point: Point) -> Iterator[Point]:
         """Yields the point with another value in a hole that estimates ignore, a hole at a time."""
         for hole in range(len(point)):
-            if hole not in self._looking.scales:
-                yield from beside(point, hole, self._scales[hole])
+            if hole not in self._estimator.scales:
+                yield from neighbours(point, hole, self._scales[hole])
 
     def _neighbours(self) -> Iterator[Point]:
         """Yields the best point with other values in holes that estimates ignore, then points of the front with one hole or two changed,
@@ -203,7 +203,7 @@ def _distribution(scale: ParameterAxis) -> BaseDistribution:
     return CategoricalDistribution(tuple(range(scale.size)))
 
 
-def _told(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:
+def _objective_values(outcome: Outcome, objectives: Sequence[str]) -> tuple[float, ...]:
     """The objective values for Optuna: the figures if they fit, else values worse than any of them, and the worse the further off."""
     if outcome.figures is None:
         return (WORST,) * len(objectives)

@@ -78,13 +78,13 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
     access: Access
     extents: tuple[int, ...] | None
     names: tuple[str, ...]
-    bed: BufferPlacement
+    buffer_placement: BufferPlacement
     is_param: bool
 
     @property
     def tile(self) -> tuple[int, ...]:
         """The live extent of each axis; the whole extents if the live part has a different rank."""
-        live, whole = self.bed.shape, self.extents or ()
+        live, whole = self.buffer_placement.shape, self.extents or ()
         return live if len(live) == len(whole) else whole
 
 
@@ -141,8 +141,8 @@ def _orders(subject: Subject) -> Iterator[Candidate]:
 
 def _banked(subject: Subject) -> Iterator[Candidate]:
     """Layouts over the physical blocks of a memory: a part of the live tile in each block, or whole tiles in turn."""
-    blocks = subject.bed.unit.count
-    if subject.bed.unit.kind != "block" or blocks < 2:
+    blocks = subject.buffer_placement.unit.count
+    if subject.buffer_placement.unit.kind != "block" or blocks < 2:
         return
     assert subject.extents is not None
     for axis, (name, extent, live) in enumerate(zip(subject.names, subject.extents, subject.tile, strict=True)):
@@ -182,7 +182,7 @@ def _tiled(subject: Subject) -> Iterator[Candidate]:
 
 def _swizzled(subject: Subject) -> Iterator[Candidate]:
     """The columns of each row permuted by xor with the row number: a column is in a different bank in each row, without padding."""
-    unit, size = subject.bed.unit, subject.bed.element_bytes
+    unit, size = subject.buffer_placement.unit, subject.buffer_placement.element_bytes
     wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
     if unit.kind not in ("bank", "set") or len(wide) < 2 or wide[1] != len(subject.names) - 1:
         return
@@ -213,7 +213,7 @@ def _power_below(number: int) -> int:
 
 def _padded(subject: Subject) -> Iterator[Candidate]:
     """Rows further apart by one row of a bank, or by 16 bytes, as wide loads require."""
-    access, unit, size = subject.access, subject.bed.unit, subject.bed.element_bytes
+    access, unit, size = subject.access, subject.buffer_placement.unit, subject.buffer_placement.element_bytes
     rank = len(subject.names)
     if subject.is_param or rank < 2 or access.side != "write":
         return
@@ -247,16 +247,16 @@ def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
     all known ones if bank conflicts cost cycles. Empty if neither applies."""
     name = block.writes[0].buffer.name
     placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
-    bed = None if placement is None else placement_of(report.program, placement.buffer)
+    buffer_placement = None if placement is None else placement_of(report.program, placement.buffer)
     shape = [build.int_value(e) for e in block.writes[0].buffer.shape]
     extents = tuple(e for e in shape if e is not None)
-    if bed is None or not extents or len(extents) != len(shape):
+    if buffer_placement is None or not extents or len(extents) != len(shape):
         return ()
     conflicts = any(name in row.buffers and row.cycles for row in report.conflicts)
-    if bed.unit.kind != "block" and not conflicts:
+    if buffer_placement.unit.kind != "block" and not conflicts:
         return ()
     names = tuple(f"i{n}" for n in range(len(extents)))
-    found = candidates_of(Subject(_Written(block.name), extents, names, bed, is_param=False))
+    found = candidates_of(Subject(_Written(block.name), extents, names, buffer_placement, is_param=False))
     wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
     texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
     return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)

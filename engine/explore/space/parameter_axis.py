@@ -35,11 +35,11 @@ class ParameterAxis:
         """Positions of the neighbouring values: the next number below and above; for lists, the nearest list with a lower and with a
         higher value of each number; all other values if they are unordered."""
         if position not in self._near:
-            found = self._beside(position) if self._ranks else (n for n in range(self.size) if n != position)
+            found = self._nearest(position) if self._ranks else (n for n in range(self.size) if n != position)
             self._near[position] = list(dict.fromkeys(found))
         return self._near[position]
 
-    def _beside(self, position: int) -> Iterator[int]:
+    def _nearest(self, position: int) -> Iterator[int]:
         here = self._ranks[position]
 
         def distance(other: int, axis: int) -> tuple[int, int]:
@@ -53,7 +53,7 @@ class ParameterAxis:
                 yield min(side, key=lambda other: distance(other, axis))
 
 
-def beside(point: Point, hole: int, scale: ParameterAxis) -> Iterator[Point]:
+def neighbours(point: Point, hole: int, scale: ParameterAxis) -> Iterator[Point]:
     """Yields the neighbours of a point in one hole."""
     for position in scale.near(point[hole]):
         yield (*point[:hole], position, *point[hole + 1 :])

@@ -69,8 +69,8 @@ class ScheduleBuilder:
 
     def fresh(self, wanted: str) -> str:
         """A variable name that no line has set yet."""
-        taken = {*self.state.names, self.name, "tilewright", "machine", "report"}
-        return next(n for n in (wanted, *(f"{wanted}_{k}" for k in range(1, 100))) if n not in taken)
+        used = {*self.state.names, self.name, "tilewright", "machine", "report"}
+        return next(n for n in (wanted, *(f"{wanted}_{k}" for k in range(1, 100))) if n not in used)
 
 
 def listed(items: Iterable[str]) -> str:

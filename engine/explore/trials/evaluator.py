@@ -11,7 +11,7 @@ from ...hwsim import Machine, MachineError, first_peaks, lower_bound_of, row_nam
 from ...ir import TilewrightError
 from ...lower import with_sizes
 from ..search.estimator import Estimator
-from ..search.local_search import EstimatedPoint, LocalSearch, sights_of
+from ..search.local_search import EstimatedPoint, LocalSearch, estimates_of
 from ..space.model import Point, Space
 from ..space.prefixes import Refused
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
@@ -53,7 +53,7 @@ class Evaluator:
         objectives: Sequence[str],
         budgets: Mapping[str, float] | None = None,
         limits: Limits | None = None,
-        looking: Estimator | None = None,
+        estimator: Estimator | None = None,
     ) -> None:
         self._space = space
         self._machine = machine
@@ -61,7 +61,7 @@ class Evaluator:
         self._budgets = dict(budgets or {})
         self._limits = limits or Limits()
         self._far = machine.far.scope
-        self._looking = looking or Estimator(space, machine)
+        self._estimator = estimator or Estimator(space, machine)
 
     def tried(self, question: EvaluationRequest) -> Outcome:
         """The outcome of a candidate. Never raises because of the candidate."""
@@ -78,12 +78,12 @@ class Evaluator:
             # An internal bug must neither end a study of hours nor be hidden: the outcome names it.
             return Outcome("failed", None, "internal-error", f"{type(error).__name__}: {error}")
 
-    def sights(self, walk: LocalSearch) -> Iterator[EstimatedPoint]:
+    def estimates(self, walk: LocalSearch) -> Iterator[EstimatedPoint]:
         """Yields the points that a local search estimates."""
-        return sights_of(walk, self._looking)
+        return estimates_of(walk, self._estimator)
 
     def _tried(self, question: EvaluationRequest) -> Outcome:
-        state = self._looking.prefixes.at(question.point)
+        state = self._estimator.prefixes.at(question.point)
         if isinstance(state, Refused):
             return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)
         func = with_sizes(state.schedule.described, self._space.sizes).func

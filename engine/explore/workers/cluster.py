@@ -21,7 +21,7 @@ from .pool import WorkerPool, WorkersError, longest_first
 
 CONNECT_SECONDS = 5
 
-LOOK_SECONDS = 0.02
+POLL_SECONDS = 0.02
 """Polling interval while no answer is ready."""
 
 
@@ -54,7 +54,7 @@ class Cluster:
                 elif enough():
                     return
                 else:
-                    time.sleep(LOOK_SECONDS)
+                    time.sleep(POLL_SECONDS)
         finally:
             if self._client.status == "running":  # else the scheduler is gone, and its tasks with it
                 self._client.cancel(list(futures))
@@ -65,8 +65,8 @@ class Cluster:
             return answer_from(task, answer)
         if future.status == "error":
             # The task ended more workers than Dask allows.
-            told = f"the cluster cancelled it: {answer[1] if isinstance(answer, tuple) else answer}"
-            return failed(task, LOST, told[:200])
+            message = f"the cluster cancelled it: {answer[1] if isinstance(answer, tuple) else answer}"
+            return failed(task, LOST, message[:200])
         raise WorkersError(Refusal("scheduler-lost", f"the Dask scheduler at {self._address} is no longer reachable", found=future.status,
                                    expected="the same command again, with --study, which keeps the results so far"))  # fmt: skip
 
@@ -83,18 +83,18 @@ class HandsPlugin(WorkerPlugin):
 
     def __init__(self, job: bytes) -> None:
         self._job = job
-        self._hands: WorkerPool | None = None
+        self._pool: WorkerPool | None = None
 
     def setup(self, worker: Worker) -> None:
-        self._hands = WorkerPool(job_from(self._job))
+        self._pool = WorkerPool(job_from(self._job))
 
     def teardown(self, worker: Worker) -> None:
-        if self._hands is not None:
-            self._hands.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def answer(self, task: bytes) -> bytes:
-        assert self._hands is not None, "a worker initializes its plugins before it accepts tasks"
-        return encoded(self._hands.answer(task_from(task)))
+        assert self._pool is not None, "a worker initializes its plugins before it accepts tasks"
+        return encoded(self._pool.answer(task_from(task)))
 
 
 def answer_there(name: str, task: bytes) -> bytes:

@@ -33,7 +33,7 @@ START_SECONDS = 90.0
 STARTS = 2
 """Attempts to start a worker before an error is raised."""
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 """Polling interval of the stop condition while all workers are busy."""
 
 
@@ -55,7 +55,7 @@ class InProcess:
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
         for task in tasks:
             if isinstance(task, LocalSearch):
-                yield task, tuple(takewhile(lambda _: not enough(), self._bench.sights(task)))
+                yield task, tuple(takewhile(lambda _: not enough(), self._bench.estimates(task)))
             else:
                 yield task, self._bench.tried(task)
 
@@ -215,14 +215,14 @@ class Processes:
     """`count` local processes. They are started by command, not forked, so that they inherit no threads or files."""
 
     def __init__(self, job: Job, count: int) -> None:
-        self.hands = WorkerPool(job)
+        self.pool = WorkerPool(job)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="explore")
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
-        waiting = {self._threads.submit(self.hands.answer, task): task for task in longest_first(tasks)}
+        waiting = {self._threads.submit(self.pool.answer, task): task for task in longest_first(tasks)}
         try:
             while waiting:
-                done, _ = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
+                done, _ = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
                 if not done and enough():
                     return
                 for future in done:
@@ -232,6 +232,6 @@ class Processes:
                 future.cancel()
 
     def close(self) -> None:
-        self.hands.close()
+        self.pool.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        self.hands.release()
+        self.pool.release()

@@ -49,18 +49,18 @@ def main() -> int:
 def within(seconds: float, bench: Evaluator, task: Task) -> Answer:
     """The answer to a task within `seconds` of processor time. After that a candidate fails, and a local search returns its estimates so
     far."""
-    sights: list[EstimatedPoint] = []
+    estimates: list[EstimatedPoint] = []
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             if isinstance(task, EvaluationRequest):
                 return bench.tried(task)
-            sights.extend(bench.sights(task))  # a timeout keeps the estimates so far
-            return tuple(sights)
+            estimates.extend(bench.estimates(task))  # a timeout keeps the estimates so far
+            return tuple(estimates)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooSlow:
-        return tuple(sights) or failed(task, "too-slow", f"its trial takes more than {seconds:g} seconds")
+        return tuple(estimates) or failed(task, "too-slow", f"its trial takes more than {seconds:g} seconds")
 
 
 def limit_memory(more_bytes: int) -> None:

@@ -130,7 +130,7 @@ def banking(memory: Memory) -> Banking | None:
     )
 
 
-def affine_clashes(
+def affine_conflicts(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> BankConflicts:
     """Returns the conflicts of operations on `width` lanes whose operands are accessed at once. With too many combinations, operands are
@@ -139,23 +139,23 @@ def affine_clashes(
     Lanes are numbered through the `lanes` loops (their extents, the fastest first) and grouped by `width`, in every iteration of the other
     `loops`.
     """
-    found = exact_clashes(rule, lanes, loops, operands, width)
+    found = exact_conflicts(rule, lanes, loops, operands, width)
     if found is not None:
         return found
-    return sum((affine_clashes(rule, lanes, loops, (o,), width) for o in operands), BankConflicts())
+    return sum((affine_conflicts(rule, lanes, loops, (o,), width) for o in operands), BankConflicts())
 
 
-def exact_clashes(
+def exact_conflicts(
     rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
 ) -> BankConflicts | None:
-    """Like `affine_clashes`, but returns None for too many combinations."""
+    """Like `affine_conflicts`, but returns None for too many combinations."""
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
     near = tuple(msgspec.structs.replace(o, base=o.base % period) for o in operands)
-    return known_clashes(rule, period, tuple(lanes), tuple(loops), near, width)
+    return cached_conflicts(rule, period, tuple(lanes), tuple(loops), near, width)
 
 
 @lru_cache(MOST_KNOWN)
-def known_clashes(
+def cached_conflicts(
     rule: Banking,
     period: int,
     lanes: tuple[int, ...],
@@ -276,7 +276,7 @@ def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int
     return width, -(-lanes // width)
 
 
-def listed_clashes(rule: Banking, elements: Sequence[Elements], lane: Ints) -> BankConflicts:
+def listed_conflicts(rule: Banking, elements: Sequence[Elements], lane: Ints) -> BankConflicts:
     """Returns the conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
     kept, phased = in_phases(rule, elements, lane)
     return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))

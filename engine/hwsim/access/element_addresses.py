@@ -74,7 +74,7 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
     def element_bytes(self) -> int:
         return dt.size_bytes(self.buffer.dtype)
 
-    def spots(self, indices: Sequence[Values], slot: int = 0) -> ElementAddresses:
+    def addresses(self, indices: Sequence[Values], slot: int = 0) -> ElementAddresses:
         """Returns the addresses of elements; each of `indices` has one axis of all of them. `slot` selects one of the rotating slots."""
         placement, size = self.placement, self.element_bytes
         lead = placement.site.lead
@@ -165,7 +165,7 @@ class BufferAccess(msgspec.Struct, frozen=True, eq=False):
     written: bool
     width: int
     run_bytes: int
-    bed: BufferPlacement
+    buffer_placement: BufferPlacement
     side: Access
     measured: Measured
     where: Domain
@@ -181,7 +181,9 @@ class BufferAccess(msgspec.Struct, frozen=True, eq=False):
             return None
 
 
-def accesses_of(program: TaskProgram, bed: BufferPlacement, most: int = MOST_ITERATIONS) -> tuple[BufferAccess, ...]:
+def accesses_of(
+    program: TaskProgram, buffer_placement: BufferPlacement, most: int = MOST_ITERATIONS
+) -> tuple[BufferAccess, ...]:
     """Returns the accesses to a buffer, in program order: of each kind the first task, in the first iteration of the loops around it, and
     at most `most` of its iterations.
     """
@@ -191,13 +193,13 @@ def accesses_of(program: TaskProgram, bed: BufferPlacement, most: int = MOST_ITE
         for piece in template.variants.pieces:
             work = piece.measured.work
             for access in (*work.reads, *work.writes):
-                if access.buffer is not bed.buffer:
+                if access.buffer is not buffer_placement.buffer:
                     continue
                 sizes = _first(piece.measured.inner, set(work.piece.lanes), most)
                 where = domain(sizes, piece.conditions, at)
                 written = any(access is w for w in work.writes)
                 whole = sizes == piece.measured.inner
-                found.append(_use(program, template, bed, access, written, piece.measured, where, whole))
+                found.append(_use(program, template, buffer_placement, access, written, piece.measured, where, whole))
     return tuple(found)
 
 
@@ -214,7 +216,7 @@ def _first(inner: Mapping[Var, int], kept: set[Var], most: int) -> dict[Var, int
 def _use(
     program: TaskProgram,
     template: Template,
-    bed: BufferPlacement,
+    buffer_placement: BufferPlacement,
     access: Access,
     written: bool,
     measured: Measured,
@@ -241,15 +243,15 @@ def _use(
         costs = [v.cost.descriptor for v in program.variants if v.template == template.number]
         run = min((d.wanted_bytes // max(d.runs, 1) for d in costs if d is not None), default=0)
     return BufferAccess(
-        block, engine.name, KINDS[type(engine)], written, width, run, bed, access, measured, where, whole
+        block, engine.name, KINDS[type(engine)], written, width, run, buffer_placement, access, measured, where, whole
     )
 
 
 def _listing(use: BufferAccess) -> Listing:
     work, where = use.measured.work, use.where
     layouts = dict(zip(use.measured.accesses, use.measured.layouts, strict=True))
-    engine = use.bed.places.machine.engine(use.engine)
-    position = _position(use.bed.shape, use.side.indices, where)
+    engine = use.buffer_placement.places.machine.engine(use.engine)
+    position = _position(use.buffer_placement.shape, use.side.indices, where)
     match engine:
         case VectorEngine():
             return _by_lanes(use, engine, position)
@@ -285,7 +287,7 @@ def _made(use: BufferAccess, access: Values, position: Values) -> Listing:
 
 
 def _once(use: BufferAccess, access: Values, position: Values, lost: Values) -> Listing:
-    every = prod(use.bed.shape)
+    every = prod(use.buffer_placement.shape)
     # Sorting is several times faster than `np.unique` if most of them differ.
     pairs = np.sort(access * every + position)
     pairs = pairs[np.diff(pairs, prepend=-1) != 0]
@@ -293,11 +295,11 @@ def _once(use: BufferAccess, access: Values, position: Values, lost: Values) -> 
 
 
 def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> Listing:
-    work, layouts, where, places = use.measured.work, use.measured.layouts, use.where, use.bed.places
+    work, layouts, where, places = use.measured.work, use.measured.layouts, use.where, use.buffer_placement.places
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
     lanes = lanes_of(work, along, width, where)
     order, access, lane = in_operations(lanes, along, where)
-    memory = use.bed.placement.memory
+    memory = use.buffer_placement.placement.memory
     rule = banking(memory)
     if rule is None:
         return _made(use, access, position[order])
@@ -351,12 +353,14 @@ class AccessDistribution(msgspec.Struct, frozen=True):
     written_bytes: int
 
 
-def distribution_of(program: TaskProgram, counts: Mapping[int, int], bed: BufferPlacement) -> AccessDistribution:
+def distribution_of(
+    program: TaskProgram, counts: Mapping[int, int], buffer_placement: BufferPlacement
+) -> AccessDistribution:
     """Returns the bytes read from and written to a buffer; `counts` is the number of runs of each kind of task."""
     moved = {False: 0, True: 0}
     for number, count in counts.items():
         for touched in program.variants[number].cost.touched:
-            if touched.buffer is bed.buffer:
+            if touched.buffer is buffer_placement.buffer:
                 moved[touched.written] += touched.size_bytes * count
     return AccessDistribution(moved[False], moved[True])
 

@@ -20,7 +20,7 @@ class PortSpec(msgspec.Struct, frozen=True):
     burst_cycles: int
 
 
-class Asker(msgspec.Struct, frozen=True, eq=False):
+class PortUser(msgspec.Struct, frozen=True, eq=False):
     """Tasks of one kind from the view of ports: their unit, the ports they may use, the cells that each provably reads and writes."""
 
     unit: int
@@ -28,7 +28,7 @@ class Asker(msgspec.Struct, frozen=True, eq=False):
     reads: frozenset[int]
     writes: frozenset[int]
 
-    def takes_turns(self, other: Asker) -> bool:
+    def excludes(self, other: PortUser) -> bool:
         """Returns whether the two never run at the same time: they share a unit, or one waits for cells that the other holds."""
         return (
             self.unit == other.unit
@@ -37,21 +37,21 @@ class Asker(msgspec.Struct, frozen=True, eq=False):
             or not self.reads.isdisjoint(other.writes)
         )
 
-    def has_rival(self, others: Iterable[Asker]) -> bool:
+    def has_rival(self, others: Iterable[PortUser]) -> bool:
         """Returns whether one of the others may run at the same time."""
         checkpoint()
-        return not all(map(self.takes_turns, others))
+        return not all(map(self.excludes, others))
 
 
-def contended(askers: Sequence[Asker]) -> dict[PortSpec, tuple[int, ...]]:
+def contended(tasks: Sequence[PortUser]) -> dict[PortSpec, tuple[int, ...]]:
     """Returns the ports that tasks may have to share, with the numbers of the tasks that may run concurrently there."""
     users: dict[PortSpec, list[int]] = {}
-    for number, asker in enumerate(askers):
-        for port in asker.ports:
+    for number, port_user in enumerate(tasks):
+        for port in port_user.ports:
             users.setdefault(port, []).append(number)
     found: dict[PortSpec, tuple[int, ...]] = {}
     for port, numbers in users.items():
-        rivals = tuple(n for n in numbers if askers[n].has_rival(askers[m] for m in numbers))
+        rivals = tuple(n for n in numbers if tasks[n].has_rival(tasks[m] for m in numbers))
         if rivals:
             found[port] = rivals
     return found

@@ -39,10 +39,10 @@ from .bank_conflicts import (
     Banking,
     Elements,
     Operand,
-    affine_clashes,
+    affine_conflicts,
     banking,
-    exact_clashes,
-    listed_clashes,
+    exact_conflicts,
+    listed_conflicts,
 )
 from .placement import Places
 from .ports import over
@@ -125,7 +125,7 @@ def vector_conflicts(
 ) -> tuple[Conflict, ...]:
     """Returns the conflicts of the accesses of a piece, memory by memory, including accesses without conflicts."""
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
-    looked = _Looked(work, layouts, where, places)
+    iterations = _PieceIterations(work, layouts, where, places)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
@@ -133,9 +133,9 @@ def vector_conflicts(
             continue
         for sides in accessed_at_once(engine, work, layouts):
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
-            clashes = looked.clashes(rule, here, along, width) if here else None
-            if clashes is not None:
-                found.append(_conflict(here, memory, clashes))
+            conflicts = iterations.conflicts(rule, here, along, width) if here else None
+            if conflicts is not None:
+                found.append(_conflict(here, memory, conflicts))
     return tuple(found)
 
 
@@ -193,9 +193,9 @@ def _spread(
     lanes = width if threads else max(width, memory.burst_bytes // size)
     rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
                    counts_rows=True)  # fmt: skip
-    looked = _Looked(work, [side.layout], once, places)
-    moved = looked.clashes(rule, [side], along, lanes)
-    wanted = looked.clashes(replace_fields(rule, row_bytes=size), [side], along, lanes)
+    iterations = _PieceIterations(work, [side.layout], once, places)
+    moved = iterations.conflicts(rule, [side], along, lanes)
+    wanted = iterations.conflicts(replace_fields(rule, row_bytes=size), [side], along, lanes)
     if moved is None or wanted is None:
         return None
     return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
@@ -214,10 +214,10 @@ def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]
     return [*groups[:-1], [*groups[-1], *writes]]
 
 
-def _conflict(group: Sequence[Side], memory: Memory, clashes: BankConflicts) -> Conflict:
+def _conflict(group: Sequence[Side], memory: Memory, conflicts: BankConflicts) -> Conflict:
     kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
     buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
-    return Conflict(buffers, kind, memory.name, clashes.accesses, clashes.degree, clashes.cycles)
+    return Conflict(buffers, kind, memory.name, conflicts.accesses, conflicts.degree, conflicts.cycles)
 
 
 def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]]:
@@ -245,7 +245,7 @@ def _thread_groups(lanes: Lanes, where: Domain) -> int:
     return len(np.unique(access))
 
 
-class _Looked:
+class _PieceIterations:
     """The iterations of a piece, with the analyses that its accesses share."""
 
     def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
@@ -255,7 +255,7 @@ class _Looked:
         self._places = places
         self._inside: dict[tuple[Var, ...], Inside | None] = {}
 
-    def clashes(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
+    def conflicts(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
         """Returns conflicts from the address period if addresses are affine, else from a listing; None if they depend on data, or are too
         many to list.
         """
@@ -265,14 +265,14 @@ class _Looked:
             if not lanes.are_whole(where):
                 return _listed(rule, group, lanes, along, where, places)
             if along.strides is not None and all(s.layout.strides is not None for s in group):
-                return affine_clashes(*_affine(rule, group, lanes, where, places))
+                return affine_conflicts(*_affine(rule, group, lanes, where, places))
             # No condition cuts lanes: only the other loops have edges.
             lanes = lanes.of_an_operation(where)
             whole = self._box(lanes)
             here = [] if whole is None else [(s, whole.layout(s.layout)) for s in group]
             known = [replace_fields(s, layout=x) for s, x in here if x is not None]
             if whole is not None and len(known) == len(group):
-                exact = exact_clashes(*_affine(rule, known, lanes, whole.box, places))
+                exact = exact_conflicts(*_affine(rule, known, lanes, whole.box, places))
                 if exact is not None:
                     return exact + _listed(rule, group, lanes, along, whole.rest, places)
             return _listed(rule, group, lanes, along, where, places)
@@ -290,7 +290,7 @@ class _Looked:
 def _affine(
     rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
 ) -> tuple[Banking, list[int], list[int], list[Operand], int]:
-    """Returns the arguments of `bank_conflicts.affine_clashes`."""
+    """Returns the arguments of `bank_conflicts.affine_conflicts`."""
     others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
     operands: list[Operand] = []
     for side in group:
@@ -313,7 +313,7 @@ def _listed(
         elements.append(
             Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)
         )
-    return listed_clashes(rule, elements, lane)
+    return listed_conflicts(rule, elements, lane)
 
 
 def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:

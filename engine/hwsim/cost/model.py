@@ -16,7 +16,7 @@ from ..access.placement import Places
 from ..access.ports import PortSpec, demands, over
 from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
-from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, courses, layout
+from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
 from ..tasks.product import passes_of, product_of, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .systolic import array_cycles, fold
@@ -81,7 +81,7 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     work: Work
     inner: dict[Var, int]
     layouts: tuple[Layout, ...]
-    courses: tuple[tuple[AffineProgression, ...] | None, ...]
+    progressions: tuple[tuple[AffineProgression, ...] | None, ...]
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -92,7 +92,7 @@ def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
     """Analyses a piece once for `cost`."""
     accesses = (*work.reads, *work.writes)
     layouts = tuple(layout(a, inner, analyzer) for a in accesses)
-    return Measured(work, inner, layouts, tuple(courses(a, inner, analyzer) for a in accesses))
+    return Measured(work, inner, layouts, tuple(progressions(a, inner, analyzer) for a in accesses))
 
 
 def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
@@ -156,16 +156,18 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
     return describe(engine, measured.work, measured.layouts, where, source, target)
 
 
-def _copy(engine: DmaEngine, measured: Measured, told: Descriptor, places: Places) -> int:
+def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places: Places) -> int:
     """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports and the
     engine.
     """
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
     if source is target and source.ports == "shared":
-        return over(told.read_bytes + told.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle))
+        return over(
+            descriptor.read_bytes + descriptor.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)
+        )
     return max(
-        over(told.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
-        over(told.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
+        over(descriptor.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
+        over(descriptor.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )
 
 
@@ -212,7 +214,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     work = measured.work
     if isinstance(engine, SystolicEngine) and work.kind == "mac":
         return _streamed(engine, work, where)
-    known = list(zip(measured.accesses, measured.courses, strict=True))
+    known = list(zip(measured.accesses, measured.progressions, strict=True))
     reads, writes = known[: len(work.reads)], known[len(work.reads) :]
     sides = [(a, False) for a in reads] + [(a, True) for a in writes]
     if work.updates:
@@ -226,9 +228,9 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
             elements = where.iterations * len(accesses)
         else:
             site = places.by_buffer[buffer].site
-            renewed = {loop.var for loop in (*site.loops, *site.threads)}
-            times = prod(n for v, n in where.active.items() if v in renewed)
-            once = {v: min(n, 1) if v in renewed else n for v, n in where.active.items()}
+            reallocating = {loop.var for loop in (*site.loops, *site.threads)}
+            times = prod(n for v, n in where.active.items() if v in reallocating)
+            once = {v: min(n, 1) if v in reallocating else n for v, n in where.active.items()}
             elements = times * box_elements(
                 accesses, replace_fields(where, active=once, iterations=prod(once.values()))
             )

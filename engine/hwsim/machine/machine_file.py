@@ -31,7 +31,7 @@ from .parts import (
     SystolicEngine,
     VectorEngine,
 )
-from .validation import complaint_error, find_complaint
+from .validation import find_violation, violation_error
 
 ENGINE_TYPES: dict[str, type[Engine]] = {
     "dma": DmaEngine,
@@ -116,9 +116,9 @@ class _Reader:
             caches=tuple(self._convert(t | {"name": n}, Cache, ("caches", n)) for n, t in caches.items()),
             buses=tuple(self._convert(t | {"name": n}, Bus, ("buses", n)) for n, t in buses.items()),
         )
-        complaint = find_complaint(machine)
-        if complaint is not None:
-            raise self._placed(complaint_error(complaint), complaint.section, complaint.key)
+        violation = find_violation(machine)
+        if violation is not None:
+            raise self._placed(violation_error(violation), violation.section, violation.key)
         return machine
 
     def _table(self) -> Table:

@@ -11,20 +11,20 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..errors import refuse
-from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, says
-from .validation import complaint_error, find_complaint
+from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, described
+from .validation import find_violation, violation_error
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memories and engines, in the order of the file: if two engines can run a task, the first runs it."""
 
-    name: Annotated[str, says("Name of the machine.")]
-    clock_hz: Annotated[Positive, says("Cycles per second; converts cycles to seconds.")]
+    name: Annotated[str, described("Name of the machine.")]
+    clock_hz: Annotated[Positive, described("Cycles per second; converts cycles to seconds.")]
     memories: tuple[Memory, ...]
     engines: tuple[Engine, ...]
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
-    description: Annotated[str, says("One-line description.")] = ""
+    description: Annotated[str, described("One-line description.")] = ""
     source: Sources = ()
 
     def __repr__(self) -> str:
@@ -164,6 +164,6 @@ def _checked(machine: Machine) -> Machine:
 
 # Each scope belongs to one memory, engines name memories that exist, blocks divide the capacity.
 def require_consistent(machine: Machine) -> None:
-    complaint = find_complaint(machine)
-    if complaint is not None:
-        raise complaint_error(complaint)
+    violation = find_violation(machine)
+    if violation is not None:
+        raise violation_error(violation)

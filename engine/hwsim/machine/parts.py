@@ -24,77 +24,82 @@ Energy = Annotated[float, Meta(ge=0)]
 Sources = tuple[tuple[str, str], ...]
 
 
-def says(text: str) -> Meta:
+def described(text: str) -> Meta:
     """Annotates a key with its description, a sentence or two."""
     return Meta(description=text)
 
 
 def meanings(part: type[msgspec.Struct]) -> dict[str, str]:
     """Returns the description of each key of a part, or of the machine."""
-    return {field.name: _told(field.type) for field in msgspec.structs.fields(part)}
+    return {field.name: _description(field.type) for field in msgspec.structs.fields(part)}
 
 
-def _told(hint: object) -> str:
-    told = (note.description for note in get_args(hint)[1:] if isinstance(note, Meta))
-    return next(filter(None, told), "")
+def _description(hint: object) -> str:
+    notes = (note.description for note in get_args(hint)[1:] if isinstance(note, Meta))
+    return next(filter(None, notes), "")
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A memory: it holds the buffers of some storage scopes; engines read and write it through its ports."""
 
     name: str
-    scopes: Annotated[tuple[str, ...], says("The storage scopes that it implements. A scope belongs to one memory.")]
-    capacity_bytes: Annotated[Positive, says("Capacity; a multiple of `banks`.")]
-    read_bytes_per_cycle: Annotated[Positive, says("Width of the read port.")]
-    write_bytes_per_cycle: Annotated[Positive, says("Width of the write port.")]
+    scopes: Annotated[
+        tuple[str, ...], described("The storage scopes that it implements. A scope belongs to one memory.")
+    ]
+    capacity_bytes: Annotated[Positive, described("Capacity; a multiple of `banks`.")]
+    read_bytes_per_cycle: Annotated[Positive, described("Width of the read port.")]
+    write_bytes_per_cycle: Annotated[Positive, described("Width of the write port.")]
     ports: Annotated[
         Literal["separate", "shared"],
-        says("Separate ports for reads and writes, or one shared port with the width of reads."),
+        described("Separate ports for reads and writes, or one shared port with the width of reads."),
     ] = "separate"
     banks: Annotated[
         int,
         Meta(ge=1, le=MOST_BANKS),
-        says("Number of equal parts of the capacity. `mapping` assigns addresses to them."),
+        described("Number of equal parts of the capacity. `mapping` assigns addresses to them."),
     ] = 1
     mapping: Annotated[
         Literal["block", "interleave"],
-        says(
+        described(
             'With "block" each bank is a contiguous range of addresses, a physical block that holds whole buffers and that engines '
             'access independently of the others; with "interleave" consecutive rows rotate over all banks.'
         ),
     ] = "block"
     interleave_bytes: Annotated[
-        Natural, says('Bytes per row of a bank: consecutive rows are in different banks. Required by "interleave".')
+        Natural,
+        described('Bytes per row of a bank: consecutive rows are in different banks. Required by "interleave".'),
     ] = 0
     bank_groups: Annotated[
         Natural,
-        says(
+        described(
             "Number of groups that rows rotate over, each with separate ports. The banks of a group are consecutive ranges of its "
             "addresses, and a bank is read or written in a cycle, not both. 0: no groups."
         ),
     ] = 0
     bank_ports: Annotated[
-        Positive, says("Rows that a bank reads and writes per cycle (in total if ports are shared).")
+        Positive, described("Rows that a bank reads and writes per cycle (in total if ports are shared).")
     ] = 1
-    broadcast: Annotated[bool, says("Whether lanes of a vector that access the same row are served at once.")] = True
+    broadcast: Annotated[bool, described("Whether lanes of a vector that access the same row are served at once.")] = (
+        True
+    )
     phase_bytes: Annotated[
         Natural,
-        says("Bytes per phase: a longer vector is served in several phases, one after the other. 0: all at once."),
+        described("Bytes per phase: a longer vector is served in several phases, one after the other. 0: all at once."),
     ] = 0
     latency_cycles: Annotated[
         Natural,
-        says(
+        described(
             "Delay from the end of a copy until its data is available (the maximum of both memories), and the miss latency of a "
             "cache in front of it. The latencies of other engines include it."
         ),
     ] = 0
     burst_bytes: Annotated[
         Positive,
-        says("Smallest transfer: transfers are rounded up to whole bursts, the unit of arbitration on a port."),
+        described("Smallest transfer: transfers are rounded up to whole bursts, the unit of arbitration on a port."),
     ] = 1
-    energy_pj_per_byte: Annotated[Energy, says("Energy per byte read or written.")] = 0.0
+    energy_pj_per_byte: Annotated[Energy, described("Energy per byte read or written.")] = 0.0
     block_scopes: Annotated[
-        tuple[str, ...], says("Scopes of single physical blocks: the i-th scope is the i-th block.")
+        tuple[str, ...], described("Scopes of single physical blocks: the i-th scope is the i-th block.")
     ] = ()
     source: Sources = ()
 
@@ -121,16 +126,18 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """
 
     name: str
-    reads: Annotated[tuple[str, ...], says("The memories that it reads operands from, by name.")]
-    writes: Annotated[tuple[str, ...], says("The memories that it writes results to, by name.")]
-    setup_cycles: Annotated[Natural, says("Fixed cost of each task before its work starts.")] = 0
-    latency_cycles: Annotated[Natural, says("Delay from the end of a task's work until its result is available.")] = 0
+    reads: Annotated[tuple[str, ...], described("The memories that it reads operands from, by name.")]
+    writes: Annotated[tuple[str, ...], described("The memories that it writes results to, by name.")]
+    setup_cycles: Annotated[Natural, described("Fixed cost of each task before its work starts.")] = 0
+    latency_cycles: Annotated[
+        Natural, described("Delay from the end of a task's work until its result is available.")
+    ] = 0
     queue_tasks: Annotated[
-        Positive, says("Capacity of its queue; while a queue is full, no task is issued to any engine.")
+        Positive, described("Capacity of its queue; while a queue is full, no task is issued to any engine.")
     ] = 8
     unit: Annotated[
         str,
-        says("Engines of one unit share its hardware and its queue: they run one at a time, in program order."),
+        described("Engines of one unit share its hardware and its queue: they run one at a time, in program order."),
     ] = ""
     source: Sources = ()
 
@@ -138,10 +145,10 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
     """Copies between memories by descriptors, each of which costs the set-up."""
 
-    bytes_per_cycle: Annotated[Positive, says("Maximum copy rate.")]
+    bytes_per_cycle: Annotated[Positive, described("Maximum copy rate.")]
     dimensions: Annotated[
         Natural,
-        says("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),
+        described("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),
     ] = 0
 
 
@@ -152,12 +159,12 @@ PER_OPERATION = "Energy per operation."
 class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
     """Multiplies and accumulates tiles; a tile at the edge lasts as long as a whole one."""
 
-    tile_rows: Annotated[Positive, says("Rows of the left operand's and the result's tile.")]
-    tile_columns: Annotated[Positive, says("Columns of the right operand's and the result's tile.")]
-    tile_depth: Annotated[Positive, says("Elements of the reduction axis per tile.")]
-    cycles_per_tile: Annotated[Positive, says("Duration of a tile.")]
-    element_bytes: Annotated[Positive, says(PASSES)]
-    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
+    tile_rows: Annotated[Positive, described("Rows of the left operand's and the result's tile.")]
+    tile_columns: Annotated[Positive, described("Columns of the right operand's and the result's tile.")]
+    tile_depth: Annotated[Positive, described("Elements of the reduction axis per tile.")]
+    cycles_per_tile: Annotated[Positive, described("Duration of a tile.")]
+    element_bytes: Annotated[Positive, described(PASSES)]
+    energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
 
 
 Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
@@ -166,39 +173,39 @@ Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
 class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="systolic"):
     """A matrix engine that is a grid of multiply-accumulate cells, filled and emptied from its edges (`systolic`)."""
 
-    rows: Annotated[Positive, says("Number of rows of cells.")]
-    columns: Annotated[Positive, says("Number of columns of cells.")]
-    dataflow: Annotated[Dataflow, says("The operand that stays in the cells while the others stream through.")]
-    element_bytes: Annotated[Positive, says(PASSES)]
-    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
+    rows: Annotated[Positive, described("Number of rows of cells.")]
+    columns: Annotated[Positive, described("Number of columns of cells.")]
+    dataflow: Annotated[Dataflow, described("The operand that stays in the cells while the others stream through.")]
+    element_bytes: Annotated[Positive, described(PASSES)]
+    energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
 
 
 class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):
     """Runs elementwise work and reductions on contiguous elements, or on the threads of a block."""
 
-    vector_bytes: Annotated[Positive, says("Bytes of contiguous elements per operation.")]
-    cycles_per_operation: Annotated[Positive, says("Duration of one operation on a vector.")]
+    vector_bytes: Annotated[Positive, described("Bytes of contiguous elements per operation.")]
+    cycles_per_operation: Annotated[Positive, described("Duration of one operation on a vector.")]
     operands: Annotated[
         Literal["in_turn", "together"],
-        says(
+        described(
             "Whether it accesses the operands of an operation one after the other, as loads and stores do, or all at once."
         ),
     ] = "in_turn"
     lanes: Annotated[
         Literal["result", "program"],
-        says(
+        described(
             "The lanes of an operation: contiguous elements of the result, independent of the loops over them; or the program's "
             "vectorized loops, and one element without them, as in compiled CPU code."
         ),
     ] = "result"
-    energy_pj_per_operation: Annotated[Energy, says("Energy per operation on one element.")] = 0.0
+    energy_pj_per_operation: Annotated[Energy, described("Energy per operation on one element.")] = 0.0
 
 
 class ScalarEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scalar"):
     """Runs any work, one element after the other; loads and stores count as operations."""
 
-    cycles_per_operation: Annotated[Positive, says("Duration of one load, store or operation.")]
-    energy_pj_per_operation: Annotated[Energy, says(PER_OPERATION)] = 0.0
+    cycles_per_operation: Annotated[Positive, described("Duration of one load, store or operation.")]
+    energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
 
 
 Engine = DmaEngine | MatrixEngine | SystolicEngine | VectorEngine | ScalarEngine
@@ -219,13 +226,13 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    memory: Annotated[str, says("The memory that it caches, by name.")]
-    engines: Annotated[tuple[str, ...], says("The engines whose accesses use it, by name.")]
-    size_bytes: Annotated[int, Meta(ge=1, le=MOST_CACHED), says("Capacity; a multiple of `ways` · `line_bytes`.")]
-    ways: Annotated[Positive, says("Lines per set.")]
-    line_bytes: Annotated[Positive, says("Line size; a multiple of that of the previous level.")]
-    bytes_per_cycle: Annotated[Positive, says("Rate at which it delivers a line to the previous level.")]
-    latency_cycles: Annotated[Natural, says("Delay from the request of a line to its first byte.")] = 0
+    memory: Annotated[str, described("The memory that it caches, by name.")]
+    engines: Annotated[tuple[str, ...], described("The engines whose accesses use it, by name.")]
+    size_bytes: Annotated[int, Meta(ge=1, le=MOST_CACHED), described("Capacity; a multiple of `ways` · `line_bytes`.")]
+    ways: Annotated[Positive, described("Lines per set.")]
+    line_bytes: Annotated[Positive, described("Line size; a multiple of that of the previous level.")]
+    bytes_per_cycle: Annotated[Positive, described("Rate at which it delivers a line to the previous level.")]
+    latency_cycles: Annotated[Natural, described("Delay from the request of a line to its first byte.")] = 0
     source: Sources = ()
 
     @property
@@ -237,9 +244,9 @@ class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A bus that its engines share: their transfers between memories go over it in whole bursts and share its rate."""
 
     name: str
-    engines: Annotated[tuple[str, ...], says("The engines that share it, by name.")]
-    bytes_per_cycle: Annotated[Positive, says("Bandwidth.")]
-    burst_bytes: Annotated[Positive, says("Unit of arbitration between its engines.")] = 1
+    engines: Annotated[tuple[str, ...], described("The engines that share it, by name.")]
+    bytes_per_cycle: Annotated[Positive, described("Bandwidth.")]
+    burst_bytes: Annotated[Positive, described("Unit of arbitration between its engines.")] = 1
     source: Sources = ()
 
 

@@ -25,7 +25,7 @@ class Parted(Protocol):
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]: ...
 
 
-class Complaint(msgspec.Struct, frozen=True):
+class Violation(msgspec.Struct, frozen=True):
     """An inconsistency in a machine and its place: section ("memories", "vtcm") and key. Machine files turn it into a line."""
 
     code: str
@@ -37,97 +37,97 @@ class Complaint(msgspec.Struct, frozen=True):
     fix: tuple[str, ...] = ()
 
 
-def complaint_error(complaint: Complaint) -> MachineError:
+def violation_error(violation: Violation) -> MachineError:
     return refuse(
-        complaint.code, complaint.message, found=complaint.found, expected=complaint.expected, fix=complaint.fix
+        violation.code, violation.message, found=violation.found, expected=violation.expected, fix=violation.fix
     )
 
 
-def find_complaint(machine: Parted) -> Complaint | None:
+def find_violation(machine: Parted) -> Violation | None:
     """Returns the first inconsistency of a well-typed machine, or None."""
-    taken: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for memory in machine.memories:
-        complaint = _scope_complaint(memory, taken) or _bank_complaint(memory)
-        if complaint is not None:
-            return complaint
-        taken.update(dict.fromkeys((*memory.scopes, *memory.block_scopes), memory.name))
+        violation = _scope_violation(memory, owners) or _bank_violation(memory)
+        if violation is not None:
+            return violation
+        owners.update(dict.fromkeys((*memory.scopes, *memory.block_scopes), memory.name))
     names = [m.name for m in machine.memories]
     for engine in machine.engines:
         for key, reach in (("reads", engine.reads), ("writes", engine.writes)):
-            complaint = _reach_complaint(engine, key, reach, names)
-            if complaint is not None:
-                return complaint
-    complaint = _unit_complaint(machine.engines)
-    if complaint is not None:
-        return complaint
+            violation = _reach_violation(engine, key, reach, names)
+            if violation is not None:
+                return violation
+    violation = _unit_violation(machine.engines)
+    if violation is not None:
+        return violation
     for bus in machine.buses:
-        complaint = _engines_complaint(bus, "buses", machine)
-        if complaint is not None:
-            return complaint
+        violation = _engines_violation(bus, "buses", machine)
+        if violation is not None:
+            return violation
     for cache in machine.caches:
-        complaint = _cache_complaint(cache, machine)
-        if complaint is not None:
-            return complaint
+        violation = _cache_violation(cache, machine)
+        if violation is not None:
+            return violation
     if not machine.engines:
         expected = "at least one [engines.NAME]"
-        return Complaint("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
+        return Violation("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
     return None
 
 
-def _scope_complaint(memory: Memory, taken: Mapping[str, str]) -> Complaint | None:
+def _scope_violation(memory: Memory, owners: Mapping[str, str]) -> Violation | None:
     section = ("memories", memory.name)
     if not memory.scopes:
         message = f"memory {memory.name!r} has no scope"
-        return Complaint("no-scope", message, section, "scopes", "[]", 'at least one storage scope, such as "global"')
+        return Violation("no-scope", message, section, "scopes", "[]", 'at least one storage scope, such as "global"')
     own = (*memory.scopes, *memory.block_scopes)
     for number, scope in enumerate(own):
-        owner = memory.name if scope in own[:number] else taken.get(scope)
+        owner = memory.name if scope in own[:number] else owners.get(scope)
         if owner is not None:
             message = f"scope {scope!r} already belongs to memory {owner!r}"
             key = "scopes" if number < len(memory.scopes) else "block_scopes"
-            return Complaint("scope-taken", message, section, key, repr(scope), "each scope in exactly one memory")
+            return Violation("scope-taken", message, section, key, repr(scope), "each scope in exactly one memory")
     return None
 
 
-def _bank_complaint(memory: Memory) -> Complaint | None:
+def _bank_violation(memory: Memory) -> Violation | None:
     section = ("memories", memory.name)
     if memory.capacity_bytes % memory.banks:
         message = f"memory {memory.name!r} cannot be divided into {memory.banks} equal banks"
         found = f"{memory.capacity_bytes} bytes in {memory.banks} banks"
-        return Complaint("uneven-banks", message, section, "banks", found, "banks that divide capacity_bytes")
+        return Violation("uneven-banks", message, section, "banks", found, "banks that divide capacity_bytes")
     if memory.mapping == "interleave" and memory.banks > 1 and memory.interleave_bytes == 0:
         message = f"memory {memory.name!r} interleaves its banks without a row size"
         expected = "interleave_bytes: the bytes per row of a bank"
-        return Complaint(
+        return Violation(
             "no-interleave", message, section, "mapping", "no interleave_bytes", expected, ("interleave_bytes = 32",)
         )
     if memory.bank_groups and (memory.mapping == "block" or memory.banks % memory.bank_groups):
         message = f"memory {memory.name!r} cannot divide its banks into {memory.bank_groups} equal groups"
         found = f"{memory.banks} banks, mapping {memory.mapping}"
         expected = 'groups that divide the banks, and mapping = "interleave"'
-        return Complaint("uneven-banks", message, section, "bank_groups", found, expected)
+        return Violation("uneven-banks", message, section, "bank_groups", found, expected)
     if memory.interleave_bytes and (memory.capacity_bytes // memory.banks) % memory.interleave_bytes:
         message = f"a bank of memory {memory.name!r} is not a multiple of its rows of {memory.interleave_bytes} bytes"
         found = f"{memory.capacity_bytes // memory.banks} bytes per bank"
         expected = "interleave_bytes that divide a bank"
-        return Complaint("uneven-banks", message, section, "interleave_bytes", found, expected)
+        return Violation("uneven-banks", message, section, "interleave_bytes", found, expected)
     return None
 
 
-def _reach_complaint(engine: Engine, key: str, reach: Sequence[str], names: Sequence[str]) -> Complaint | None:
+def _reach_violation(engine: Engine, key: str, reach: Sequence[str], names: Sequence[str]) -> Violation | None:
     section, known = ("engines", engine.name), ", ".join(names)
     if not reach:
-        return Complaint(
+        return Violation(
             "no-reach", f"engine {engine.name!r} {key} nothing", section, key, "[]", f"one or more of {known}"
         )
     for name in reach:
         if name not in names:
             message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
-            return Complaint("unknown-memory", message, section, key, repr(name), known)
+            return Violation("unknown-memory", message, section, key, repr(name), known)
     return None
 
 
-def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
+def _unit_violation(engines: Sequence[Engine]) -> Violation | None:
     """Checks that engines of one unit have queues of equal size."""
     queues: dict[str, Engine] = {}
     for engine in engines:
@@ -136,11 +136,11 @@ def _unit_complaint(engines: Sequence[Engine]) -> Complaint | None:
             message = f"engines {first.name!r} and {engine.name!r} of unit {engine.unit!r} have different queues"
             found = f"queues of {first.queue_tasks} and {engine.queue_tasks} tasks"
             expected = f"queue_tasks = {first.queue_tasks} in both"
-            return Complaint("uneven-queues", message, ("engines", engine.name), "queue_tasks", found, expected)
+            return Violation("uneven-queues", message, ("engines", engine.name), "queue_tasks", found, expected)
     return None
 
 
-def _engines_complaint(part: Cache | Bus, group: str, machine: Parted) -> Complaint | None:
+def _engines_violation(part: Cache | Bus, group: str, machine: Parted) -> Violation | None:
     """Checks that the engines of a cache or a bus exist."""
     names = [e.name for e in machine.engines]
     what = "cache" if isinstance(part, Cache) else "bus"
@@ -149,22 +149,22 @@ def _engines_complaint(part: Cache | Bus, group: str, machine: Parted) -> Compla
         return None
     message = f"{what} {part.name!r} is used by {'no engine' if unknown is None else f'an unknown engine {unknown!r}'}"
     found = repr(unknown or [])
-    return Complaint("unknown-engine", message, (group, part.name), "engines", found, ", ".join(names))
+    return Violation("unknown-engine", message, (group, part.name), "engines", found, ", ".join(names))
 
 
-def _cache_complaint(cache: Cache, machine: Parted) -> Complaint | None:
+def _cache_violation(cache: Cache, machine: Parted) -> Violation | None:
     section = ("caches", cache.name)
     memories = [m.name for m in machine.memories]
     if cache.memory not in memories:
         message = f"cache {cache.name!r} is in front of an unknown memory {cache.memory!r}"
-        return Complaint("unknown-memory", message, section, "memory", repr(cache.memory), ", ".join(memories))
-    complaint = _engines_complaint(cache, "caches", machine)
-    if complaint is not None:
-        return complaint
+        return Violation("unknown-memory", message, section, "memory", repr(cache.memory), ", ".join(memories))
+    violation = _engines_violation(cache, "caches", machine)
+    if violation is not None:
+        return violation
     if cache.size_bytes % (cache.ways * cache.line_bytes):
         message = f"cache {cache.name!r} cannot be divided into sets of {cache.ways} lines of {cache.line_bytes} bytes"
         expected = f"a multiple of {cache.ways * cache.line_bytes}"
-        return Complaint("uneven-sets", message, section, "size_bytes", f"{cache.size_bytes} bytes", expected)
+        return Violation("uneven-sets", message, section, "size_bytes", f"{cache.size_bytes} bytes", expected)
     for engine in cache.engines:
         levels = machine.caches_of(engine, cache.memory)
         inner = levels[: levels.index(cache)][-1:]
@@ -173,5 +173,5 @@ def _cache_complaint(cache: Cache, machine: Parted) -> Complaint | None:
                 f"a line of cache {cache.name!r} is not a multiple of a line of {inner[0].name!r}, the previous level"
             )
             expected = f"a multiple of {inner[0].line_bytes}"
-            return Complaint("uneven-lines", message, section, "line_bytes", f"{cache.line_bytes} bytes", expected)
+            return Violation("uneven-lines", message, section, "line_bytes", f"{cache.line_bytes} bytes", expected)
     return None

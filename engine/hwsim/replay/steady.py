@@ -95,12 +95,12 @@ class _Mark(msgspec.Struct, frozen=True):
     skipped: int
 
 
-def play(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Simulated:
+def replay_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Simulated:
     """Replays a program, up to `whole` tasks completely. Raises MachineError if more than `max_tasks` tasks have to be replayed."""
     # A complete replay compares no states.
-    player = _Player(program, max_tasks, watches=_most(program.tree) > whole)
-    player.nodes(program.tree, {})
-    return Simulated(player.clocks, player.places, tuple(player.repeats), player.clocks.finish() + player.skipped)
+    replay = _Replay(program, max_tasks, watches=_most(program.tree) > whole)
+    replay.nodes(program.tree, {})
+    return Simulated(replay.clocks, replay.places, tuple(replay.repeats), replay.clocks.finish() + replay.skipped)
 
 
 def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks | SharedClocks:
@@ -121,7 +121,7 @@ def _most(nodes: tuple[TaskNode, ...]) -> int:
     return sum(n.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
 
 
-class _Player:
+class _Replay:
     def __init__(self, program: TaskProgram, max_tasks: int, *, watches: bool) -> None:
         self._kinds: list[Variant] = []
         self._variants = program.variants

@@ -22,7 +22,7 @@ Column = npt.NDArray[np.int64]
 class Moment(NamedTuple):
     """A moment of real time: its compressed time, and for each repeat around it (its number, the number of its copy)."""
 
-    played: int
+    simulated: int
     copies: tuple[tuple[int, int], ...]
 
 
@@ -47,13 +47,13 @@ class _Span:
     def total(self) -> int:
         return self.cycles * (self.extra + 1)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         later = 0
         self.inside.sort(key=lambda span: span.start)
         for span in self.inside:
             self.offsets.append(span.start - self.start + later)
             later += span.total - (span.end - span.start)
-            span.settle()
+            span.finalize()
 
 
 class TimeMap:
@@ -70,7 +70,7 @@ class TimeMap:
                 around.pop()
             around[-1].inside.append(span)
             around.append(span)
-        self._root.settle()
+        self._root.finalize()
 
     def at(self, cycle: int) -> Moment:
         """Returns the compressed moment of a real cycle."""
@@ -101,12 +101,12 @@ class TimeMap:
     def _within(self, span: _Span, begun: int, start: int, end: int, *, every: bool) -> Iterator[TimeInterval]:
         """Yields the intervals of one copy of `span` that begins at `begun` in real time."""
         k = max(0, bisect_right(span.offsets, start - begun) - 1)
-        played, clock = span.start, begun
+        simulated, clock = span.start, begun
         if k:
             before = span.inside[k - 1]
-            played, clock = before.end, begun + span.offsets[k - 1] + before.total
+            simulated, clock = before.end, begun + span.offsets[k - 1] + before.total
         for child, offset in zip(span.inside[k:], span.offsets[k:], strict=True):
-            yield from _clipped(played, child.start, clock - played, start, end)
+            yield from _clipped(simulated, child.start, clock - simulated, start, end)
             first = begun + offset
             low, high = max(0, (start - first) // child.cycles), min(child.extra, (end - 1 - first) // child.cycles)
             for copy in (
@@ -115,8 +115,8 @@ class TimeMap:
                 yield from self._within(child, first + copy * child.cycles, start, end, every=every)
             if first + child.total >= end:
                 return
-            played, clock = child.end, first + child.total
-        yield from _clipped(played, span.end if span is not self._root else end, clock - played, start, end)
+            simulated, clock = child.end, first + child.total
+        yield from _clipped(simulated, span.end if span is not self._root else end, clock - simulated, start, end)
 
     def inner_first(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yields the number of each repeat with those of its direct inner repeats, after these."""
@@ -140,18 +140,18 @@ class TimeMap:
 
     def passed(self, moments: Sequence[Moment]) -> Column:
         """Returns for each moment and repeat the number of copies, beyond the first, that have passed by then."""
-        played = np.array([m.played for m in moments], np.int64)
+        simulated = np.array([m.simulated for m in moments], np.int64)
         found = np.zeros((len(moments), len(self.repeats)), np.int64)
         for number, repeat in enumerate(self.repeats):
-            found[:, number] = np.where(played >= repeat.end, repeat.extra, 0)
+            found[:, number] = np.where(simulated >= repeat.end, repeat.extra, 0)
         for row, moment in enumerate(moments):
             for number, copy in moment.copies:
                 found[row, number] = copy
         return found
 
 
-def _clipped(played: int, until: int, later: int, start: int, end: int) -> Iterator[TimeInterval]:
-    low, high = max(played, start - later), min(until, end - later)
+def _clipped(simulated: int, until: int, later: int, start: int, end: int) -> Iterator[TimeInterval]:
+    low, high = max(simulated, start - later), min(until, end - later)
     if low < high:
         yield TimeInterval(low, high, later)
 
@@ -175,15 +175,15 @@ class Density:
     def before(self, cycles: Sequence[int]) -> Column:
         """Returns the real cycles that each band (a column) lasts before each of `cycles` (a row)."""
         moments = [self._folding.at(cycle) for cycle in cycles]
-        played = np.array([m.played for m in moments], np.int64)
-        return self._played(played) + self._folding.passed(moments) @ self._copies
+        simulated = np.array([m.simulated for m in moments], np.int64)
+        return self._simulated(simulated) + self._folding.passed(moments) @ self._copies
 
     def shares(self, edges: Sequence[int]) -> npt.NDArray[np.float64]:
         """Returns the fraction of the time between each edge and the next (a row) that each band occupies (a column): 1.0 for all of it."""
         widths = np.maximum(np.diff(np.asarray(edges, np.float64)), 1e-9)
         return np.diff(self.before(edges), axis=0) / widths[:, None]
 
-    def _played(self, times: Column) -> Column:
+    def _simulated(self, times: Column) -> Column:
         """In compressed time: an interval that begins before a time lasts from then until the time, less the part after its end."""
         found = np.zeros((len(times), self.count), np.int64)
         for sign, side in zip((1, -1), self._sides, strict=True):
@@ -198,10 +198,10 @@ class Density:
         found = np.zeros((len(repeats), self.count), np.int64)
         if not repeats:
             return found
-        edges = self._played(np.array([r.start for r in repeats] + [r.end for r in repeats], np.int64))
-        played = edges[len(repeats) :] - edges[: len(repeats)]
+        edges = self._simulated(np.array([r.start for r in repeats] + [r.end for r in repeats], np.int64))
+        simulated = edges[len(repeats) :] - edges[: len(repeats)]
         for number, inside in self._folding.inner_first():
-            found[number] = played[number]
+            found[number] = simulated[number]
             for inner in inside:
-                found[number] += (repeats[inner].extra + 1) * found[inner] - played[inner]
+                found[number] += (repeats[inner].extra + 1) * found[inner] - simulated[inner]
         return found

@@ -202,22 +202,22 @@ class _Walk:
                 yield copy, repeat.later(place, -copy * repeat.iterations)
 
 
-def timeline_of(program: TaskProgram, played: Simulated) -> Timeline:
+def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
     """Returns the columns of a replay. Raises MachineError if the program exceeds the limit on cycles."""
-    clocks = played.clocks
-    require_countable("cycles", played.cycles)
+    clocks = simulated.clocks
+    require_countable("cycles", simulated.cycles)
     numbers = np.array(clocks.numbers, np.int64)
     variants = program.variants
     starts = np.array(clocks.starts, np.int64)
     ends = np.array(clocks.ends, np.int64)
     checkpoint()
     times = np.ones(len(numbers), np.int64)
-    for r in played.repeats:
+    for r in simulated.repeats:
         times[r.first : r.last] *= 1 + r.extra
     return Timeline(
         numbers,
-        played.places,
-        _instances(program, numbers, played.places),
+        simulated.places,
+        _instances(program, numbers, simulated.places),
         starts,
         ends,
         ends + _of(numbers, [v.cost.latency for v in variants]),
@@ -225,8 +225,8 @@ def timeline_of(program: TaskProgram, played: Simulated) -> Timeline:
         _of(numbers, [v.engine for v in variants]),
         tuple(clocks.free),
         clocks.stalls,
-        played.repeats,
-        played.cycles,
+        simulated.repeats,
+        simulated.cycles,
     )
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer
 from ...ir import Expr, Range, Var, build, substitute, uses_var
-from .geometry import Domain, Layout, course_of, without_box
+from .geometry import Domain, Layout, progression_of, without_box
 from .grid import MAX_POINTS
 from .periodicity import choices, edges
 
@@ -35,13 +35,13 @@ class Inside(msgspec.Struct, frozen=True, eq=False):
 
     def layout(self, of: Layout) -> Layout | None:
         """Returns the layout of an access in the box, loops counted from its corner; None if it is not affine."""
-        course = of.course
-        if course is not None:
-            first = sum(stride * self.corner.get(v, 0) for v, stride in course.strides.items())
-            return Layout(replace_fields(course, constant=course.constant + first))
+        progression = of.progression
+        if progression is not None:
+            first = sum(stride * self.corner.get(v, 0) for v, stride in progression.strides.items())
+            return Layout(replace_fields(progression, constant=progression.constant + first))
         moved = {v: build.add(v, start) for v, start in self.corner.items()}
-        course = course_of(_known(of, self.box, moved), self.box.extents, self.near)
-        return None if course is None else Layout(course)
+        progression = progression_of(_known(of, self.box, moved), self.box.extents, self.near)
+        return None if progression is None else Layout(progression)
 
 
 def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> Inside | None:
@@ -52,7 +52,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
         return None
     analyzer = Analyzer({v: _range(v, n) for v, n in where.active.items()})
     ranges = {v: (0, n) for v, n in where.active.items()}
-    deciding = choices([_known(x, where, {}) for x in layouts if x.course is None])
+    deciding = choices([_known(x, where, {}) for x in layouts if x.progression is None])
     for var in loops:
         cuts = {0, where.active[var]}
         for condition in (c for c in deciding if uses_var(c, var)):

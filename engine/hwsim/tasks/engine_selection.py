@@ -31,7 +31,7 @@ PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
 IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
 """Engines for multiplications in loops that are bound to threads: each thread computes one element."""
 
-SAYS: dict[Kind, str] = {
+KIND_NAMES: dict[Kind, str] = {
     "copy": "a copy",
     "mac": "a multiply-accumulate",
     "reduce": "a reduction",
@@ -71,9 +71,9 @@ def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Plac
         engine = machine.engines[number]
         out = _out_of_reach(engine, works, places)
         if not out:
-            taken, turns = _in_turn(leaf, number, able, nest, machine)
-            reason = f"{SAYS[kind]}; {machine.engines[taken].name} reaches all operands{turns}{_instead(missed)}"
-            return Choice(leaf, works, taken, reason, tuple(missed))
+            chosen, turns = _next_equivalent(leaf, number, able, nest, machine)
+            reason = f"{KIND_NAMES[kind]}; {machine.engines[chosen].name} reaches all operands{turns}{_instead(missed)}"
+            return Choice(leaf, works, chosen, reason, tuple(missed))
         missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
     raise _unreachable(leaf, kind, missed, machine, places)
 
@@ -86,19 +86,21 @@ def _instead(missed: Sequence[Missed]) -> str:
     return f"; {best.engine} does not reach {', '.join(f'{b.name} in {b.scope}' for b in best.operands)}"
 
 
-def _in_turn(leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, machine: Machine) -> tuple[int, str]:
+def _next_equivalent(
+    leaf: ComputeBlock, first: int, able: Sequence[int], nest: Nest, machine: Machine
+) -> tuple[int, str]:
     """Returns the next engine, round-robin, among those equivalent to `first`, and a text that says so."""
     engine = machine.engines[first]
-    alike = [n for n in able if n == first or _are_alike(machine.engines[n], engine)]
-    if len(alike) == 1:
+    equivalent = [n for n in able if n == first or _are_equivalent(machine.engines[n], engine)]
+    if len(equivalent) == 1:
         return first, ""
     leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
-    taken = alike[leaves.index(leaf) % len(alike)]
-    others = " and ".join(machine.engines[n].name for n in alike if n != taken)
-    return taken, f", alternating with {others}"
+    chosen = equivalent[leaves.index(leaf) % len(equivalent)]
+    others = " and ".join(machine.engines[n].name for n in equivalent if n != chosen)
+    return chosen, f", alternating with {others}"
 
 
-def _are_alike(engine: Engine, other: Engine) -> bool:
+def _are_equivalent(engine: Engine, other: Engine) -> bool:
     """Returns whether the engines differ only in their name."""
     if type(engine) is not type(other):
         return False
@@ -141,8 +143,8 @@ def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: 
     fit = [n for n in named if n in able]
     if not fit:
         doers = ", ".join(machine.engines[n].name for n in able) or "none"
-        raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot perform block {name!r}, which is {SAYS[hardest(works)]}", leaf.block,
-                     found=str(leaf.engine), expected=doers, fix=(f'sch.unannotate({name!r}, "engine")',))  # fmt: skip
+        raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot perform block {name!r}, which is {KIND_NAMES[hardest(works)]}",
+                     leaf.block, found=str(leaf.engine), expected=doers, fix=(f'sch.unannotate({name!r}, "engine")',))  # fmt: skip
     missed: list[Missed] = []
     for number in fit:
         engine = machine.engines[number]
@@ -170,13 +172,13 @@ def _unreachable(
     leaf: ComputeBlock, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places
 ) -> Exception:
     if not missed:
-        return refuse("no-engine", f"no engine of {machine.name!r} supports {SAYS[kind]} (block {leaf.block.name!r})", leaf.block,
+        return refuse("no-engine", f"no engine of {machine.name!r} supports {KIND_NAMES[kind]} (block {leaf.block.name!r})", leaf.block,
                       found=kind, expected=f"an engine of kind {' or '.join(PREFERENCE[kind])}")  # fmt: skip
     best = missed[0]
     engine = machine.engine(best.engine)
     found = ", ".join(f"{b.name} in {b.scope}" for b in best.operands)
     reach = f"{best.engine} reads {_scopes(machine, engine.reads)}; writes {_scopes(machine, engine.writes)}"
-    return refuse("out-of-reach", f"no engine that supports block {leaf.block.name!r} ({SAYS[kind]}) reaches all its operands",
+    return refuse("out-of-reach", f"no engine that supports block {leaf.block.name!r} ({KIND_NAMES[kind]}) reaches all its operands",
                   leaf.block, *best.operands, found=found, expected=reach, fix=best.fix)  # fmt: skip
 
 

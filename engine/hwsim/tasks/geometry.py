@@ -152,12 +152,12 @@ class AffineProgression(msgspec.Struct, frozen=True, eq=False):
         return np.asarray(sum((over[v] * stride for v, stride in self.strides.items()), self.start(outer)), np.int64)
 
 
-def course_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
+def progression_of(expr: Expr, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
     """Returns the progression of an expression; None if it is not affine in the loops of the task."""
-    return _course(_widened(analyzer.form(expr), analyzer), inner, analyzer)
+    return _progression(_widened(analyzer.form(expr), analyzer), inner, analyzer)
 
 
-def _course(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
+def _progression(form: Sum, inner: Mapping[Var, int], analyzer: Analyzer) -> AffineProgression | None:
     strides, around = dict[Var, int](), dict[Expr, int]()
     for digit in form.digits:
         source = digit.source
@@ -187,26 +187,26 @@ def _widened(form: Sum, analyzer: Analyzer) -> Sum:
 class Layout(msgspec.Struct, frozen=True, eq=False):
     """The address of an access in elements: its course if it is affine in the task's loops, else the expression."""
 
-    course: AffineProgression | None
+    progression: AffineProgression | None
     address: Expr | None = None
     mixed: frozenset[Var] = frozenset()  # variables around the task that change the pattern, not only its start
 
     @property
     def strides(self) -> dict[Var, int] | None:
         """Strides in elements, by loop; None without a course."""
-        return None if self.course is None else self.course.strides
+        return None if self.progression is None else self.progression.strides
 
     def loops(self, among: Mapping[Var, int]) -> set[Var]:
         """Returns the loops of the task that the address depends on."""
-        if self.course is not None:
-            return {*self.course.strides}
+        if self.progression is not None:
+            return {*self.progression.strides}
         assert self.address is not None
         return used_vars(self.address, among)
 
     def values(self, over: Mapping[Var, Values | int], outer: Mapping[Var, int]) -> Values:
         """Returns the addresses, with the loops of the task at `over`; unknown loops around only shift them. Raises UnknownValueError."""
-        if self.course is not None:
-            return self.course.values(over, outer)
+        if self.progression is not None:
+            return self.progression.values(over, outer)
         assert self.address is not None
         return _placed(self.address, {**over, **outer})
 
@@ -214,9 +214,9 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
     """Returns the layout of an access over the loops of `inner`."""
     form = _widened(flat_form(access.buffer, access.indices, analyzer), analyzer)
-    course = _course(form, inner, analyzer)
-    if course is not None:
-        return Layout(course)
+    progression = _progression(form, inner, analyzer)
+    if progression is not None:
+        return Layout(progression)
     together = [used for used in (free_vars(digit.source) for digit in form.digits) if used & inner.keys()]
     mixed = {v for used in together for v in used if v in analyzer.ranges and v not in inner}
     return Layout(None, analyzer.expr(form, access.indices[0].dtype), frozenset(mixed))
@@ -343,8 +343,8 @@ def number_of(place: Mapping[Var, Values], extents: Mapping[Var, int]) -> Values
 def origin(place: Layout, where: Domain) -> int:
     """Returns the address, in elements, with all loops of the task at 0; 0 if it depends on data."""
     try:
-        if place.course is not None:
-            return int(place.course.start(where.outer))
+        if place.progression is not None:
+            return int(place.progression.start(where.outer))
         return int(place.values(dict.fromkeys(where.extents, 0), where.outer))
     except UnknownValueError:
         return 0
@@ -355,16 +355,16 @@ def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
 
 
-def courses(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[AffineProgression, ...] | None:
+def progressions(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[AffineProgression, ...] | None:
     """Returns the progressions of the indices of an access; None if one of them is no sum of loops."""
     if access.extents:
         return None
     found: list[AffineProgression] = []
     for index in access.indices:
-        course = course_of(index, inner, analyzer)
-        if course is None or not all(isinstance(around, Var) for around in course.around):
+        progression = progression_of(index, inner, analyzer)
+        if progression is None or not all(isinstance(around, Var) for around in progression.around):
             return None
-        found.append(course)
+        found.append(progression)
     return tuple(found)
 
 
@@ -374,7 +374,7 @@ def box_elements(accesses: Sequence[tuple[Access, tuple[AffineProgression, ...] 
         return 0
     box = 1
     for axis, size in enumerate(accesses[0][0].buffer.shape):
-        runs = [course[axis] for _, course in accesses if course is not None]
+        runs = [progression[axis] for _, progression in accesses if progression is not None]
         if len(runs) == len(accesses) and all(run.around == runs[0].around for run in runs):
             ends = [run.ends(where.active) for run in runs]
             low, high = min(least for least, _ in ends), max(greatest for _, greatest in ends) + 1

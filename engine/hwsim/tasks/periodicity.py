@@ -76,28 +76,28 @@ class IterationClass(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def together(behaviours: Sequence[IterationClass]) -> IterationClass:
+def together(iteration_classes: Sequence[IterationClass]) -> IterationClass:
     """Returns the union of several classes."""
     return IterationClass(
-        tuple(dict.fromkeys(c for b in behaviours for c in b.conditions)),
-        tuple(dict.fromkeys(e for b in behaviours for e in b.shifted)),
-        tuple(dict.fromkeys(e for b in behaviours for e in b.fixed)),
-        tuple(dict.fromkeys(s for b in behaviours for s in b.slots)),
-        tuple(dict.fromkeys(v for b in behaviours for v in b.single)),
+        tuple(dict.fromkeys(c for b in iteration_classes for c in b.conditions)),
+        tuple(dict.fromkeys(e for b in iteration_classes for e in b.shifted)),
+        tuple(dict.fromkeys(e for b in iteration_classes for e in b.fixed)),
+        tuple(dict.fromkeys(s for b in iteration_classes for s in b.slots)),
+        tuple(dict.fromkeys(v for b in iteration_classes for v in b.single)),
     )
 
 
 def runs_of(
-    var: Var, extent: int, behaviour: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
+    var: Var, extent: int, iteration_class: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
 ) -> tuple[Run, ...]:
     """Returns the runs of a loop, with its outer loops at iterations `at`."""
-    conditions = [c for c in behaviour.conditions if var in free_vars(c)]
-    shifted = [e for e in behaviour.shifted if var in free_vars(e)]
-    fixed = [e for e in behaviour.fixed if var in free_vars(e)]
-    turns = [count for v, count in behaviour.slots if v is var]
+    conditions = [c for c in iteration_class.conditions if var in free_vars(c)]
+    shifted = [e for e in iteration_class.shifted if var in free_vars(e)]
+    fixed = [e for e in iteration_class.fixed if var in free_vars(e)]
+    turns = [count for v, count in iteration_class.slots if v is var]
     period = _period(var, [*conditions, *shifted, *fixed], turns)
     whole = (Run(0, extent, max(extent, 1)),)
-    if var in behaviour.single or period >= extent:
+    if var in iteration_class.single or period >= extent:
         return whole
     moves = _moves_evenly(var, period, shifted, fixed, analyzer)
     if not moves:
@@ -144,13 +144,13 @@ def choices(exprs: Sequence[Expr]) -> list[Expr]:
     found: list[Expr] = []
     for node in dict.fromkeys(n for e in exprs for n in walk(e)):
         if isinstance(node, Min | Max):
-            found += [_is_taken(node, a, b) for a in _sides(node.a) for b in _sides(node.b)]
+            found += [_is_chosen(node, a, b) for a in _sides(node.a) for b in _sides(node.b)]
         elif isinstance(node, Select):
             found.append(node.condition)
     return found
 
 
-def _is_taken(node: Min | Max, a: Expr, b: Expr) -> Expr:
+def _is_chosen(node: Min | Max, a: Expr, b: Expr) -> Expr:
     """Returns the condition for one side; of a number and an expression, for the number, so the expression's side includes equality."""
     if build.int_value(a) is not None:
         a, b = b, a
@@ -223,17 +223,17 @@ def _solved(
         factor, low, high = -factor, -high, -low
         condition = _mirrored(condition)
     # factor * i + [low, high] against 0.
-    surely_below = _first(-high, factor)  # iterations before it: below 0 for any rest
+    provably_below = _first(-high, factor)  # iterations before it: below 0 for any rest
     maybe_below = _first(-low, factor)  # from it on: never below 0
-    surely_upto = _first(1 - high, factor)  # before it: at most 0
+    provably_upto = _first(1 - high, factor)  # before it: at most 0
     maybe_upto = _first(1 - low, factor)  # from it on: above 0
     match condition:
         case LT() | GE():
-            zone = surely_below, maybe_below
+            zone = provably_below, maybe_below
         case LE() | GT():
-            zone = surely_upto, maybe_upto
+            zone = provably_upto, maybe_upto
         case _:
-            zone = surely_below, maybe_upto
+            zone = provably_below, maybe_upto
     start, stop = (min(max(edge, 0), extent) for edge in zone)
     return {start, stop}, [(start, stop)] if start < stop else []
 

@@ -70,7 +70,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     children: tuple[TaskNode, ...]
     engines: tuple[int, ...]
     cells: tuple[int, ...]
-    behaviour: IterationClass
+    iteration_class: IterationClass
     matters: tuple[Var, ...]
     analyzer: Analyzer
     known: dict[tuple[int, ...], tuple[Run, ...]]
@@ -93,7 +93,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         first, *inner = self.loops
         if inner:
             return (Run(0, self.extent, 1),)
-        return runs_of(first.var, first.extent, self.behaviour, at, self.analyzer)
+        return runs_of(first.var, first.extent, self.iteration_class, at, self.analyzer)
 
 
 TaskNode = TaskLoop | Template
@@ -147,8 +147,10 @@ class _Builder:
 
     def _loop(self, loop: Loop, children: Sequence[TaskNode], outer: tuple[Loop, ...]) -> TaskLoop:
         checkpoint()
-        behaviour = together([c.behaviour if isinstance(c, TaskLoop) else c.variants.behaviour for c in children])
-        used = behaviour.variables()
+        iteration_class = together(
+            [c.iteration_class if isinstance(c, TaskLoop) else c.variants.iteration_class for c in children]
+        )
+        used = iteration_class.variables()
         only = children[0] if len(children) == 1 else None
         if isinstance(only, TaskLoop) and not used & {loop.var, *(inner.var for inner in only.loops)}:
             return msgspec.structs.replace(only, loops=(loop, *only.loops))
@@ -161,7 +163,7 @@ class _Builder:
                 )
             ),
             tuple(sorted({n for c in children for n in (c if isinstance(c, TaskLoop) else c.variants).cells})),
-            behaviour,
+            iteration_class,
             tuple(around.var for around in outer if around.var in used),
             self.nest.analyzer,
             {},
@@ -169,7 +171,7 @@ class _Builder:
 
     def share(self) -> tuple[PortSpec, ...]:
         """Numbers the ports that tasks may have to share."""
-        found = contended([template.variants.asker for template in self.templates])
+        found = contended([template.variants.port_user for template in self.templates])
         for port, (spec, rivals) in enumerate(found.items()):
             for number in rivals:
                 self.shared[number][spec] = port

@@ -14,7 +14,7 @@ from ...arith import Analyzer
 from ...cancellation import checkpoint
 from ...ir import Expr, Var, build, free_vars
 from ..access.placement import Placement, Places
-from ..access.ports import Asker, PortSpec, ports_of
+from ..access.ports import PortSpec, PortUser, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, VectorEngine
 from ..replay.exclusive import Variant
@@ -117,10 +117,10 @@ class Variants:
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
-        self.behaviour = _behaviour(pieces, self._sides, outer)
+        self.iteration_class = _iteration_class(pieces, self._sides, outer)
         if waits is not None:
-            self.behaviour = msgspec.structs.replace(self.behaviour, single=self._outer)
-        used = self.behaviour.variables()
+            self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
+        used = self.iteration_class.variables()
         self._matters = tuple(loop.var for loop in outer if loop.var in used)
         self._decide = _deciding(pieces, places.machine.engines[engine], self._matters)
         self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
@@ -139,7 +139,7 @@ class Variants:
         return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
 
     @property
-    def asker(self) -> Asker:
+    def port_user(self) -> PortUser:
         """Ports and cells that the tasks use, for `contended`."""
         machine = self._places.machine
         sides = [(s.placement.memory, s.written) for s in self._sides]
@@ -147,7 +147,7 @@ class Variants:
         ports = ports_of(machine.engines[self._engine], machine, sides)
         sure = [(s.placement.first_cell, s.written) for s in self._sides if s.placement.cells == 1]
         reads, writes = (frozenset(cell for cell, written in sure if written is side) for side in (False, True))
-        return Asker(self._unit, ports, reads, writes)
+        return PortUser(self._unit, ports, reads, writes)
 
     def at(self, at: Mapping[Var, int]) -> int:
         """Returns the number of the variant in the program's table; NOTHING if there is no work."""
@@ -224,8 +224,8 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
     for piece in pieces:
         measured = piece.measured
         exprs = list(piece.conditions)
-        for access, layout, course in zip(measured.accesses, measured.layouts, measured.courses, strict=True):
-            if isinstance(engine, VectorEngine) or layout.strides is None or course is None:
+        for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
+            if isinstance(engine, VectorEngine) or layout.strides is None or progression is None:
                 exprs += [*access.indices, *access.extents]
         for expr in exprs:
             found |= free_vars(expr)
@@ -233,7 +233,7 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
 
 
 # Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
-def _behaviour(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> IterationClass:
+def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> IterationClass:
     around = {loop.var: loop.extent for loop in outer}
 
     def decisive(exprs: Iterable[Expr]) -> tuple[Expr, ...]:

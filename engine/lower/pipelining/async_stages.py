@@ -140,8 +140,8 @@ class AsyncStages:
     def _advance(self, local: dict[int, _Local], extent: Expr, analyzer: Analyzer) -> None:
         for stage, state in local.items():
             head = self.heads[stage]
-            surely = state.predicate is not None and build.is_true(analyzer.simplify(state.predicate))
-            self.heads[stage] = build.add(head, extent) if surely and head is not None else None
+            always = state.predicate is not None and build.is_true(analyzer.simplify(state.predicate))
+            self.heads[stage] = build.add(head, extent) if always and head is not None else None
 
 
 def _both(a: Expr, b: Expr, analyzer: Analyzer) -> Expr:

@@ -13,10 +13,10 @@ from ...analysis import (
     is_update,
     joined_splits,
     only_guards_domain,
+    provably_runs,
     realized,
     separated_loops,
     stays_inside,
-    surely_runs,
     writes_distinct,
 )
 from ...arith import bounds, detect_iter_map, interval, linear, prove, prove_equal
@@ -123,13 +123,13 @@ def require_read_before_write(ctx: Context, realize: BlockRealize, apart: Contai
     siblings = ctx.index.siblings(block.name)
     position = siblings.index(realize)
     for other in siblings[position + 1 :]:
-        clash = next((w.buffer for w in other.block.writes if w.buffer in read - written), None)
-        if clash is not None:
-            raise _overwritten(realize, other, clash)
+        conflicting = next((w.buffer for w in other.block.writes if w.buffer in read - written), None)
+        if conflicting is not None:
+            raise _overwritten(realize, other, conflicting)
     for other in siblings[:position]:
-        clash = next((r.buffer for r in other.block.reads if r.buffer in written), None)
-        if clash is not None:
-            raise _overwritten(other, realize, clash)
+        conflicting = next((r.buffer for r in other.block.reads if r.buffer in written), None)
+        if conflicting is not None:
+            raise _overwritten(other, realize, conflicting)
 
 
 def _overwritten(reader: BlockRealize, writer: BlockRealize, buffer: Buffer):
@@ -154,7 +154,7 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
     if not loops:
         return
     require_whole_sum(writer, reader, loops)
-    if not ctx.index.fact(writes_distinct, writer.block) or not _is_settled(ctx, writer, loops, set()):
+    if not ctx.index.fact(writes_distinct, writer.block) or not _is_final(ctx, writer, loops, set()):
         raise refuse(
             "not-final",
             f"block {writer.block.name!r} writes the same element in several iterations of {loops[0].loop_var.name!r}: "
@@ -163,7 +163,7 @@ def require_final(ctx: Context, writer: BlockRealize, reader: BlockRealize, lost
         )  # fmt: skip
 
 
-def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
+def _is_final(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: set[str]) -> bool:
     """Whether the writer writes the same values in every iteration of the loops."""
     again = [f for f in loops if f in ctx.index.loops_above(writer)]
     apart = _loops_that_separate(ctx, writer) if again else set[Var]()
@@ -177,7 +177,7 @@ def _is_settled(ctx: Context, writer: BlockRealize, loops: Sequence[For], seen: 
         return False
     read, written = {r.buffer for r in block.reads}, {w.buffer for w in block.writes}
     makers = [r for r in ctx.index.siblings(block.name) if any(w.buffer in read - written for w in r.block.writes)]
-    return all(_is_settled(ctx, maker, again, seen | {block.name}) for maker in makers)
+    return all(_is_final(ctx, maker, again, seen | {block.name}) for maker in makers)
 
 
 def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
@@ -231,7 +231,7 @@ def require_safe_domain(ctx: Context, realize: BlockRealize) -> None:
 
 def _fills_domain(ctx: Context, realize: BlockRealize) -> bool:
     around = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
-    if not surely_runs(ctx.index, realize, ()):
+    if not provably_runs(ctx.index, realize, ()):
         return False
     realize, loops = joined_splits(realize, around)
     if not only_guards_domain(realize):

@@ -19,7 +19,7 @@ from ..errors import refuse
 from .concurrent import require_still_concurrent
 from .vectors import require_vectors
 
-_SAID_PIECEMEAL = ("annotate", "unannotate")
+_INCREMENTAL = ("annotate", "unannotate")
 """Calls that write a pipeline as TVM does: one list after the other, valid only together."""
 
 Numbers = tuple[int, ...]
@@ -34,7 +34,7 @@ def finalize(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     if ctx.has_vectors or method == "tensorize":
         require_vectors(func, method)
     require_still_concurrent(ctx, method, func)
-    if func is ctx.func or method in _SAID_PIECEMEAL or not ctx.pipelines:
+    if func is ctx.func or method in _INCREMENTAL or not ctx.pipelines:
         return func
     plan = ctx.after(func).plan.func
     for var, parts in ctx.pipelines.items():
@@ -97,9 +97,9 @@ def _candidates(parts: Names, now: Names, stages: Numbers, orders: Numbers) -> I
 
 def _origins(n: int, parts: Names, now: Names) -> list[int]:
     """The old parts that a current part derives from: those that share blocks. An init and its update share theirs and match in order."""
-    alike, peers = [k for k, p in enumerate(parts) if p == now[n]], [k for k, p in enumerate(now) if p == now[n]]
-    if alike and len(alike) == len(peers):
-        return [alike[peers.index(n)]]
+    equal, peers = [k for k, p in enumerate(parts) if p == now[n]], [k for k, p in enumerate(now) if p == now[n]]
+    if equal and len(equal) == len(peers):
+        return [equal[peers.index(n)]]
     return [k for k, names in enumerate(parts) if names & now[n]]
 
 

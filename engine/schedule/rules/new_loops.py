@@ -146,9 +146,9 @@ def _like(old: For, extent: Expr) -> For:
 
 # A thread axis occurs once above a block.
 def _require_threads_once(ctx: Context, loop: For, made: Sequence[For]) -> None:
-    taken = {f.thread_tag for f in (loop, *ctx.index.path(loop)) if isinstance(f, For)} - {None}
+    used = {f.thread_tag for f in (loop, *ctx.index.path(loop)) if isinstance(f, For)} - {None}
     for new in made:
-        if new.thread_tag in taken:
+        if new.thread_tag in used:
             raise _not_kept(new, f"{new.thread_tag} already binds a loop around the new position")
 
 
@@ -157,7 +157,7 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
     around = {loop, *ctx.index.loops_above(loop)}
     own = [f for f in ctx.index.loops_above(realize) if f not in around]
     leaving = _loops_of_its_own(ctx, realize)
-    new = {f: f if f in leaving else _beside(f) for f in own}
+    new = {f: f if f in leaving else _sibling(f) for f in own}
     used: set[For] = set()
     tiles: dict[Var, list[_Digit]] = {}
     for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
@@ -170,7 +170,7 @@ def _tiles(ctx: Context, realize: BlockRealize, loop: For) -> dict[Var, list[_Di
     return tiles
 
 
-def _beside(loop: For) -> For:
+def _sibling(loop: For) -> For:
     """A copy of a loop that stays around other blocks: same name, without the pipeline annotations."""
     notes = tuple(note for note in loop.annotations if note[0] not in PIPELINE_KEYS)
     return replace_fields(loop, loop_var=Var(loop.loop_var.name, loop.loop_var.dtype), annotations=notes)

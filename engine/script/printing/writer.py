@@ -83,7 +83,7 @@ class Names:
 
     def __init__(self, *, prefer_written: bool = False) -> None:
         self._of: dict[Node, str] = {}
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
         self._open: list[str] = []
         self._prefer_written = prefer_written
 
@@ -91,10 +91,10 @@ class Names:
         """Define a unique name for `node` based on `wanted`."""
         base = identifier(wanted)
         name, number = base, 0
-        while name in self._taken or name in _RESERVED:
+        while name in self._used or name in _RESERVED:
             number += 1
             name = f"{base}_{number}"
-        self._taken.add(name)
+        self._used.add(name)
         self._open.append(name)
         self._of[node] = name
         return name
@@ -125,7 +125,7 @@ class Names:
 
     def free(self, depth: int) -> None:
         """Release the names defined since the count was `depth`."""
-        self._taken.difference_update(self._open[depth:])
+        self._used.difference_update(self._open[depth:])
         del self._open[depth:]
 
 

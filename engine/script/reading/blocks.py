@@ -84,16 +84,16 @@ def _tail(block: Block) -> tuple[Stmt | None, tuple[Buffer, ...], tuple[MatchBuf
     return block.init, block.alloc_buffers, block.match_buffers, block.annotations
 
 
-def unique_name(name: str, taken: dict[str, int]) -> str:
+def unique_name(name: str, used: dict[str, int]) -> str:
     """Return `name`, or `name_1`, …; block names are handles, so they are unique in a function.
 
-    `taken` maps the used names to their last suffix number. Blocks without a name stay without one.
+    `used` maps the used names to their last suffix number. Blocks without a name stay without one.
     """
     candidate = name
-    while name and candidate in taken:
-        taken[name] += 1
-        candidate = f"{name}_{taken[name]}"
-    taken[candidate] = 0
+    while name and candidate in used:
+        used[name] += 1
+        candidate = f"{name}_{used[name]}"
+    used[candidate] = 0
     return candidate
 
 

@@ -170,7 +170,9 @@ class ExpressionReader(Reader):
         mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
         bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
         if not isinstance(owner, Buffer) or bits is None:
-            raise self.error(node, "wrong-arguments", "this is not an access to a buffer", expected='A.access_ptr("rw")')
+            raise self.error(
+                node, "wrong-arguments", "this is not an access to a buffer", expected='A.access_ptr("rw")'
+            )
         size: Expr = build.const(1, "int32")
         for extent in owner.shape:
             size = build.mul(size, extent)
@@ -235,7 +237,9 @@ class ExpressionReader(Reader):
                 self.index(part) if part is not None else IntImm(n) for n, part in ((0, item.lower), (1, item.step))
             )
             if (build.int_value(step) or 1) < 1 or build.is_const(step, 0):
-                raise self.error(item, "out-of-range", "a slice must have a positive step", expected="a step of 1 or more")
+                raise self.error(
+                    item, "out-of-range", "a slice must have a positive step", expected="a step of 1 or more"
+                )
             extent = difference(self.index(item.upper), start)
             lanes = (
                 extent
@@ -259,7 +263,10 @@ class ExpressionReader(Reader):
         if count != len(buffer.shape):
             expected = f"{len(buffer.shape)} for {buffer.name}"
             raise self.error(
-                node, "wrong-arguments", f"{count} indices do not match the rank of buffer {buffer.name}", expected=expected
+                node,
+                "wrong-arguments",
+                f"{count} indices do not match the rank of buffer {buffer.name}",
+                expected=expected,
             )
 
     def _region(self, node: ast.Subscript, buffer: Buffer, items: list[ast.expr]) -> BufferRegion:

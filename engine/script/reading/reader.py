@@ -106,7 +106,10 @@ class Reader(ABC):
         if not build.fits(value, dtype):
             low, high = dt.int_range(dtype)
             raise self.error(
-                node, "out-of-range", "the number is out of the range of its type", expected=f"at least {low} and at most {high}"
+                node,
+                "out-of-range",
+                "the number is out of the range of its type",
+                expected=f"at least {low} and at most {high}",
             )
         return IntImm(value, dtype)
 

@@ -17,7 +17,7 @@ from tilewright.engine.adopt import Hole
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Figures, Outcome, Settings, Space, Trial, space_of
 from tilewright.engine.explore.search.candidate_pool import CandidatePool
 from tilewright.engine.explore.search.estimator import Estimator
-from tilewright.engine.explore.search.local_search import rank_of, sights_of
+from tilewright.engine.explore.search.local_search import estimates_of, rank_of
 from tilewright.engine.explore.search.sampler import Sampled
 from tilewright.engine.explore.space import prefixes
 from tilewright.engine.explore.space.model import Point
@@ -31,12 +31,12 @@ GEMMINI = load_machine("gemmini")
 SPACE = gemm_space()
 LAYER = layer_space(Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"])
 LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
-LOOKS = Estimator(SPACE, GEMMINI)
+ESTIMATOR = Estimator(SPACE, GEMMINI)
 
 
-def go(ahead: CandidatePool, count: int, looks: Estimator) -> None:
+def go(ahead: CandidatePool, count: int, estimator: Estimator) -> None:
     """Make so many walks."""
-    ahead.know([sight for walk in ahead.walks(count) for sight in sights_of(walk, looks)])
+    ahead.add([estimate for walk in ahead.walks(count) for estimate in estimates_of(walk, estimator)])
 
 
 def looking(space: Space, machine: str) -> Estimator:
@@ -65,9 +65,9 @@ def test_given_moments_that_are_kept_or_gone_then_schedules_and_refusals_are_tho
 
 def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, CostEstimate | None]]:
     """Candidates all over a space: what came of each, and how it had looked."""
-    looks, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
+    estimator, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
     points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
-    return [(point, bench.tried(EvaluationRequest(n, point)), looks.at(point)) for n, point in enumerate(points)]
+    return [(point, bench.tried(EvaluationRequest(n, point)), estimator.at(point)) for n, point in enumerate(points)]
 
 
 @pytest.mark.parametrize(("space", "machine"), [(SPACE, "gemmini"), (LAYER, "dual-bank-npu")], ids=["gemm", "layer"])
@@ -75,16 +75,18 @@ def test_given_candidates_then_those_that_fit_look_so_and_those_that_are_refused
     space: Space, machine: str
 ) -> None:
     found = tried(space, machine, 40)
-    fit = [(outcome, look) for _, outcome, look in found if outcome.fits]
-    assert len(fit) > 5 and all(look is not None and look.fits for _, look in fit)
-    refused = [outcome.status for _, outcome, look in found if look is None]
+    fit = [(outcome, estimate) for _, outcome, estimate in found if outcome.fits]
+    assert len(fit) > 5 and all(estimate is not None and estimate.fits for _, estimate in fit)
+    refused = [outcome.status for _, outcome, estimate in found if estimate is None]
     assert refused and set(refused) == {"refused"}
 
 
 def test_given_candidates_then_what_looks_short_is_short() -> None:
     found = [(o.figures.cycles, x) for _, o, x in tried(LAYER, "dual-bank-npu", 160) if o.fits and o.figures and x]
     assert len(found) > 50
-    assert all(0 < look.busy <= look.cycles and 0.5 < look.cycles / cycles < 2 for cycles, look in found)
+    assert all(
+        0 < estimate.busy <= estimate.cycles and 0.5 < estimate.cycles / cycles < 2 for cycles, estimate in found
+    )
     pairs = [(a, b) for n, a in enumerate(found) for b in found[:n] if a[0] != b[0] and a[1].cycles != b[1].cycles]
     in_order = sum((a[0] < b[0]) == (a[1].cycles < b[1].cycles) for a, b in pairs)
     assert in_order > 0.85 * len(pairs)
@@ -93,13 +95,13 @@ def test_given_candidates_then_what_looks_short_is_short() -> None:
 
 
 def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_others_are_worked_on() -> None:
-    looks = looking(LAYER, "dual-bank-npu")
+    estimator = looking(LAYER, "dual-bank-npu")
     sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
-    assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in looks.scales
+    assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in estimator.scales
     shorter = 0
     for two in [p for p in map(LAYER.point_at, range(0, LAYER.size, 5)) if p[sums] == 0]:
         one = tuple(1 if n == sums else at for n, at in enumerate(two))
-        in_two, in_one = looks.at(two), looks.at(one)
+        in_two, in_one = estimator.at(two), estimator.at(one)
         if in_two is None or in_one is None:
             assert in_two is in_one
             continue
@@ -113,43 +115,46 @@ def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_ot
 def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hopeful_until_something_like_it_fits() -> (
     None
 ):
-    looks = looking(LAYER, "dual-bank-npu")
+    estimator = looking(LAYER, "dual-bank-npu")
     by_size = sorted(
-        {(look.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
-         if (look := looks.at(point)) and look.fits and look.slots["local.vtcm"] == 4 and point[LATE] == 0}
+        {(estimate.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
+         if (estimate := estimator.at(point)) and estimate.fits and estimate.slots["local.vtcm"] == 4 and point[LATE] == 0}
     )  # fmt: skip
     (_, small), (size, middle), (more, large) = by_size[0], by_size[len(by_size) // 2], by_size[-1]
-    assert size < more and all(map(looks.is_hopeful, (small, middle, large)))
-    looks.tell(middle, Outcome("over", None, "capacity-overflow", full="local.vtcm[0]"))
-    assert [looks.is_hopeful(point) for point in (small, middle, large)] == [True, False, False]
+    assert size < more and all(map(estimator.is_promising, (small, middle, large)))
+    estimator.observe(middle, Outcome("over", None, "capacity-overflow", full="local.vtcm[0]"))
+    assert [estimator.is_promising(point) for point in (small, middle, large)] == [True, False, False]
     otherwise = tuple(1 if n == LATE else at for n, at in enumerate(large))
-    assert looks.is_hopeful(otherwise), "with another layout it may have room"
-    looks.tell(large, Outcome("fits"))
-    assert looks.is_hopeful(middle) and looks.is_hopeful(large)
+    assert estimator.is_promising(otherwise), "with another layout it may have room"
+    estimator.observe(large, Outcome("fits"))
+    assert estimator.is_promising(middle) and estimator.is_promising(large)
 
 
 def test_given_one_slot_that_was_too_large_then_two_that_are_as_large_together_are_hopeful() -> None:
-    looks = looking(LAYER, "dual-bank-npu")
+    estimator = looking(LAYER, "dual-bank-npu")
     seen = [
-        (point, look) for n in range(0, LAYER.size, 5) if (look := looks.at(point := LAYER.point_at(n))) and look.fits
+        (point, estimate)
+        for n in range(0, LAYER.size, 5)
+        if (estimate := estimator.at(point := LAYER.point_at(n))) and estimate.fits
     ]
     (one, least), (two, most) = (
-        next((p, look) for p, look in seen if p[LATE] == 0 and look.slots["local.acc"] == slots) for slots in (1, 2)
+        next((p, estimate) for p, estimate in seen if p[LATE] == 0 and estimate.slots["local.acc"] == slots)
+        for slots in (1, 2)
     )
     full = {"local.acc": max(least.filled["local.acc"], most.filled["local.acc"])}
-    for point, look in ((one, least), (two, most)):
-        looks.know(point, msgspec.structs.replace(look, filled=full))
-    assert looks.is_hopeful(one) and looks.is_hopeful(two)
-    looks.tell(one, Outcome("over", None, "capacity-overflow", full="local.acc[0]"))
-    assert not looks.is_hopeful(one) and looks.is_hopeful(two)
+    for point, estimate in ((one, least), (two, most)):
+        estimator.add(point, msgspec.structs.replace(estimate, filled=full))
+    assert estimator.is_promising(one) and estimator.is_promising(two)
+    estimator.observe(one, Outcome("over", None, "capacity-overflow", full="local.acc[0]"))
+    assert not estimator.is_promising(one) and estimator.is_promising(two)
 
 
 def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
     small = GEMMINI.replace("memories.scratchpad.capacity_bytes", 2048)
-    looks = Estimator(SPACE, small)
+    estimator = Estimator(SPACE, small)
     bench = Evaluator(SPACE, small, ("cycles",))
     points = list(SPACE.points())
-    over = [p for p in points if (look := looks.at(p)) is not None and not look.fits]
+    over = [p for p in points if (estimate := estimator.at(p)) is not None and not estimate.fits]
     outcomes = [bench.tried(EvaluationRequest(0, point)) for point in over]
     assert over and {(outcome.status, outcome.full.partition("[")[0]) for outcome in outcomes} == {
         ("over", "local.scratchpad")
@@ -162,8 +167,8 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
     other = tuple(1 if n == LATE else at for n, at in enumerate(one))
     assert LAYER.holes[LATE].name == "banks" and LATE not in shared.seen
     assert shared.early(one) is shared.early(other)
-    looks = looking(LAYER, "dual-bank-npu")
-    assert looks.at(one) is looks.at(other)
+    estimator = looking(LAYER, "dual-bank-npu")
+    assert estimator.at(one) is estimator.at(other)
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), max_size=4))
@@ -172,12 +177,12 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
     def walked() -> list[tuple[float, Point]]:
         ahead = CandidatePool(SPACE.default, random.Random(seed))
         for count in (1, *more):
-            go(ahead, count, LOOKS)
+            go(ahead, count, ESTIMATOR)
         return list(ahead.best(inf))
 
     found = walked()
     ranks = [rank for rank, _ in found]
-    assert ranks == [look.rank for _, point in found if (look := LOOKS.at(point)) is not None]
+    assert ranks == [estimate.rank for _, point in found if (estimate := ESTIMATOR.at(point)) is not None]
     assert len(found) == len(set(found)) and ranks == sorted(ranks)
     assert walked() == found
 
@@ -185,48 +190,52 @@ def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again
 def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
     ahead = CandidatePool(SPACE.default, random.Random(0))
     for _ in range(30):
-        go(ahead, 4, LOOKS)
-    fit = {LOOKS.mixed(p, SPACE.default) for p in SPACE.points() if (look := LOOKS.at(p)) is not None and look.fits}
+        go(ahead, 4, ESTIMATOR)
+    fit = {
+        ESTIMATOR.mixed(p, SPACE.default)
+        for p in SPACE.points()
+        if (estimate := ESTIMATOR.at(p)) is not None and estimate.fits
+    }
     assert {point for _, point in ahead.best(inf)} == fit
-    least = min(look.rank for point in fit if (look := LOOKS.at(point)) is not None)
+    least = min(estimate.rank for point in fit if (estimate := ESTIMATOR.at(point)) is not None)
     assert {rank for rank, _ in ahead.best(least)} == {least}
 
 
 def test_given_whoever_asks_then_nobody_looks_but_in_walks() -> None:
-    looks = looking(SPACE, "gemmini")
-    sampled = Sampled(SPACE, Settings(exhaustive=0), looks)
+    estimator = looking(SPACE, "gemmini")
+    sampled = Sampled(SPACE, Settings(exhaustive=0), estimator)
     while (batch := sampled.batch(16)).points:
         assert batch.walks or len(batch.points) < 16
-        sampled.tell([Trial(n, point, Outcome("fits")) for n, point in enumerate(batch.points)], ())
-    assert not any(map(looks.has, SPACE.points()))
+        sampled.observe([Trial(n, point, Outcome("fits")) for n, point in enumerate(batch.points)], ())
+    assert not any(map(estimator.has, SPACE.points()))
 
 
 def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looked_at() -> None:
-    looks = looking(LAYER, "dual-bank-npu")
+    estimator = looking(LAYER, "dual-bank-npu")
     ahead = CandidatePool(LAYER.default, random.Random(3))
     (first,) = ahead.walks(3)
     assert (first.start, first.known) == (LAYER.default, ())
-    known = dict(sights_of(first, looks))
-    ahead.know(known.items())
+    known = dict(estimates_of(first, estimator))
+    ahead.add(known.items())
     walks = list(ahead.walks(3))
     least = min(map(rank_of, known.values()))
     for walk in walks:
-        assert dict(walk.known) == {point: rank_of(look) for point, look in known.items()}
+        assert dict(walk.known) == {point: rank_of(estimate) for point, estimate in known.items()}
         assert rank_of(known[walk.start]) == least
-        found = [point for point, _ in sights_of(walk, looks)]
-        assert len(found) == walk.looks and not known.keys() & found
-        assert all(looks.mixed(point, LAYER.default) == point for point in found)
+        found = [point for point, _ in estimates_of(walk, estimator)]
+        assert len(found) == walk.budget and not known.keys() & found
+        assert all(estimator.mixed(point, LAYER.default) == point for point in found)
     assert len({walk.seed for walk in walks}) == 3
 
 
 def test_given_a_space_of_which_nothing_is_seen_then_one_look_is_all() -> None:
     space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
-    looks = looking(space, "gemmini")
+    estimator = looking(space, "gemmini")
     ahead = CandidatePool(space.default, random.Random(0))
-    assert not looks.scales
-    go(ahead, 4, looks)
+    assert not estimator.scales
+    go(ahead, 4, estimator)
     (again,) = ahead.walks(1)
-    assert len(list(ahead.best(inf))) == 1 and not list(sights_of(again, looks))
+    assert len(list(ahead.best(inf))) == 1 and not list(estimates_of(again, estimator))
 
 
 @pytest.mark.parametrize(
@@ -239,10 +248,10 @@ def test_given_a_pipeline_that_is_wrong_then_looking_says_no_more_than_trying(ar
         'i, j, k = sch.get_loops(C)\njo, ji = sch.split(j, [None, tile], names=["jo", "ji"])\n'
     )
     space = space_of(SPACE.program, read_calls(f"{lines}sch.pipeline({arguments})\n"))
-    looks, bench = looking(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
+    estimator, bench = looking(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
     for point in space.points():
         assert bench.tried(EvaluationRequest(0, point)).status == "refused"
-        assert looks.at(point) is None or looks.is_hopeful(point)
+        assert estimator.at(point) is None or estimator.is_promising(point)
 
 
 def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one() -> None:
@@ -256,12 +265,14 @@ def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one
 
 
 def test_given_a_machine_that_looked_busier_than_it_was_then_what_looks_as_busy_is_hopeful_again() -> None:
-    looks = looking(SPACE, "gemmini")
-    look = looks.at(SPACE.default)
-    assert look is not None and not looks.is_hopeful(SPACE.default, look.busy)
-    half = Figures(look.busy // 2, 1, "dma", 0.0, 0, {})
-    looks.tell(SPACE.default, Outcome("fits", half))
-    assert looks.is_hopeful(SPACE.default, look.busy) and not looks.is_hopeful(SPACE.default, look.busy // 3)
+    estimator = looking(SPACE, "gemmini")
+    estimate = estimator.at(SPACE.default)
+    assert estimate is not None and not estimator.is_promising(SPACE.default, estimate.busy)
+    half = Figures(estimate.busy // 2, 1, "dma", 0.0, 0, {})
+    estimator.observe(SPACE.default, Outcome("fits", half))
+    assert estimator.is_promising(SPACE.default, estimate.busy) and not estimator.is_promising(
+        SPACE.default, estimate.busy // 3
+    )
 
 
 def scale(*values: object) -> ParameterAxis:
@@ -286,5 +297,5 @@ def test_given_what_is_short_and_too_large_then_it_ranks_behind_what_fits_and_be
         CostEstimate({"local": 4.0}, 60, 60),
         CostEstimate({"local": 0.1}, 200, 200),
     )
-    assert sorted([long, large, fits], key=lambda look: look.rank) == [fits, large, long]
+    assert sorted([long, large, fits], key=lambda estimate: estimate.rank) == [fits, large, long]
     assert (fits.fits, large.fits) == (True, False) and CostEstimate({}, 1, 7).rank == 7

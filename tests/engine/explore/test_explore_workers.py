@@ -87,8 +87,8 @@ def test_given_workers_that_are_killed_then_the_same_is_found_and_nothing_twice(
 
     def watch(progress: Progress) -> None:
         told.append(progress.trial.number)
-        if progress.done in (3, 11, 12, 25) and workers.hands.pids:
-            victim = workers.hands.pids[progress.done % len(workers.hands.pids)]
+        if progress.done in (3, 11, 12, 25) and workers.pool.pids:
+            victim = workers.pool.pids[progress.done % len(workers.pool.pids)]
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
@@ -194,7 +194,7 @@ def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.Mo
 def test_nothing_is_left_of_the_processes() -> None:
     workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
     seen: set[int] = set()
-    explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=lambda _: seen.update(workers.hands.pids))
+    explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=lambda _: seen.update(workers.pool.pids))
     assert seen
     for pid in seen:
         with pytest.raises(ProcessLookupError):
@@ -263,7 +263,7 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
     answer = answer_from(walk, encoded(within(60.0, there, task_from(encoded(walk)))))
     points = [point for point, _ in answer]
-    assert list(answer) == list(HERE.sights(walk)) and len(points) == len(set(points)) <= looks
+    assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= looks
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
@@ -271,5 +271,5 @@ def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> No
     walk = LocalSearch(SPACE.default, 500, 0)
     with hand_within(Limits(seconds=0.05)) as short:
         answer = short.answer(walk)
-        assert isinstance(answer, tuple) and list(answer) == list(HERE.sights(walk))[: len(answer)]
+        assert isinstance(answer, tuple) and list(answer) == list(HERE.estimates(walk))[: len(answer)]
         assert len(answer) < SPACE.size and short.pid is not None

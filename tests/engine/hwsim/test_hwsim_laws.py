@@ -16,7 +16,7 @@ from support.schedules.integers import value
 from support.simulator.machines import only, roomy
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.replay.steady import play
+from tilewright.engine.hwsim.replay.steady import replay_tasks
 from tilewright.engine.hwsim.replay.timeline import timeline_of
 from tilewright.engine.hwsim.simulate import tasks_of
 from tilewright.engine.hwsim.tasks.tree import TaskLoop
@@ -178,7 +178,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     every = list(walked(program.tree, {}))
     line = simulate(func, roomy(), whole=0).timeline
     fresh = tasks_of(func, roomy())
-    played = timeline_of(fresh, play(fresh, whole=0))
+    played = timeline_of(fresh, replay_tasks(fresh, whole=0))
     said = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
     assert [(c.duration, c.operations, place) for c, place in said] == [
         (program.variants[n].cost.duration, program.variants[n].cost.operations, place) for n, place in every

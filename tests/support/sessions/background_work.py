@@ -23,7 +23,7 @@ from tilewright.app.views.machine.sensitivity import trying
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.execute import verify
-from tilewright.engine.explore import AnchorError, Settings, auto_space, explore
+from tilewright.engine.explore import Settings, TilingTargetError, derive_space, explore
 from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.lint import linting
@@ -96,8 +96,8 @@ def layouts(state: State) -> None:
 def search(schedule: Schedule, machine: Machine, sizes: dict[str, int]) -> None:
     """Derive a space of the original program, and search it."""
     try:
-        space = auto_space(schedule.original, machine, sizes=sizes)
-    except AnchorError:
+        space = derive_space(schedule.original, machine, sizes=sizes)
+    except TilingTargetError:
         return
     explore(space.space, machine, Settings(trials=TRIALS, exhaustive=TRIALS))
 

@@ -17,7 +17,7 @@ from support.simulator.machines import plain, roomy
 from support.simulator.task_trees import task_program
 
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
@@ -123,7 +123,7 @@ def main() -> None:
         rng = Random(seed)
         tree = task_program(rng, ports=seed % 4)
         try:
-            every, few = play(tree, MOST_TASKS, EVERYTHING), play(tree, MOST_TASKS, 0)
+            every, few = replay_tasks(tree, MOST_TASKS, EVERYTHING), replay_tasks(tree, MOST_TASKS, 0)
         except MachineError:
             told["trees too long to play"] += 1
         else:

@@ -56,7 +56,7 @@ class Loop(TaskLoop, frozen=True):
 
 
 def task_program(rng: Random, *, ports: int = 0, demands: bool = True) -> Any:
-    """A program for `steady.play`, with so many ports that its tasks ask for."""
+    """A program for `steady.replay_tasks`, with so many ports that its tasks ask for."""
     return _Maker(rng, ports, demands=demands).program()
 
 

@@ -159,8 +159,8 @@ def _implemented(ctx: Context, block: Block, intrin: TensorIntrin, found: Match)
     """The block with the implementation as its body, on views of its buffers."""
     root = root_of(intrin.impl)
     pairs = list(zip(intrin.impl.buffers, intrin.desc.buffers, strict=True))
-    taken = {b.name for b in ctx.index.buffers}
-    fresh = _fresh_buffers([*(mine for mine, _ in pairs), *root.alloc_buffers], taken)
+    used = {b.name for b in ctx.index.buffers}
+    fresh = _fresh_buffers([*(mine for mine, _ in pairs), *root.alloc_buffers], used)
     body = _fresh_body(root.body, fresh, set(ctx.index.block_names) | {block.name})
     mine = dict(block.annotations)
     return replace_fields(
@@ -172,7 +172,7 @@ def _implemented(ctx: Context, block: Block, intrin: TensorIntrin, found: Match)
     )
 
 
-def _fresh_buffers(buffers: Sequence[Buffer], taken: set[str]) -> dict[Buffer, Buffer]:
+def _fresh_buffers(buffers: Sequence[Buffer], used: set[str]) -> dict[Buffer, Buffer]:
     """The buffers with unused names and fresh size variables."""
     sizes: dict[Var, Expr] = {}
     for buffer in buffers:
@@ -180,13 +180,13 @@ def _fresh_buffers(buffers: Sequence[Buffer], taken: set[str]) -> dict[Buffer, B
         sizes.update((p, Var(p.name, p.dtype)) for p in parts if isinstance(p, Var) and p not in sizes)
     made: dict[Buffer, Buffer] = {}
     for buffer in buffers:
-        name = fresh_name(buffer.name, taken)
-        taken = taken | {name}
+        name = fresh_name(buffer.name, used)
+        used = used | {name}
         made[buffer] = replace_fields(substitute(buffer, sizes), name=name)
     return made
 
 
-def _fresh_body(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -> Stmt:
+def _fresh_body(body: Stmt, buffers: Mapping[Buffer, Buffer], used: set[str]) -> Stmt:
     """A copy of a function's body with fresh loops, blocks and buffers."""
     sizes: dict[Var, Expr] = {}
     for old, new in buffers.items():
@@ -194,7 +194,7 @@ def _fresh_body(body: Stmt, buffers: Mapping[Buffer, Buffer], taken: set[str]) -
             (*old.shape, *old.strides, old.elem_offset), (*new.shape, *new.strides, new.elem_offset), strict=True
         )
         sizes.update((a, b) for a, b in parts if isinstance(a, Var) and b is not None)
-    names = set(taken)
+    names = set(used)
     copied, _ = fresh_vars(body)
     blocks = [node for node in walk(copied) if isinstance(node, Block)]
     inner = [b for block in blocks for b in (*block.alloc_buffers, *(m.buffer for m in block.match_buffers))]

@@ -163,17 +163,19 @@ def cache_inplace(
     require_one_runs(ctx, realize, buffer)
 
     cached = cache_of(ctx, buffer, storage_scope, read, [realize], is_whole=True)
-    taken = copy_stage(ctx, cached, realize, to_cache=True)
-    given = copy_stage(ctx, replace_fields(cached, region=written), realize, to_cache=False, other=taken.name)
-    body = replace_nodes(scope.body, _in_place_of(ctx, realize, [taken.nest, moved_to(realize, cached), given.nest]))
+    copy_in = copy_stage(ctx, cached, realize, to_cache=True)
+    copy_out = copy_stage(ctx, replace_fields(cached, region=written), realize, to_cache=False, other=copy_in.name)
+    body = replace_nodes(
+        scope.body, _in_place_of(ctx, realize, [copy_in.nest, moved_to(realize, cached), copy_out.nest])
+    )
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
     after = Context(func)
-    if not holds_values(after.index, after.realize(taken.name), buffer, given=is_given(ctx.index, buffer)):
+    if not holds_values(after.index, after.realize(copy_in.name), buffer, given=is_given(ctx.index, buffer)):
         raise refuse(
             "region-not-covered", f"{buffer.name!r} may be uninitialized where block {block!r} would copy it", realize,
             expected="a buffer that is fully written before",
         )  # fmt: skip
-    return Result(func, [taken.name, given.name])
+    return Result(func, [copy_in.name, copy_out.name])
 
 
 # The copy ignores the block's predicate: with concurrent iterations, one whose block does nothing would still copy.

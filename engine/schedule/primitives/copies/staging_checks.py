@@ -9,9 +9,9 @@ from ....analysis import (
     is_covered,
     is_update,
     only_guards_domain,
+    provably_runs,
     starts_with_init,
     stays_inside,
-    surely_runs,
     touched_box,
     writes_all,
 )
@@ -91,7 +91,7 @@ def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
 def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buffer) -> None:
     if ctx.index.is_param(buffer):
         return
-    if not any(surely_runs(ctx.index, c, ()) and only_guards_domain(c) for c in consumers):
+    if not any(provably_runs(ctx.index, c, ()) and only_guards_domain(c) for c in consumers):
         raise refuse(
             "region-not-covered", f"{buffer.name!r} may have no reader, and may be uninitialized where it would be copied", *consumers,
             expected="a reader that always runs",

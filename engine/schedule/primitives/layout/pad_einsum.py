@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ....analysis import Update, find_update, is_once, starts_with_init, surely_runs, writes_all
+from ....analysis import Update, find_update, is_once, provably_runs, starts_with_init, writes_all
 from ....arith import prove_equal, simplify
 from ....ir import (
     Add,
@@ -203,7 +203,7 @@ def require_own_nest(ctx: Context, realize: BlockRealize, grown: Grown) -> None:
         raise _not_einsum(realize, "a predicate")
     ranges = {f.loop_var: Range(f.min, f.extent) for f in loops}
     if realize.block.init is not None and not (
-        is_once(realize, ranges) and starts_with_init(realize, ranges) and surely_runs(ctx.index, realize, ())
+        is_once(realize, ranges) and starts_with_init(realize, ranges) and provably_runs(ctx.index, realize, ())
     ):
         raise out_of_order(realize, "pad")
 

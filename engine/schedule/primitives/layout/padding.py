@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ....analysis import surely_runs, writes_distinct
+from ....analysis import provably_runs, writes_distinct
 from ....arith import linear, prove, simplify
 from ....ir import (
     GE,
@@ -126,7 +126,7 @@ def _without_likely(term: Expr) -> Expr:
 def require_own_elements(ctx: Context, realize: BlockRealize, loops: Sequence[For], target: For) -> None:
     require_iterators_only(ctx, realize, loops, "decompose")
     require_plain_nest(ctx, realize, target, "decompose")
-    if not ctx.index.fact(writes_distinct, realize.block) or not surely_runs(
+    if not ctx.index.fact(writes_distinct, realize.block) or not provably_runs(
         ctx.index, realize, set(ctx.index.path(target))
     ):
         raise out_of_order(realize, "decompose")

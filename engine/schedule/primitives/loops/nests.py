@@ -123,16 +123,16 @@ def loop_partition(
 
     below = [n for n in walk(old.body) if isinstance(n, BlockRealize)]
     base = f"{below[0].block.name if below else 'loop'}_{old.loop_var.name}"
-    taken = {*ctx.index.block_names} - {r.block.name for r in below}
-    taken_buffers = {b.name for b in ctx.index.buffers}
+    used = {*ctx.index.block_names} - {r.block.name for r in below}
+    used_buffers = {b.name for b in ctx.index.buffers}
     variables: list[Var] = []
     pieces: list[Stmt] = []
-    common = _fresh(f"{base}_common", taken)
+    common = _fresh(f"{base}_common", used)
     for position, (name, (first, end)) in enumerate(zip(chosen, pairwise(ends), strict=True)):
         var, dtype = Var(name, old.loop_var.dtype), old.loop_var.dtype
         piece = For(var, build.const(first, dtype), build.const(end - first, dtype), "serial", old.body)
-        body = _copied(replace_fields(piece, body=_with_domain(old, var, piece)), var, name, taken, taken_buffers)
-        pieces.append(_opaque(_fresh(f"{base}{position}_partition", taken), body))
+        body = _copied(replace_fields(piece, body=_with_domain(old, var, piece)), var, name, used, used_buffers)
+        pieces.append(_opaque(_fresh(f"{base}{position}_partition", used), body))
         variables.append(var)
     return Result(ctx.replaced({old: _opaque(common, build.seq(pieces))}), variables)
 
@@ -192,24 +192,24 @@ def _with_domain(old: For, var: Var, piece: For) -> Stmt:
     return rewrite(substitute(old.body, {old.loop_var: var}), leave)
 
 
-def _copied(piece: For, var: Var, suffix: str, taken: set[str], taken_buffers: set[str]) -> For:
+def _copied(piece: For, var: Var, suffix: str, used: set[str], used_buffers: set[str]) -> For:
     """A copy of the piece with fresh variables, buffers and blocks; `var` is kept."""
     body, _ = fresh_vars(piece.body)
     views = [m.buffer for s in walk_stmts(body) if isinstance(s, Block) for m in s.match_buffers]
     own: dict[Buffer, Buffer] = {
-        b: replace_fields(b, name=_fresh(b.name, taken_buffers)) for b in (*allocated_buffers(body), *views)
+        b: replace_fields(b, name=_fresh(b.name, used_buffers)) for b in (*allocated_buffers(body), *views)
     }
     body = replace_buffers(body, own)
 
     def named(node: Node) -> Node:
-        return replace_fields(node, name=_fresh(f"{node.name}_{suffix}", taken)) if isinstance(node, Block) else node
+        return replace_fields(node, name=_fresh(f"{node.name}_{suffix}", used)) if isinstance(node, Block) else node
 
     return replace_fields(piece, body=rewrite(body, named))
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    found = fresh_name(name, taken)
-    taken.add(found)
+def _fresh(name: str, used: set[str]) -> str:
+    found = fresh_name(name, used)
+    used.add(found)
     return found
 
 

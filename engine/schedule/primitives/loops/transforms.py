@@ -171,7 +171,7 @@ def require_perfect_nest(ctx: Context, nest: Sequence[For]) -> None:
         if outer.body is not inner:
             raise refuse(
                 "not-nested", f"loop {inner.loop_var.name!r} is not the only statement in loop {outer.loop_var.name!r}", outer, inner,
-                *blocks_beside(ctx, inner), expected="perfectly nested loops, outermost first",
+                *sibling_blocks(ctx, inner), expected="perfectly nested loops, outermost first",
             )  # fmt: skip
 
 
@@ -204,17 +204,17 @@ def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
     if missing:
         stray = [f for f in loops if f in missing]
         names = ", ".join(repr(f.loop_var.name) for f in stray)
-        beside = blocks_beside(ctx, chain[-1])
+        siblings = sibling_blocks(ctx, chain[-1])
         raise refuse(
             "not-one-chain",
-            f"loops {names} and {deepest.loop_var.name!r} are not in one perfect nest", *stray, deepest, *beside,
-            found=f"beside: {', '.join(r.block.name for r in beside)}" if beside else "a block or a branch between them",
+            f"loops {names} and {deepest.loop_var.name!r} are not in one perfect nest", *stray, deepest, *siblings,
+            found=f"adjacent: {', '.join(r.block.name for r in siblings)}" if siblings else "a block or a branch between them",
             expected="loops with only loops between them",
         )  # fmt: skip
     return chain[::-1]
 
 
-def blocks_beside(ctx: Context, stmt: Stmt) -> list[BlockRealize]:
+def sibling_blocks(ctx: Context, stmt: Stmt) -> list[BlockRealize]:
     """The blocks in the other statements of the sequence that contains `stmt`."""
     around = ctx.index.parent(stmt)
     others = [s for s in around.seq if s is not stmt] if isinstance(around, SeqStmt) else []

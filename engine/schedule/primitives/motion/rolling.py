@@ -131,7 +131,7 @@ def _roll(ctx: Context, name: str, buffer_name: str | None) -> tuple[PrimFunc, F
     require_steps_in_order(ctx, realize, tile, rolling)
     for consumer in consumers:
         require_same_tile(ctx, realize, consumer, region.buffer)
-    require_settled(ctx, realize, tile, rolling, consumers)
+    require_final_tiles(ctx, realize, tile, rolling, consumers)
 
     size = tile.extents[rolling.axis]
     shape = list(region.buffer.shape)
@@ -267,7 +267,7 @@ def require_same_tile(ctx: Context, realize: BlockRealize, consumer: BlockRealiz
 
 
 # A value from the previous iteration must equal the value that the current one would compute.
-def require_settled(
+def require_final_tiles(
     ctx: Context, realize: BlockRealize, tile: _Tile, rolling: _Step, consumers: Sequence[BlockRealize]
 ) -> None:
     if not only_guards_domain(realize):

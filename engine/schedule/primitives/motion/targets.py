@@ -56,11 +56,11 @@ def _target(
             else:
                 return Target(loop.loop_var, True, direction, after=after)
         errors[direction] = error
-    natural: Direction = "compute_at" if _stands_after(ctx, loop, realize) else "reverse_compute_at"
+    natural: Direction = "compute_at" if _follows(ctx, loop, realize) else "reverse_compute_at"
     return Target(loop.loop_var, False, natural, errors[natural].refusal)
 
 
-def _stands_after(ctx: Context, loop: For, realize: BlockRealize) -> bool:
+def _follows(ctx: Context, loop: For, realize: BlockRealize) -> bool:
     first = next(iter(ctx.index.child_blocks(loop)), None)
     return first is None or ctx.index.position(first.block.name) > ctx.index.position(realize.block.name)
 

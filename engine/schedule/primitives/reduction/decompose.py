@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ....analysis import accessed_regions, is_covered, is_once, starts_with_init, surely_runs, writes_distinct
+from ....analysis import accessed_regions, is_covered, is_once, provably_runs, starts_with_init, writes_distinct
 from ....arith import simplify
 from ....ir import (
     Block,
@@ -130,7 +130,7 @@ def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) 
     loops = {f.loop_var: Range(f.min, f.extent) for f in inside}
     around = set(ctx.index.path(inside[0]))
     apart = ctx.index.fact(writes_distinct, realize.block) and is_once(realize, loops)
-    if not (apart and starts_with_init(realize, loops) and surely_runs(ctx.index, realize, around)):
+    if not (apart and starts_with_init(realize, loops) and provably_runs(ctx.index, realize, around)):
         raise out_of_order(realize, "decompose")
 
 
@@ -195,11 +195,11 @@ def _init_predicate(realize: BlockRealize, loops: Sequence[For], driven: Sequenc
 def _with_own_output(block: Block):
     """The reads of the update: first its own output, which the init wrote; without regions that only the init read."""
     missing = [w for w in block.writes if all(r.buffer is not w.buffer for r in block.reads)]
-    taken = {r.buffer for r in accessed_regions(replace_fields(block, init=None))[0]}
+    used = {r.buffer for r in accessed_regions(replace_fields(block, init=None))[0]}
     by_init = (
         {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)} if block.init is not None else set[Buffer]()
     )
-    return (*missing, *(r for r in block.reads if r.buffer in taken or r.buffer not in by_init))
+    return (*missing, *(r for r in block.reads if r.buffer in used or r.buffer not in by_init))
 
 
 def placed_before(ctx: Context, loop: For, first: Stmt, new_loop: For) -> dict[Node, Node]:

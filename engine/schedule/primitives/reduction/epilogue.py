@@ -9,8 +9,8 @@ from ....analysis import (
     find_identities,
     find_update,
     is_once,
+    provably_runs,
     starts_with_init,
-    surely_runs,
     writes_distinct,
 )
 from ....arith import prove_equal
@@ -156,13 +156,13 @@ def require_same_elements(
     mine = {iv.var: iv.dom for iv in producer.block.iter_vars if iv.iter_type == "spatial"}
     theirs = {iv.var: iv.dom for iv in realize.block.iter_vars}
     found: dict[Var, Expr] = {v: d.min for v, d in theirs.items() if build.is_const(d.extent, 1)}
-    taken: set[Var] = set()
+    used: set[Var] = set()
     for made, read in zip(update.targets[0].indices, load.indices, strict=True):
-        if isinstance(made, Var) and isinstance(read, Var) and made in mine and read in theirs and made not in taken:
+        if isinstance(made, Var) and isinstance(read, Var) and made in mine and read in theirs and made not in used:
             same = all(map(prove_equal, (mine[made].min, mine[made].extent), (theirs[read].min, theirs[read].extent)))
             if same and (read not in found or build.is_const(theirs[read].extent, 1)):
                 found[read] = made
-                taken.add(made)
+                used.add(made)
                 continue
         if structural_equal(made, read) and not isinstance(made, Var):
             continue
@@ -188,7 +188,7 @@ def require_sum_at_once(ctx: Context, producer: BlockRealize, realize: BlockReal
         and is_once(producer, ranges)
         and starts_with_init(producer, ranges)
     )
-    if not apart or not surely_runs(ctx.index, producer, ()):
+    if not apart or not provably_runs(ctx.index, producer, ()):
         raise out_of_order(producer, "fuse")
     block_motion.require_own_order(ctx, realize, "fuse")
     block_motion.require_own_order(ctx, producer, "fuse")
@@ -221,10 +221,10 @@ def require_free_place(ctx: Context, producer: BlockRealize, realize: BlockReali
         )
     place = siblings.index(producer)
     for position, other in enumerate(siblings):
-        clash = next((w.buffer for w in other.block.writes if w.buffer in inputs), None)
-        if clash is not None and (position > place or _common(ctx, other, producer)):
+        conflicting = next((w.buffer for w in other.block.writes if w.buffer in inputs), None)
+        if conflicting is not None and (position > place or _common(ctx, other, producer)):
             raise refuse(
-                "order-dependent", f"{clash.name!r} is not complete before block {producer.block.name!r}", other, producer, realize,
+                "order-dependent", f"{conflicting.name!r} is not complete before block {producer.block.name!r}", other, producer, realize,
                 expected="inputs of the epilogue that separate loops compute before the reduction",
             )  # fmt: skip
 

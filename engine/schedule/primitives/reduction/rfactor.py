@@ -12,8 +12,8 @@ from ....analysis import (
     find_identities,
     find_update,
     is_once,
+    provably_runs,
     starts_with_init,
-    surely_runs,
     writes_distinct,
 )
 from ....arith import prove
@@ -186,10 +186,10 @@ def require_alone(ctx: Context, realize: BlockRealize, loops: Sequence[For], spl
     read = {n.buffer for part in needed for n in walk(part) if isinstance(n, BufferLoad)}
     read -= {w.buffer for w in realize.block.writes}
     for other in ctx.index.child_blocks(loops[0]):
-        clash = next((w.buffer for w in other.block.writes if w.buffer in read), None)
-        if clash is not None:
+        conflicting = next((w.buffer for w in other.block.writes if w.buffer in read), None)
+        if conflicting is not None:
             raise refuse(
-                "order-dependent", f"block {other.block.name!r} computes {clash.name!r} in the loops around block {realize.block.name!r}",
+                "order-dependent", f"block {other.block.name!r} computes {conflicting.name!r} in loops around block {realize.block.name!r}",
                 realize, other, loops[0], expected="inputs that are complete before the outermost loop",
             )  # fmt: skip
 
@@ -229,7 +229,7 @@ def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]
     apart = (
         ctx.index.fact(writes_distinct, realize.block) and is_once(realize, ranges) and starts_with_init(plain, ranges)
     )
-    if not apart or not surely_runs(ctx.index, realize, set(ctx.index.path(loops[0]))):
+    if not apart or not provably_runs(ctx.index, realize, set(ctx.index.path(loops[0]))):
         raise out_of_order(realize, "factor")
 
 

@@ -35,7 +35,7 @@ def test_given_none_then_the_form_offers_to_derive_some_and_an_error_in_one_is_t
     offer = explore_value(act(State(), OpenText(MATMUL_NOTEBOOK)), Store())["offer"]
     assert offer["holes"] == [] and offer["auto"] and offer["example"].startswith("tile = tilewright.choose(")
     bad = explore_value(act(State(), OpenText(HOLES.replace("[64, 32]", "[]"))), Store())["offer"]
-    assert "nothing to choose from" in bad["error"]
+    assert "the list of values is empty" in bad["error"]
 
 
 def test_given_so_many_points_that_no_browser_counts_them_then_they_are_sent_all_the_same() -> None:

@@ -90,10 +90,10 @@ def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_progr
         after = applied(state, shown["call"])
         report = store.report_now(after)
         assert isinstance(report, Report) and after.moment is not None
-        bed = placement_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
-        assert bed is not None
-        degree, cycles = lost(report, bed.buffer.name)
-        assert tuple(shown["rank"]) == (report.cycles, cycles, bed.placement.total_bytes)
+        placement = placement_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
+        assert placement is not None
+        degree, cycles = lost(report, placement.buffer.name)
+        assert tuple(shown["rank"]) == (report.cycles, cycles, placement.placement.total_bytes)
         if report.caches is None:
             assert figure(shown, "conflicts") == ("none" if degree == 1 else f"×{degree}")
         else:
@@ -192,8 +192,8 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
     after = applied(state, shown["call"])
     real = store.report_now(after)
     assert isinstance(real, Report) and after.moment is not None
-    bed = placement_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
-    assert bed is not None
+    placement = placement_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
+    assert placement is not None
     # The first rows of the tile, where the call says that they go.
     i, j = np.indices((32, 32))
     place = {
@@ -202,9 +202,9 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
         "tiled 16": (i // 16, j // 16, i % 16, j % 16),
         "order [1, 0]": (j, i),
     }[key]
-    spots = bed.spots(place)
-    assert grid["addresses"] == spots.address.reshape(-1).tolist()
-    assert grid["units"] == spots.unit.reshape(-1).tolist()
+    addresses = placement.addresses(place)
+    assert grid["addresses"] == addresses.address.reshape(-1).tolist()
+    assert grid["units"] == addresses.unit.reshape(-1).tolist()
 
 
 def test_given_a_preview_of_nothing_that_is_known_then_the_grid_is_as_it_is() -> None:

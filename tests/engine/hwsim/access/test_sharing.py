@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.engine.hwsim.access.ports import Asker, PortSpec, contended, holding_up
+from tilewright.engine.hwsim.access.ports import PortSpec, PortUser, contended, holding_up
 from tilewright.engine.hwsim.replay.arbiter import Port
 from tilewright.engine.hwsim.replay.exclusive import Variant
 
@@ -13,8 +13,8 @@ BUS = PortSpec("bus", 4, 1)
 requests = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=4)
 
 
-def asker(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = ()) -> Asker:
-    return Asker(unit, (BUS,), frozenset(reads), frozenset(writes))
+def port_user(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = ()) -> PortUser:
+    return PortUser(unit, (BUS,), frozenset(reads), frozenset(writes))
 
 
 def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
@@ -59,21 +59,21 @@ def test_given_a_request_that_is_done_then_the_port_is_free():
 
 
 def test_given_tasks_that_wait_for_each_other_by_a_cell_then_the_port_is_not_shared():
-    compute, store = asker(1, reads=(4,), writes=(3,)), asker(0, reads=(3,), writes=(2,))
+    compute, store = port_user(1, reads=(4,), writes=(3,)), port_user(0, reads=(3,), writes=(2,))
     assert contended([compute, store]) == {}
-    assert contended([asker(1, writes=(3,)), asker(0, writes=(3,))]) == {}
+    assert contended([port_user(1, writes=(3,)), port_user(0, writes=(3,))]) == {}
 
 
 def test_given_tasks_of_two_units_that_only_read_the_same_then_they_share_the_port():
-    assert contended([asker(0, reads=(3,)), asker(1, reads=(3,)), asker(1)]) == {BUS: (0, 1, 2)}
+    assert contended([port_user(0, reads=(3,)), port_user(1, reads=(3,)), port_user(1)]) == {BUS: (0, 1, 2)}
 
 
 def test_given_one_unit_then_nothing_is_shared():
-    assert contended([asker(0), asker(0)]) == {}
+    assert contended([port_user(0), port_user(0)]) == {}
 
 
 def test_given_a_rival_of_some_only_then_the_others_do_not_ask():
-    staged, compute, store = asker(0, writes=(4,)), asker(1, reads=(4,), writes=(3,)), asker(1, writes=(5,))
+    staged, compute, store = port_user(0, writes=(4,)), port_user(1, reads=(4,), writes=(3,)), port_user(1, writes=(5,))
     assert contended([staged, compute, store]) == {BUS: (0, 2)}
 
 

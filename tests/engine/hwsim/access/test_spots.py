@@ -29,39 +29,39 @@ def unpadded() -> Report:
     return simulate(straight.func, load_machine("gpu-sm"))
 
 
-def bed_named(report: Report, name: str):
+def placement_named(report: Report, name: str):
     program = report.program
     (buffer,) = (b for b in program.places.by_buffer if b.name == name)
-    bed = placement_of(program, buffer)
-    assert bed is not None
-    return bed
+    placement = placement_of(program, buffer)
+    assert placement is not None
+    return placement
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_given_any_buffer_then_its_elements_have_places_of_their_own_inside_of_its_footprint(path: Path) -> None:
     _, report = example(path)
     program = report.program
-    for buffer, placement in program.places.by_buffer.items():
-        bed = placement_of(program, buffer)
-        assert bed is not None
-        if prod(bed.shape) > 1 << 18:
+    for buffer, site in program.places.by_buffer.items():
+        placement = placement_of(program, buffer)
+        assert placement is not None
+        if prod(placement.shape) > 1 << 18:
             continue
-        for slot in range(placement.slots):
-            spots = bed.spots(np.indices(bed.shape), slot)
-            places = set(zip(spots.unit.reshape(-1).tolist(), spots.address.reshape(-1).tolist(), strict=True))
-            assert len(places) == prod(bed.shape)
-            low, high = int(spots.address.min()), int(spots.address.max()) + bed.element_bytes
-            assert placement.address <= low and high <= placement.address + placement.total_bytes
-            assert spots.unit.min() >= 0 and spots.unit.max() < max(bed.unit.count, 1)
+        for slot in range(site.slots):
+            addresses = placement.addresses(np.indices(placement.shape), slot)
+            places = set(zip(addresses.unit.reshape(-1).tolist(), addresses.address.reshape(-1).tolist(), strict=True))
+            assert len(places) == prod(placement.shape)
+            low, high = int(addresses.address.min()), int(addresses.address.max()) + placement.element_bytes
+            assert site.address <= low and high <= site.address + site.total_bytes
+            assert addresses.unit.min() >= 0 and addresses.unit.max() < max(placement.unit.count, 1)
 
 
 def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_loses_what_the_report_counts() -> None:
     report = unpadded()
-    bed = bed_named(report, "A_shared")
-    assert (bed.unit.kind, bed.unit.count, bed.unit.row_bytes) == ("bank", 32, 4)
-    spots = bed.spots(np.indices(bed.shape))
-    assert set(spots.unit[:, 5].tolist()) == {5} and spots.unit[3].tolist() == list(range(32))
-    (read,) = (u for u in accesses_of(report.program, bed) if not u.written)
+    placement = placement_named(report, "A_shared")
+    assert (placement.unit.kind, placement.unit.count, placement.unit.row_bytes) == ("bank", 32, 4)
+    addresses = placement.addresses(np.indices(placement.shape))
+    assert set(addresses.unit[:, 5].tolist()) == {5} and addresses.unit[3].tolist() == list(range(32))
+    (read,) = (u for u in accesses_of(report.program, placement) if not u.written)
     listing = read.listing()
     assert listing is not None and listing.whole
     (row,) = report.conflicts
@@ -70,7 +70,7 @@ def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_los
     assert listing.count * tiles == row.accesses
     assert int(listing.lost.max()) + 1 == row.degree
     first = listing.position[listing.access == 0]
-    assert len(first) == 32 and set(spots.unit.reshape(-1)[first].tolist()) == {0}
+    assert len(first) == 32 and set(addresses.unit.reshape(-1)[first].tolist()) == {0}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
@@ -78,9 +78,9 @@ def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Pa
     _, report = example(path)
     program = report.program
     for buffer in program.places.by_buffer:
-        bed = placement_of(program, buffer)
-        assert bed is not None
-        for use in accesses_of(program, bed):
+        placement = placement_of(program, buffer)
+        assert placement is not None
+        for use in accesses_of(program, placement):
             listing = use.listing()
             if listing is None or not listing.whole or use.engine_kind != "vector":
                 continue
@@ -91,14 +91,14 @@ def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Pa
 
 def test_given_two_slots_in_two_blocks_then_each_slot_is_in_its_own() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
-    bed = bed_named(report, "A_local.vtcm")
-    assert [int(bed.spots([np.zeros(1, int)] * 4, slot).unit[0]) for slot in (0, 1)] == [0, 1]
+    placement = placement_named(report, "A_local.vtcm")
+    assert [int(placement.addresses([np.zeros(1, int)] * 4, slot).unit[0]) for slot in (0, 1)] == [0, 1]
 
 
 def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
-    bed = bed_named(report, "A")
-    (use,) = accesses_of(report.program, bed)
+    placement = placement_named(report, "A")
+    (use,) = accesses_of(report.program, placement)
     listing = use.listing()
     assert listing is not None and use.run_bytes == 256
     assert Counter(listing.access.tolist()) == dict.fromkeys(range(64), 64)
@@ -106,8 +106,8 @@ def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
 
 def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
-    bed = bed_named(report, "A_local.vtcm")
-    (use,) = (u for u in accesses_of(report.program, bed) if not u.written)
+    placement = placement_named(report, "A_local.vtcm")
+    (use,) = (u for u in accesses_of(report.program, placement) if not u.written)
     listing = use.listing()
     assert listing is not None and listing.count == 8
     rows, columns = np.divmod(listing.position[listing.access == 0], 64)
@@ -118,8 +118,10 @@ def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
 def test_given_a_report_then_the_bytes_of_all_buffers_are_its_traffic(path: Path) -> None:
     _, report = example(path)
     program = report.program
-    beds = [placement_of(program, b) for b in program.places.by_buffer]
-    shares = [distribution_of(program, report.timeline.counts, bed) for bed in beds if bed is not None]
+    placements = [placement_of(program, b) for b in program.places.by_buffer]
+    shares = [
+        distribution_of(program, report.timeline.counts, placement) for placement in placements if placement is not None
+    ]
     moved = sum(s.read_bytes + s.written_bytes for s in shares)
     copied = 2 * sum(t.bytes for t in report.traffic)
     assert moved == copied + sum(a.read_bytes + a.written_bytes for a in report.accesses)

@@ -17,7 +17,7 @@ from support.simulator.task_trees import task_program
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
-from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -28,18 +28,18 @@ MOST = 8_000
 def both_ways(seed: int, ports: int) -> tuple[Simulated, Simulated] | None:
     program = task_program(Random(seed), ports=ports)
     try:
-        return play(program, MOST, 10**9), play(program, MOST, 0)
+        return replay_tasks(program, MOST, 10**9), replay_tasks(program, MOST, 0)
     except MachineError:
         return None
 
 
-def density(played: Simulated) -> Density:
+def density(simulated: Simulated) -> Density:
     """How busy each engine is."""
-    clocks = played.clocks
+    clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     variants = clocks._table if hasattr(clocks, "_table") else []
     engines = np.array([variants[n].engine for n in clocks.numbers], np.int64)
-    folding = TimeMap(played.repeats, int(ends.max(initial=0)))
+    folding = TimeMap(simulated.repeats, int(ends.max(initial=0)))
     return Density(starts, ends, engines, 4, folding)
 
 
@@ -66,8 +66,8 @@ def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
     at = start
     for stretch in folding.stretches(start, start + length):
         assert stretch.start + stretch.later == at and stretch.end > stretch.start
-        assert folding.at(at).played == stretch.start
-        assert folding.at(at + stretch.end - stretch.start - 1).played == stretch.end - 1
+        assert folding.at(at).simulated == stretch.start
+        assert folding.at(at + stretch.end - stretch.start - 1).simulated == stretch.end - 1
         at += stretch.end - stretch.start
     assert at == start + length
 

@@ -15,35 +15,35 @@ from support.simulator.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
 from tilewright.engine.hwsim.replay.exclusive import Variant
-from tilewright.engine.hwsim.replay.steady import Simulated, play
+from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.replay.timeline import Timeline
 
 WHOLE = 10**9
 MOST = 8_000
 
 
-def timeline(played: Simulated) -> Timeline:
-    clocks = played.clocks
+def timeline(simulated: Simulated) -> Timeline:
+    clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     times = np.ones(len(starts), np.int64)
-    for r in played.repeats:
+    for r in simulated.repeats:
         times[r.first : r.last] *= 1 + r.extra
     return Timeline(
-        np.array(clocks.numbers, np.int64), played.places, starts, starts, ends, ends, times, starts, tuple(clocks.free),
-        clocks.stalls, played.repeats, played.cycles,
+        np.array(clocks.numbers, np.int64), simulated.places, starts, starts, ends, ends, times, starts, tuple(clocks.free),
+        clocks.stalls, simulated.repeats, simulated.cycles,
     )  # fmt: skip
 
 
-def tasks(played: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
+def tasks(simulated: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
     """(start by the clock, variant, iterations of the loops around) of every task that the program runs."""
-    line = timeline(played)
+    line = timeline(simulated)
     return [(int(line.starts[r.row]) + r.later, int(line.numbers[r.row]), r.place) for r in line.unrolled()]
 
 
-def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
-    times = timeline(played).times.tolist()
+def stalls(simulated: Simulated) -> Counter[tuple[int, str, int, int]]:
+    times = timeline(simulated).times.tolist()
     found: Counter[tuple[int, str, int, int]] = Counter()
-    for s in played.clocks.stalls:
+    for s in simulated.clocks.stalls:
         found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
     return found
 
@@ -51,7 +51,7 @@ def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
 def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
     """All played, and as little as can be; None when all is too much for a test."""
     try:
-        return play(program, MOST, WHOLE), play(program, MOST, 0)
+        return replay_tasks(program, MOST, WHOLE), replay_tasks(program, MOST, 0)
     except MachineError:
         return None
 
@@ -76,11 +76,11 @@ def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int)
 def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
     program = task_program(Random(seed), ports=1, demands=False)
     try:
-        slow = play(program, MOST, WHOLE)
+        slow = replay_tasks(program, MOST, WHOLE)
     except MachineError:
         return
     program.ports = []
-    quick = play(program, MOST, WHOLE)
+    quick = replay_tasks(program, MOST, WHOLE)
     assert tasks(slow) == tasks(quick) and slow.clocks.ends == quick.clocks.ends
     assert Counter(slow.clocks.stalls) == Counter(quick.clocks.stalls)
 
@@ -102,14 +102,14 @@ def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int
 
 
 def test_the_random_programs_have_something_to_skip() -> None:
-    played = skipped = 0
+    simulated = skipped = 0
     for seed in range(60):
         found = both_ways(task_program(Random(seed), ports=seed % 3))
         if found is not None:
             plain, fast = found
-            played += len(fast.places)
+            simulated += len(fast.places)
             skipped += len(plain.places) - len(fast.places)
-    assert skipped > played > 1000
+    assert skipped > simulated > 1000
 
 
 def test_the_random_programs_have_loops_that_run_as_one() -> None:
@@ -121,11 +121,11 @@ def test_the_random_programs_have_loops_that_run_as_one() -> None:
 
 def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
     with pytest.raises(MachineError, match="more than 10 distinct tasks"):
-        play(_two_loads(1000), 10, 0)
+        replay_tasks(_two_loads(1000), 10, 0)
 
 
 def test_given_a_billion_iterations_then_as_few_are_played_as_of_a_thousand() -> None:
-    few, many = (play(_two_loads(extent), whole=0) for extent in (1_000, 10**9))
+    few, many = (replay_tasks(_two_loads(extent), whole=0) for extent in (1_000, 10**9))
     assert len(few.places) == len(many.places) < 100
     assert many.cycles - few.cycles == (10**9 - 1000) * 30
 

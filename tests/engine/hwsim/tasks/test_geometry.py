@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.hwsim.tasks.geometry import Runs, box_elements, courses, domain, layout, runs
+from tilewright.engine.hwsim.tasks.geometry import Runs, box_elements, domain, layout, progressions, runs
 from tilewright.engine.hwsim.tasks.work import Access
 from tilewright.engine.ir import Buffer, Range, Var, build
 
@@ -122,7 +122,7 @@ def test_law_a_box_holds_what_is_accessed(sizes: list[int], data: st.DataObject)
     touched = {tuple(x + t for x in p) for p in product(*map(range, sizes)) for t in range(taps)}
     box = prod(size + taps - 1 for size in sizes)
     for known in (True, False):
-        sides = [(a, courses(a, loops, analyzer) if known else None) for a in accesses]
+        sides = [(a, progressions(a, loops, analyzer) if known else None) for a in accesses]
         found = box_elements(sides, domain(loops, [], {}))
         assert len(touched) <= found == min(box, prod(sizes) * taps)
 
