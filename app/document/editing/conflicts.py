@@ -6,7 +6,8 @@ In this module, `good` is the last notebook whose steps all applied; it is the b
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -160,38 +161,52 @@ def _names(call: CallStep) -> Iterator[str]:
 
 
 def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change]:
-    """The changes before the failed step, compared with the good notebook."""
+    """The changes before the failed step, compared with the good notebook. A moved step is reported once, at its first position."""
     if notebook.program is not good.program:
         yield Change("workload", "")
     old, new = [step.text for step in good.steps], [step.text for step in notebook.steps]
-    off = {item.text for item in schedule_items(notebook.document) if not item.on}
-    gone, come = set(old) - set(new), set(new) - set(old)
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if c > failed:
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    hunks = [(range(a, b), range(c, d)) for kind, a, b, c, d in codes if kind != "equal"]
+    moved = _moves(old, new, hunks)
+    target = {source: place for place, source in moved.items()}
+    disabled = Counter(item.text for item in schedule_items(notebook.document) if not item.on)
+    reported: set[int] = set()
+    for before, after in hunks:
+        if after.start > failed:
             break
-        if kind in ("equal",):
-            continue
-        replaced = _replaced(old[a:b], new[c:d], gone - off, come)
-        for n in range(a, b):
-            if old[n] in replaced:
-                yield Change("edited", f"{old[n]} → {replaced[old[n]]}", n)
-            elif old[n] in off:
-                yield Change("off", old[n], n)
+        off = [n for n in before if n not in target and _taken(disabled, old[n])]
+        gone = [n for n in before if n not in target and n not in off]
+        added = [n for n in after if n not in moved]
+        edited = dict(zip(gone, added, strict=True)) if len(gone) == len(added) else {}
+        for n in (n for n in before if n not in reported):
+            if n in target:
+                reported.add(n)
+                yield Change("moved", old[n], n)
+            elif n in edited:
+                yield Change("edited", f"{old[n]} → {new[edited[n]]}", n)
             else:
-                yield Change("removed" if old[n] in gone else "moved", old[n], n)
-        for n in range(c, min(d, failed + 1)):
-            if new[n] in come and new[n] not in replaced.values() and n < failed:
+                yield Change("off" if n in off else "removed", old[n], n)
+        for n in (n for n in after if n <= failed):
+            if n in moved and moved[n] not in reported:
+                reported.add(moved[n])
+                yield Change("moved", new[n], moved[n])
+            elif n not in moved and n < failed and n not in edited.values():
                 yield Change("added", new[n], n)
-            elif new[n] not in come and old.index(new[n]) >= b:
-                yield Change("moved", new[n], old.index(new[n]))
 
 
-def _replaced(old: list[str], new: list[str], gone: set[str], come: set[str]) -> dict[str, str]:
-    """Pairs of removed and added lines, if their numbers are equal; each pair counts as an edit."""
-    left: Iterable[str] = [text for text in old if text in gone]
-    there = [text for text in new if text in come]
-    left = list(left)
-    return dict(zip(left, there, strict=True)) if len(left) == len(there) else {}
+def _moves(old: list[str], new: list[str], hunks: Sequence[tuple[range, range]]) -> dict[int, int]:
+    """New position -> old position of each step that was removed at one place and inserted at another. Equal lines are paired in order."""
+    removed: defaultdict[str, list[int]] = defaultdict(list)
+    for before, _ in hunks:
+        for n in before:
+            removed[old[n]].append(n)
+    return {n: removed[new[n]].pop(0) for _, after in hunks for n in after if removed[new[n]]}
+
+
+def _taken(counts: Counter[str], text: str) -> bool:
+    """Whether the text is left in `counts`; it is then counted off."""
+    counts[text] -= 1
+    return counts[text] >= 0
 
 
 __all__ = [

@@ -54,6 +54,20 @@ def test_given_a_step_switched_off_then_putting_it_back_switches_it_on() -> None
     assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
 
 
+def test_given_equal_lines_when_one_is_removed_or_disabled_then_it_did_not_move() -> None:
+    query = "outer = sch.get_loops(C)[0]"
+    good = evaluate(read_document(with_lines(query, "sch.unroll(ki)", query, "sch.parallel(outer)")))
+    assert good.error is None
+    (first, _) = [step.index for step in good.steps if step.text == query]
+    last = good.steps[-1].index
+    for edit, kind in ((remove_item, "removed"), (switch_off, "off")):
+        document = edit(replace_item(good.document, last, "sch.parallel(lost)"), first)
+        conflict = conflict_of(evaluate(document, good), good)
+        assert conflict is not None
+        assert [(change.kind, change.text) for change in conflict.changes[:1]] == [(kind, query)]
+        assert "moved" not in {change.kind for change in conflict.changes}
+
+
 def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now() -> None:
     notebook = after(move_item(GOOD.document, 5, 1))
     conflict = conflict_of(notebook, GOOD)
