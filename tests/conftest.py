@@ -24,8 +24,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of t
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With pytest-xdist the tests in a browser share one worker: one server, one Chromium, and times that mean something;
-    two at once are slower on two cores than one after the other."""
+    """With pytest-xdist each file of tests in a browser is one worker's: large files come first, so that no worker waits for one in the end."""
     for item in items:
         if "e2e" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -1,6 +1,7 @@
 """What the browser tests share: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
 
 - `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
+  `own_page`: one that no other test has, for a test with handlers.
 - `app_url`: Tilewright as a person starts it, one server for all tests that look at the page only; each page has a session of its own.
 - `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, which asks for no token; its address.
 - `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
@@ -25,13 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.server.access import make_policy
 from tilewright.app.storage.registry import OpenFileRegistry
 
+HERE = Path(__file__).parent
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts" / "e2e"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
@@ -43,15 +45,16 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
     "--force-color-profile=srgb",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")
 START_SECONDS = 90.0
 expect.set_options(timeout=15_000)  # what is waited for comes, on a busy machine too
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             # Clicks and deadlines of a real browser on a machine that others use too: what fails is tried twice more, and told as rerun.
             item.add_marker(pytest.mark.flaky(reruns=2))
@@ -70,68 +73,123 @@ def chromium_path() -> str | None:
     return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(QUIET))
-        yield browser
-        browser.close()
-
-
 class WatchedPage:
-    """A page with what went wrong in it."""
+    """A page with what went wrong in it. `lasts`: a later test may have it too."""
 
-    def __init__(self, context: BrowserContext) -> None:
-        self.context = context
+    def __init__(self, context: BrowserContext, *, lasts: bool) -> None:
+        self.context, self.lasts = context, lasts
         self.page = context.new_page()
+        self.page.set_default_timeout(20_000)
         self.problems: list[str] = []
         self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e}"))
-        context.route("**/*", self._local_only)
+        context.on("requestfailed", self._local_only)
 
     def look(self) -> None:
         """At what stands there in the end: values that were no text are written so by the browser."""
         if not self.page.is_closed():
             self.problems += self.page.get_by_text("[object ").all_inner_texts()
 
-    def _local_only(self, route: Any) -> None:
-        url = route.request.url
-        if url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")):
-            route.continue_()
-        else:
-            self.problems.append(f"request to the outside: {url}")
-            route.abort()
+    def clear(self) -> bool:
+        """Leave the server, with nothing kept for the next test; False where that cannot be."""
+        if not self.lasts or self.page.is_closed() or len(self.context.pages) > 1:
+            return False
+        if self.page.url.startswith("http"):
+            self.page.evaluate("() => { sessionStorage.clear(); localStorage.clear(); }")
+        self.page.goto("about:blank")
+        self.page.emulate_media(media="null", reduced_motion="null")
+        self.page.unroute_all()
+        self.context.clear_cookies()
+        self.problems.clear()
+        return True
+
+    def _local_only(self, request: Request) -> None:
+        if not request.url.startswith(LOCAL):
+            self.problems.append(f"request to the outside: {request.url}")
+
+
+class Chromium:
+    """A browser, and the pages that earlier tests left to load those of later ones in: a new window costs more than most tests."""
+
+    def __init__(self) -> None:
+        self._ends = ExitStack()
+        playwright = self._ends.enter_context(sync_playwright())
+        self.browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(QUIET))
+        self._ends.callback(self.browser.close)
+        self.pages: list[WatchedPage] = []
+
+    def close(self) -> None:
+        self._ends.close()
+
+
+CHROMIUM = pytest.StashKey[Chromium]()
+
+
+@pytest.fixture
+def chromium(request: pytest.FixtureRequest) -> Chromium:
+    """The same for all browser tests in a row."""
+    stash = request.session.stash
+    if CHROMIUM not in stash:
+        stash[CHROMIUM] = Chromium()
+    return stash[CHROMIUM]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    yield
+    if CHROMIUM in item.session.stash and (nextitem is None or HERE not in nextitem.path.parents):
+        # The driver's event loop runs in this thread until then.
+        item.session.stash[CHROMIUM].close()
+        del item.session.stash[CHROMIUM]
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Browser:
+    return chromium.browser
 
 
 @pytest.fixture
 def open_page(
-    browser: Browser, request: pytest.FixtureRequest, serve: object, serve_command: object, serve_page: object
+    chromium: Chromium,
+    request: pytest.FixtureRequest,
+    serve: object,
+    serve_command: object,
+    serve_page: object,
 ) -> Iterator[Callable[..., Page]]:
-    """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell."""
+    """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell.
+
+    A page with `own` (for handlers, which stay) or a `context` is the test's alone.
+    """
     if "server" in request.fixturenames:
         request.getfixturevalue("server")
     opened: list[WatchedPage] = []
 
-    def open_one(*, width: int = 1280, height: int = 800, dark: bool = False, **context: Any) -> Page:
-        context = {
-            "viewport": {"width": width, "height": height},
-            "color_scheme": "dark" if dark else "light",
-            "accept_downloads": True,
-            **context,
-        }
-        watched = WatchedPage(browser.new_context(**context))
-        watched.page.set_default_timeout(20_000)
+    def open_one(
+        *, width: int = 1280, height: int = 800, dark: bool = False, own: bool = False, **context: Any
+    ) -> Page:
+        lasts = not own and not context
+        if lasts and chromium.pages:
+            watched = chromium.pages.pop()
+        else:
+            watched = WatchedPage(chromium.browser.new_context(accept_downloads=True, **context), lasts=lasts)
         opened.append(watched)
+        watched.page.set_viewport_size({"width": width, "height": height})
+        watched.page.emulate_media(color_scheme="dark" if dark else "light")
         return watched.page
 
     yield open_one
     report = getattr(request.node, "report_call", None)
+    is_good = report is not None and report.passed
+    problems: list[str] = []
     for number, watched in enumerate(opened):
-        if report is not None and report.failed:
+        if not is_good:
             _shoot(watched.page, f"failed-{request.node.name}-{number}")
         watched.look()
-        watched.context.close()
-    problems = [problem for watched in opened for problem in watched.problems]
+        problems += watched.problems
+        if is_good and watched.clear():
+            chromium.pages.append(watched)
+        else:
+            watched.context.close()
     assert not problems, "\n".join(problems)
 
 
@@ -145,6 +203,11 @@ def server() -> Iterator[Served]:
 @pytest.fixture
 def page(open_page: Callable[..., Page]) -> Page:
     return open_page()
+
+
+@pytest.fixture
+def own_page(open_page: Callable[..., Page]) -> Page:
+    return open_page(own=True)
 
 
 @pytest.fixture

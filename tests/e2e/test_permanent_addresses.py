@@ -79,7 +79,7 @@ def test_given_an_edited_example_then_it_is_a_draft_that_a_reload_keeps_and_the_
     tree(page)
     expect(page).to_have_url(DRAFT)
     page.go_back()
-    page.on("dialog", lambda dialog: dialog.accept())
+    page.once("dialog", lambda dialog: dialog.accept())
     page.locator("[data-draft]").hover()
     page.get_by_role("button", name="Discard the draft").click()
     expect(page.locator("[data-draft]")).to_have_count(0)

@@ -105,7 +105,8 @@ def test_given_two_tabs_then_each_has_its_own_notebook(open_page: Callable[..., 
     assert (steps(one)[-1], steps(two)[-1]) == ("sch.compute_at(AL, ko)", "sch.compute_at(BL, mo)")
 
 
-def test_given_edits_then_the_page_may_be_left_at_once_for_the_server_keeps_them(page: Page, url: str) -> None:
+def test_given_edits_then_the_page_may_be_left_at_once_for_the_server_keeps_them(own_page: Page, url: str) -> None:
+    page = own_page
     asked: list[str] = []
 
     def answer(dialog: Dialog) -> None:
@@ -129,7 +130,8 @@ def test_given_edits_then_the_page_may_be_left_at_once_for_the_server_keeps_them
     assert asked == []
 
 
-def test_given_a_half_written_cell_then_leaving_asks_too(page: Page, url: str) -> None:
+def test_given_a_half_written_cell_then_leaving_asks_too(own_page: Page, url: str) -> None:
+    page = own_page
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     opened(page, url)

@@ -32,7 +32,7 @@ def host(open_page: Callable[..., Page]) -> Iterator[Callable[..., Host]]:
     asked: list[str] = []
 
     def make(theme: str = "light", **page: Any) -> Host:
-        opened = open_page(**page)
+        opened = open_page(own=True, **page)
         opened.on("request", lambda request: asked.append(request.url))
         return Host(opened, GROUNDS[theme])
 
