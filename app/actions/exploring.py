@@ -98,10 +98,10 @@ def _explore(state: State, intent: Explore) -> State:
     settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed, seconds=intent.seconds)
     machine = machine_of(notebook)
     require_objectives((*intent.objectives, *intent.budgets), machine)
-    serial = 1 if state.exploration is None else state.exploration.sought.serial + 1
+    serial = 1 if state.exploration is None else state.exploration.request.serial + 1
     branch = current_branch(notebook.document)
-    sought = SearchRequest(serial, notebook, machine, space, settings, branch)
-    return replace(state, exploration=Exploration(sought), notice=None)
+    request = SearchRequest(serial, notebook, machine, space, settings, branch)
+    return replace(state, exploration=Exploration(request), notice=None)
 
 
 def machine_of(notebook: Notebook) -> Machine:
@@ -125,8 +125,8 @@ def _open_point(state: State, intent: OpenPoint) -> State:
     notebook = open_notebook(state)
     if state.exploration is None:
         raise DocumentError(Refusal("no-exploration", "there is no search"))
-    sought = state.exploration.sought
-    base = with_searched(notebook.document, sought.notebook.document)
+    request = state.exploration.request
+    base = with_searched(notebook.document, request.notebook.document)
     if base is None:
         raise DocumentError(
             Refusal(
@@ -135,8 +135,8 @@ def _open_point(state: State, intent: OpenPoint) -> State:
                 expected="the searched schedule, in its cell or on a branch; undo restores it",
             )
         )
-    name = intent.name or free_name(base, choices_text(sought, intent.point))
-    made = edited(state, evaluate(branch_at(base, sought.space, intent.point, name), notebook))
+    name = intent.name or free_name(base, choices_text(request, intent.point))
+    made = edited(state, evaluate(branch_at(base, request.space, intent.point, name), notebook))
     if not intent.compare:
         return made
     before = current_branch(notebook.document)
@@ -160,9 +160,9 @@ def schedule_text(document: Document) -> str:
     return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
 
 
-def choices_text(sought: SearchRequest, point: Point) -> str:
+def choices_text(request: SearchRequest, point: Point) -> str:
     """The choices of a candidate, short enough for a name: "tile m 64, order mo no ko"."""
-    chosen = sought.space.texts_at(point)
+    chosen = request.space.texts_at(point)
     return ", ".join(f"{name} {' '.join(_UNPLAIN.sub(' ', text).split())}" for name, text in chosen.items())
 
 

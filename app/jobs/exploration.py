@@ -65,14 +65,14 @@ class Search:
 
     def __init__(
         self,
-        sought: SearchRequest,
+        request: SearchRequest,
         known: Found,
         event_loop: EventLoop,
         slots: SearchSlots,
         file: Path,
         on_results: Callable[[Found], None],
     ) -> None:
-        self.sought = sought
+        self.request = request
         self._event_loop = event_loop
         self._slots = slots
         self._file = file
@@ -83,7 +83,7 @@ class Search:
         self._trials, self._at = list(known.trials), list(known.at)
         self._numbers = {trial.number for trial in known.trials}
         self._before, self._began = known.seconds, 0.0
-        self._latest = msgspec.structs.replace(known, standing="waiting", error=None, checking=None)
+        self._latest = msgspec.structs.replace(known, status="waiting", error=None, checking=None)
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> Search:
@@ -106,27 +106,27 @@ class Search:
             if not has_slot:
                 return
             self._began = time.monotonic()
-            self._update(standing="running")
+            self._update(status="running")
             try:
                 with running_under(self._token):
                     self._search()
             except Cancelled:
                 pass
             except TilewrightError as error:
-                self._update(standing="failed", error=error)
+                self._update(status="failed", error=error)
             except Exception as error:
                 refusal = Refusal("search-failed", f"the search failed: {type(error).__name__}: {str(error)[:300]}")
-                self._update(standing="failed", error=TilewrightError(refusal))
+                self._update(status="failed", error=TilewrightError(refusal))
 
     def _search(self) -> None:
-        sought = self.sought
-        if sought.notebook.document.path is not None and self._file.parent.name == "explore":
+        request = self.request
+        if request.notebook.document.path is not None and self._file.parent.name == "explore":
             with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
-                record_search(sought.notebook.document.path, sought)
+                record_search(request.notebook.document.path, request)
         study = explore(
-            sought.space,
-            sought.machine,
-            sought.settings,
+            request.space,
+            request.machine,
+            request.settings,
             workers=LIMITS.search_workers,
             store=self._file,
             watch=self._on_trial,
@@ -134,7 +134,7 @@ class Search:
         )
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
-        self._update(standing="ended", offers=offers, front=front, total=study.total, checking=None)
+        self._update(status="ended", offers=offers, front=front, total=study.total, checking=None)
 
     def _on_verification(self, checking: Verifier) -> None:
         """Show the progress of the final verification."""
@@ -207,22 +207,22 @@ class Searches:
         """Run the search that `state` names, and stop any other."""
         self._restore(state.exploration)
         wanted = state.exploration if state.exploration is not None and state.exploration.going else None
-        if self._search is not None and (wanted is None or wanted.sought is not self._search.sought):
+        if self._search is not None and (wanted is None or wanted.request is not self._search.request):
             self.stop()
         if wanted is None or self._search is not None:
             return
         known = found_now(wanted, self._store)
-        if known is not None and known.standing in ("ended", "failed"):
+        if known is not None and known.status in ("ended", "failed"):
             return
         self._search = Search(
-            wanted.sought,
+            wanted.request,
             known or Found("waiting"),
             self._event_loop,
             self._slots,
-            self._file_of(wanted.sought) or self._temporary_file(wanted.sought),
-            lambda found: self._keep(wanted.sought, found),
+            self._file_of(wanted.request) or self._temporary_file(wanted.request),
+            lambda found: self._keep(wanted.request, found),
         ).start()
-        self._remember(wanted.sought, self._search.latest)
+        self._remember(wanted.request, self._search.latest)
 
     def load_last(self, notebook: Notebook, on_found: Callable[[SearchRequest], None]) -> None:
         """Load the notebook's last search from disk in a thread; if there is one, call back on the event loop."""
@@ -232,9 +232,9 @@ class Searches:
             if found is not None:
                 self._event_loop.soon(lambda: deliver(*found))
 
-        def deliver(sought: SearchRequest, found: Found) -> None:
-            self._remember(sought, found)
-            on_found(sought)
+        def deliver(request: SearchRequest, found: Found) -> None:
+            self._remember(request, found)
+            on_found(request)
 
         if notebook.document.path is not None:
             threading.Thread(target=work, name="studies", daemon=True).start()
@@ -244,9 +244,9 @@ class Searches:
         search, self._search = self._search, None
         if search is not None:
             search.stop()
-            known = self._store.known("found", (search.sought,))
-            if known is not None and known.standing in ("waiting", "running"):
-                self._remember(search.sought, msgspec.structs.replace(known, standing="stopped", checking=None))
+            known = self._store.known("found", (search.request,))
+            if known is not None and known.status in ("waiting", "running"):
+                self._remember(search.request, msgspec.structs.replace(known, status="stopped", checking=None))
 
     def close(self) -> None:
         """Stop the search and delete the temporary folder: the page is closed."""
@@ -254,28 +254,28 @@ class Searches:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _temporary_file(self, sought: SearchRequest) -> Path:
+    def _temporary_file(self, request: SearchRequest) -> Path:
         """The temporary file for the outcomes of a notebook without a file; it exists as long as its page."""
         self._folder = self._folder or TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True)
-        return Path(self._folder.name) / f"{sought.serial}.sqlite3"
+        return Path(self._folder.name) / f"{request.serial}.sqlite3"
 
     def _restore(self, exploration: Exploration | None) -> None:
         """Put the visible results back into the store if the store has dropped them."""
-        if exploration is None or self._latest is None or self._latest[0] is not exploration.sought:
+        if exploration is None or self._latest is None or self._latest[0] is not exploration.request:
             self._latest = None
         elif found_now(exploration, self._store) is None:
             self._remember(*self._latest)
 
-    def _remember(self, sought: SearchRequest, found: Found) -> None:
-        self._latest = sought, found
-        self._store.keep("found", (sought,), found)
+    def _remember(self, request: SearchRequest, found: Found) -> None:
+        self._latest = request, found
+        self._store.keep("found", (request,), found)
 
-    def _keep(self, sought: SearchRequest, found: Found) -> None:
-        self._remember(sought, found)
+    def _keep(self, request: SearchRequest, found: Found) -> None:
+        self._remember(request, found)
         if (
-            found.standing in ("ended", "failed", "stopped")
+            found.status in ("ended", "failed", "stopped")
             and self._search is not None
-            and self._search.sought is sought
+            and self._search.request is request
         ):
             self._search = None
         self._found()

@@ -244,24 +244,24 @@ def trial_analysis(state: State, store: Store) -> Analysis | None:
     """The report of the selected candidate after the end of the search, which explains its cost."""
     exploration = state.exploration
     found = None if exploration is None else found_now(exploration, store)
-    if exploration is None or found is None or state.pane != "explore" or found.standing in ("waiting", "running"):
+    if exploration is None or found is None or state.pane != "explore" or found.status in ("waiting", "running"):
         return None
     trial = trial_now(state, found)
     if trial is None or trial.outcome.figures is None or not trial.outcome.figures.exact:
         return None
-    what, sought = f"trial {trial.number}", exploration.sought
-    if store.has(what, (sought,)) or trial_report(exploration, trial, store) is not None:
+    what, request = f"trial {trial.number}", exploration.request
+    if store.has(what, (request,)) or trial_report(exploration, trial, store) is not None:
         return None
 
     def pieces() -> Iterator[Report | TilewrightError]:
-        yield attempt("simulate", lambda: _replayed(sought, trial))
+        yield attempt("simulate", lambda: _replayed(request, trial))
 
-    return Analysis(what, (sought,), pieces, "pane-explore", "Simulating the candidate")
+    return Analysis(what, (request,), pieces, "pane-explore", "Simulating the candidate")
 
 
-def _replayed(sought: SearchRequest, trial: Trial) -> Report | TilewrightError:
-    func = with_sizes(sought.space.schedule_at(trial.point).schedule.described, sought.space.sizes).func
-    return report_of(func, sought.machine)
+def _replayed(request: SearchRequest, trial: Trial) -> Report | TilewrightError:
+    func = with_sizes(request.space.schedule_at(trial.point).schedule.described, request.space.sizes).func
+    return report_of(func, request.machine)
 
 
 __all__ = ["Analysis", "OnDemandAnalyses", "next_analysis"]

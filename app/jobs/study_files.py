@@ -37,20 +37,20 @@ class Note(msgspec.Struct, frozen=True):
     settings: Settings
 
 
-def study_file(path: str, sought: SearchRequest) -> Path | None:
+def study_file(path: str, request: SearchRequest) -> Path | None:
     """The file for the outcomes of a search of the notebook at `path`; None if the user's state folder is not usable."""
     try:
-        return _folder(path) / f"{fingerprint(sought.space, sought.machine, sought.settings)[:24]}.sqlite3"
+        return _folder(path) / f"{fingerprint(request.space, request.machine, request.settings)[:24]}.sqlite3"
     except OSError:
         return None
 
 
-def record_search(path: str, sought: SearchRequest) -> None:
+def record_search(path: str, request: SearchRequest) -> None:
     """Record the search as the notebook's last one, and delete the oldest outcome files. Raises OSError."""
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
     folder.mkdir(mode=0o700, exist_ok=True)
-    note = Note(sought.notebook.document.text, sought.settings)
+    note = Note(request.notebook.document.text, request.settings)
     fresh = _note(path).with_suffix(".new")
     fresh.write_bytes(msgspec.json.encode(note))
     fresh.replace(_note(path))
@@ -73,8 +73,8 @@ def load_search(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
         if note.text != notebook.document.text:
             notebook = evaluate(read_document(note.text, path))
         space, machine = notebook_space(notebook), machine_of(notebook)
-        sought = SearchRequest(1, notebook, machine, space, note.settings, current_branch(notebook.document))
-        file = study_file(path, sought)
+        request = SearchRequest(1, notebook, machine, space, note.settings, current_branch(notebook.document))
+        file = study_file(path, request)
         if file is None or not file.is_file():
             return None
         kept = StudyStore(file, space, machine, note.settings)
@@ -86,20 +86,20 @@ def load_search(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
         return None
     known = sorted(outcomes.items(), key=lambda entry: entry[0])
     trials = tuple(Trial(number, point, outcome) for (number, point), outcome in known)
-    return sought, _found(sought, trials, {number: verdict for (number, _), verdict in verdicts.items()})
+    return request, _found(request, trials, {number: verdict for (number, _), verdict in verdicts.items()})
 
 
-def _found(sought: SearchRequest, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
+def _found(request: SearchRequest, trials: tuple[Trial, ...], verdicts: Mapping[int, Verdict]) -> Found:
     counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
     # A candidate that fails verification is not offered.
     right = tuple(t for t in trials if t.number not in verdicts or verdicts[t.number].status != "failed")
-    front = tuple(trial.number for trial in front_of(right, sought.settings.objectives).items)
-    total = sought.planned
+    front = tuple(trial.number for trial in front_of(right, request.settings.objectives).items)
+    total = request.planned
     # If verification was interrupted, resuming the search completes it.
     is_checked = all(number in verdicts for number in front)
-    standing = "ended" if len(trials) >= total and is_checked else "stopped"
+    status = "ended" if len(trials) >= total and is_checked else "stopped"
     offers = {number: verdicts[number] for number in front if number in verdicts}
-    return Found(standing, trials, total, front, counts, offers, at=(0.0,) * len(trials))
+    return Found(status, trials, total, front, counts, offers, at=(0.0,) * len(trials))
 
 
 def _folder(path: str) -> Path:

@@ -362,15 +362,15 @@ async def until_durable(handle: SessionHandle, *, in_file: bool = False) -> None
     while is_under_way and loop.time() < until:
         await handle.done(lambda told: handle.session.file_sync.when_durable(lambda: told(None), in_file=in_file))
         file = handle.session.state.file
-        is_under_way = file is not None and file.standing.is_under_way
+        is_under_way = file is not None and file.save.is_under_way
 
 
 def not_on_disk(state: State, *, in_file: bool) -> Refusal | None:
     """The reason why the text is not durable, or (`in_file`) not in its file; None if it is, and for a notebook without a file."""
     if state.file is None:
         return None
-    standing = state.file.standing
-    return standing.why or standing.obstacle if in_file else standing.obstacle
+    save = state.file.save
+    return save.why or save.obstacle if in_file else save.obstacle
 
 
 __all__ = ["ROUTES", "ApiContext", "Opening", "patterns"]

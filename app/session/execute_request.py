@@ -11,7 +11,7 @@ from ..document import DocumentError
 from ..protocol.messages import Open, Resolve, Save
 from ..state.intents import Message
 from ..state.model import Notice
-from ..views.notebook.file_status import clash_value
+from ..views.notebook.file_status import merge_conflict_value
 from ..views.shell.gallery import example_called
 from .session import HANDLERS, Session
 from .state_queue import Change
@@ -38,7 +38,7 @@ async def _perform(session: Session, message: Message) -> Refusal | None:
             refusal = await _not_shown(session, message)
     except Exception as error:
         refusal = error.refusal if isinstance(error, TilewrightError) else internal_error(error, "this request")
-    return _clash(session) if refusal is None and isinstance(message, Resolve) else refusal
+    return _merge_conflict(session) if refusal is None and isinstance(message, Resolve) else refusal
 
 
 async def _shown(session: Session, message: Message) -> Refusal | None:
@@ -92,7 +92,7 @@ def _require_possible(session: Session, message: Message) -> None:
             example_called(session.examples, message.name)
         case Save():
             _require_own_file(session)
-            refusal = _clash(session)
+            refusal = _merge_conflict(session)
             if refusal is not None:
                 raise DocumentError(refusal)
         case Resolve():
@@ -108,10 +108,10 @@ def _require_own_file(session: Session) -> None:
         raise DocumentError(Refusal("no-path", "the notebook has no file", expected=expected))
 
 
-def _clash(session: Session) -> Refusal | None:
+def _merge_conflict(session: Session) -> Refusal | None:
     """The refusal if two versions of the file conflict, else None."""
     file = session.state.file
-    if file is None or clash_value(file) is None:
+    if file is None or merge_conflict_value(file) is None:
         return None
     found = f"{file.name} has a merge conflict: another writer changed the same lines"
     expected = "the message resolve, with a choice for each place of `clash` in the part `file`"
@@ -120,14 +120,14 @@ def _clash(session: Session) -> Refusal | None:
 
 def _require_answer(session: Session, message: Resolve) -> None:
     """Raises DocumentError "no-clash", "changed-meanwhile", "bad-choices"."""
-    clash = None if session.state.file is None else clash_value(session.state.file)
-    if clash is None:
+    conflict = None if session.state.file is None else merge_conflict_value(session.state.file)
+    if conflict is None:
         raise DocumentError(Refusal("no-clash", "the file has no merge conflict"))
-    if message.id not in ("", clash["id"]):
+    if message.id not in ("", conflict["id"]):
         raise DocumentError(
-            Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], clash["id"])
+            Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], conflict["id"])
         )
-    places = len(clash["places"])
+    places = len(conflict["places"])
     if len(message.choices) != places:
         found = str(len(message.choices))
         raise DocumentError(Refusal("bad-choices", "one choice is required for each place", found, str(places)))

@@ -59,7 +59,7 @@ class FileSync:
 
     # Changes of the file.
 
-    def told(self) -> None:
+    def on_change(self) -> None:
         """Schedule `news` on the page's event loop. Called from any thread."""
         if not self._waiting:
             self._waiting = True
@@ -159,7 +159,7 @@ class FileSync:
         """The state with the file's status and address."""
         is_draft = self._is_draft(file.path)
         address = Address("draft", file.path.stem) if is_draft else Address("file", file.path.name)
-        return replace(state, file=FileStatus(file.path.name, file.standing, self._apart, is_draft), address=address)
+        return replace(state, file=FileStatus(file.path.name, file.save_status, self._apart, is_draft), address=address)
 
     def _is_draft(self, path: Path) -> bool:
         return self.open_files is not None and path.parent == self.open_files.drafts
@@ -241,7 +241,7 @@ class FileSync:
     def dismiss_message(self) -> None:
         """Dismiss the file's message: the user has read it."""
         if self._file is not None:
-            self._file.heard()
+            self._file.clear_notice()
 
     def save(self, state: State) -> State:
         """Write the file now."""
@@ -285,7 +285,7 @@ class FileSync:
             if not self._apart:
                 self._end_draft(self._file)
         elif state.file is not None:
-            self._file.answer(state.file.standing.clashes, choices)
+            self._file.answer(state.file.save.conflicts, choices)
         return self.caught_up(state)
 
     def place_for(self, name: str, *, replacing: bool = False) -> Path:

@@ -326,16 +326,16 @@ class Session:
         else:
             self.updater.download(file.name, as_text(file))
 
-    def _study_file(self, sought: SearchRequest) -> Path | None:
+    def _study_file(self, request: SearchRequest) -> Path | None:
         """The file of a search, beside the history of the notebook's folder."""
-        path = sought.notebook.document.path
-        return study_file(path, sought) if self.file_sync.has_file and path is not None else None
+        path = request.notebook.document.path
+        return study_file(path, request) if self.file_sync.has_file and path is not None else None
 
-    def _taken_up(self, sought: SearchRequest) -> None:
+    def _taken_up(self, request: SearchRequest) -> None:
         """Show the last search of the file."""
-        notebook, path = self.state.notebook, sought.notebook.document.path
+        notebook, path = self.state.notebook, request.notebook.document.path
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
-            self.show(replace(self.state, exploration=Exploration(sought, going=False)))
+            self.show(replace(self.state, exploration=Exploration(request, going=False)))
 
     def close(self) -> None:
         """Close the session and cancel its work."""

@@ -16,7 +16,7 @@ from ..document.files.history import Version
 from ..document.files.merging import Part
 from ..document.notebook import revision_of
 from ..document.title import title_of
-from ..storage.file_status import FileStanding
+from ..storage.file_status import SaveStatus
 from .addresses import Address
 
 Theme = Literal["light", "dark"]
@@ -67,7 +67,7 @@ class FileStatus(msgspec.Struct, frozen=True):
     file that the server keeps until the user saves the notebook elsewhere."""
 
     name: str
-    standing: FileStanding
+    save: SaveStatus
     apart: tuple[Part, ...] = ()
     is_draft: bool = False
 
@@ -126,7 +126,7 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
 class Exploration(msgspec.Struct, frozen=True, eq=False):
     """A search that runs or was stopped; `trial` is the number of the chosen candidate, None for the best."""
 
-    sought: SearchRequest
+    request: SearchRequest
     going: bool = True
     trial: int | None = None
 
@@ -194,21 +194,21 @@ class State(msgspec.Struct, frozen=True, eq=False):
     def unsaved(self) -> bool:
         """Whether edits exist on this page only, or are missing from the file that they belong to."""
         if self.file is not None:
-            return bool(self.file.apart) or self.file.standing.status in ("failed", "asking")
+            return bool(self.file.apart) or self.file.save.status in ("failed", "asking")
         return self.notebook is not None and self.notebook.document.text != self.saved
 
     @property
     def loses_work(self) -> bool:
         """Whether leaving the notebook would lose the user's work."""
         if self.file is not None:
-            standing = self.file.standing
-            return bool(self.file.apart) or not (standing.durable or standing.status in ("saving", "new"))
+            save = self.file.save
+            return bool(self.file.apart) or not (save.durable or save.status in ("saving", "new"))
         return self.unsaved and bool(self.past or self.future)
 
     @property
     def durable(self) -> bool:
         """Whether the text and unfinished typing are on the disk, in the file or in its history."""
-        return self.file is not None and self.file.standing.durable
+        return self.file is not None and self.file.save.durable
 
     @property
     def revision(self) -> int:

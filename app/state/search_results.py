@@ -12,7 +12,7 @@ from ...engine.ir import TilewrightError
 from .derived import Store
 from .model import Exploration
 
-Standing = Literal["waiting", "running", "stopped", "ended", "failed"]
+SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
@@ -20,7 +20,7 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
     `error` is the reason of a failure. `seconds` is the search time until now."""
 
-    standing: Standing
+    status: SearchStatus
     trials: tuple[Trial, ...] = ()
     total: int = 0
     front: tuple[int, ...] = ()
@@ -34,4 +34,4 @@ class Found(msgspec.Struct, frozen=True, eq=False):
 
 def found_now(exploration: Exploration, store: Store) -> Found | None:
     """The results of a search; None before its start."""
-    return store.known("found", (exploration.sought,))
+    return store.known("found", (exploration.request,))

@@ -15,7 +15,7 @@ import msgspec
 
 from ..folders.state import sync_folder
 from ..folders.user import state_folder
-from .file_status import FileStanding
+from .file_status import SaveStatus
 
 RESCUED = "rescued"
 
@@ -39,16 +39,16 @@ class DiskReports:
 
     def __init__(self, say: Callable[[str], None] = print_error) -> None:
         self._say = say
-        self._told: dict[Path, tuple[str, str]] = {}
+        self._reported: dict[Path, tuple[str, str]] = {}
 
-    def update(self, real: Path, standing: FileStanding) -> None:
+    def update(self, real: Path, status: SaveStatus) -> None:
         """Report the change of the status of the file at `real`, if there is one."""
-        why, no_history = standing.why, standing.no_history
+        why, no_history = status.why, status.no_history
         now = ("" if why is None else why.code, "" if no_history is None else no_history.code)
-        before = self._told.get(real, ("", ""))
-        if now == before or (standing.status == "saving" and why is None and before[0]):
+        before = self._reported.get(real, ("", ""))
+        if now == before or (status.status == "saving" and why is None and before[0]):
             return  # second condition: a retry is under way
-        self._told[real] = now
+        self._reported[real] = now
         if why is not None:
             kept = "its edits are in memory only" if no_history is not None else "its edits are in the history"
             self._say(f"{real.name} is not saved: {why.message}; {kept}")

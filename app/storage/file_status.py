@@ -30,19 +30,19 @@ class Line(msgspec.Struct, frozen=True, eq=False):
         return self.notebook.document.text
 
 
-class FileStanding(msgspec.Struct, frozen=True):
+class SaveStatus(msgspec.Struct, frozen=True):
     """The status of a file. "new": the file does not exist, and the first edit creates it; "failed": the text could not be saved, for the
-    reason `why`; "asking": another program changed the same lines (`clashes`).
+    reason `why`; "asking": another program changed the same lines (`conflicts`).
 
     `durable`: the text and unfinished input are on the disk, in the file or in its history. `no_history` is the reason why the history
-    cannot be written. `told` is a message about an automatic action: recovery, merge or reload.
+    cannot be written. `notice` is a message about an automatic action: recovery, merge or reload.
     """
 
     status: Literal["saved", "saving", "new", "failed", "asking"]
     why: Refusal | None = None
     durable: bool = True
-    clashes: tuple[Part, ...] = ()
-    told: str = ""
+    conflicts: tuple[Part, ...] = ()
+    notice: str = ""
     no_history: Refusal | None = None
 
     @property
@@ -59,7 +59,7 @@ class FileStanding(msgspec.Struct, frozen=True):
 class Follower(Protocol):
     """A page that has the file open."""
 
-    def told(self) -> None:
+    def on_change(self) -> None:
         """Handle a change of the file's text or status. Called from any thread, without a lock."""
         ...
 
@@ -82,14 +82,14 @@ class Followers:
         with self._lock:
             self._all = tuple(one for one in self._all if one is not follower)
 
-    def tell(self, but: Follower | None = None) -> None:
+    def notify(self, but: Follower | None = None) -> None:
         """Notify all pages except `but`."""
         for follower in self._all:
             if follower is not but:
                 try:
-                    follower.told()
+                    follower.on_change()
                 except Exception:  # an ended event loop or a bug in the page must not stop the save
                     logging.getLogger(__name__).debug("a page could not be notified", exc_info=True)
 
 
-__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "FileStanding", "Follower", "Followers", "Line"]
+__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "Follower", "Followers", "Line", "SaveStatus"]

@@ -14,7 +14,7 @@ from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..document.files.history import Entry, History
 from ..document.files.read_write import temporary_name
-from .file_status import RELOADED, FileStanding
+from .file_status import RELOADED, SaveStatus
 from .save_debounce import Times
 from .shared_file import SharedFile
 
@@ -25,7 +25,7 @@ class OpenFile(SharedFile):
     def __init__(self, path: Path, real: Path, history: History, call: Callable[[], None], times: Times) -> None:
         super().__init__(path, real, history, call, times)
         self._committed: str | None = None
-        self._seen: tuple[int, FileStanding] | None = None
+        self._seen: tuple[int, SaveStatus] | None = None
 
     @property
     def due(self) -> float:
@@ -40,12 +40,12 @@ class OpenFile(SharedFile):
     def done(self) -> bool:
         """Whether no page has the file open and the disk has all edits."""
         with self._lock:
-            standing = self.standing
-            is_kept = standing.status == "new" or (standing.status == "saved" and standing.durable)
+            save_status = self.save_status
+            is_kept = save_status.status == "new" or (save_status.status == "saved" and save_status.durable)
             return not self._followers and is_kept
 
     def _may_write(self) -> bool:
-        return self._unsaved() and not self._clashes and self._disk.trouble is None
+        return self._unsaved() and not self._conflicts and self._disk.trouble is None
 
     def begin_attempt(self) -> Entry | None:
         """Begin an attempt to save all edits so far. Returns the entry to commit to the history, None if there is nothing to commit."""
@@ -61,7 +61,7 @@ class OpenFile(SharedFile):
             if trouble is not None and self._history_writer.trouble is None:
                 self._debounce.hurry()
             self._history_writer.committed(entry, trouble)
-        self._tell_news()
+        self._notify_changes()
         self._attempts.check()
 
     def work(self, *, final: bool = False) -> bool:
@@ -82,20 +82,20 @@ class OpenFile(SharedFile):
             self._failed(error.refusal)
         except Exception as error:
             self._failed(Refusal("unwritable", f"cannot save {self.real.name}: {type(error).__name__}: {error}"))
-        self._tell_news()
+        self._notify_changes()
         self._attempts.check(ended=True)
         return is_written
 
-    def _visible(self) -> tuple[int, FileStanding]:
+    def _visible(self) -> tuple[int, SaveStatus]:
         """The notebook's identity and the status: the parts that pages show."""
-        return id(self._now().notebook), self.standing
+        return id(self._now().notebook), self.save_status
 
-    def _tell_news(self) -> None:
+    def _notify_changes(self) -> None:
         """Notify pages if the thread changed the notebook or the status."""
         with self._lock:
             before, self._seen = self._seen, self._visible()
         if self._seen != before:
-            self._followers.tell()
+            self._followers.notify()
 
     def _failed(self, refusal: Refusal) -> None:
         with self._lock:
@@ -117,7 +117,7 @@ class OpenFile(SharedFile):
             return
         with self._lock:
             self._base, self._untouched, self._not_written = text, None, None
-        self._tell_news()
+        self._notify_changes()
         self._attempts.check()
         self._history_writer.written(text, temporary)
 
@@ -132,14 +132,14 @@ class OpenFile(SharedFile):
     def _found(self, text: str, before: str | None) -> None:
         """Merge or reload `text`, which another program wrote; `before` is the file's previous text."""
         now = self._now()
-        self._clashes = ()
+        self._conflicts = ()
         if now.text not in (text, before, self._untouched):
             self._bring_together(self._base or "", text)
             return
         self._base = text
         if text != now.text:
             self._move(self._unread(text))
-            self._told = RELOADED
+            self._notice = RELOADED
 
 
 __all__ = ["OpenFile"]

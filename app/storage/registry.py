@@ -138,7 +138,7 @@ class OpenFileRegistry:
         for real, file in files.items():
             if file.work(final=final):
                 _commit(files.values())  # commit new edits between the writes of files
-            self._reports.update(real, file.standing)
+            self._reports.update(real, file.save_status)
             with self._wake:
                 if file.done:
                     self._files.pop(real, None)

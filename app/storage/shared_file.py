@@ -21,7 +21,7 @@ from ..document.files.merging import Part, merge, merged, resolved
 from ..limits import LIMITS
 from .commit_waiters import CommitWaiters
 from .file_on_disk import FileOnDisk
-from .file_status import BACK, RELOADED, TOGETHER, TYPED, FileStanding, Follower, Followers, Line
+from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, SaveStatus
 from .history_writer import HistoryWriter
 from .save_debounce import SaveDebounce, Times
 
@@ -43,8 +43,8 @@ class SharedFile:
         self._base: str | None = None
         self._untouched: str | None = None
         self._not_written: Refusal | None = None
-        self._clashes: tuple[Part, ...] = ()
-        self._told = ""
+        self._conflicts: tuple[Part, ...] = ()
+        self._notice = ""
         self._debounce = SaveDebounce(times)
 
     # Start.
@@ -64,11 +64,11 @@ class SharedFile:
                 self._restore(kept, current)
         elif kept is not None and not kept.disk and not anew and (kept.past or kept.drafts or kept.text != line.text):
             self._line = Line(self._unread(kept.text), tuple(map(self._unread, kept.past)))
-            self._told = BACK
+            self._notice = BACK
             self._take_back(kept.drafts)
         if anew:
             self.replace(line)
-        elif self._disk.text is None and not self._told:
+        elif self._disk.text is None and not self._notice:
             self._untouched = line.text
 
     def _restore(self, kept: Kept, current: Notebook) -> None:
@@ -80,10 +80,10 @@ class SharedFile:
         else:
             self._line = Line(self._unread(kept.text), past, future)
             if digest_of(disk) in kept.disk:
-                self._told = BACK
+                self._notice = BACK
             elif digest_of(kept.text) in kept.disk or kept.base is None:
                 self._move(current)
-                self._told = RELOADED
+                self._notice = RELOADED
             else:
                 self._bring_together(kept.base, disk)
         self._take_back(kept.drafts)
@@ -97,7 +97,7 @@ class SharedFile:
                 self._move(self._unread(draft.text), now.notebook)  # one undo away
             elif text != now.text:
                 self._move(self._unread(text))
-                self._told = TYPED
+                self._notice = TYPED
             self._history_writer.draft(Draft(draft.page, "", ""))
 
     def _unread(self, text: str) -> Notebook:
@@ -115,19 +115,19 @@ class SharedFile:
         return self._line
 
     @property
-    def standing(self) -> FileStanding:
+    def save_status(self) -> SaveStatus:
         with self._lock:
-            unsaved, told = self._unsaved(), self._told
+            unsaved, notice = self._unsaved(), self._notice
             why = self._disk.trouble or (self._not_written if unsaved else None)
-            if self._clashes:
-                status, why, told = "asking", None, ""
+            if self._conflicts:
+                status, why, notice = "asking", None, ""
             elif why is not None:
                 status = "failed"
             elif self._now().text == self._untouched:
                 status = "new"
             else:
                 status = "saving" if unsaved else "saved"
-            return FileStanding(status, why, self._is_durable(), self._clashes, told, self._history_writer.trouble)
+            return SaveStatus(status, why, self._is_durable(), self._conflicts, notice, self._history_writer.trouble)
 
     def _is_durable(self) -> bool:
         """Whether the disk has the text and all unfinished input."""
@@ -153,12 +153,12 @@ class SharedFile:
 
     def when_durable(self, call: Callable[[], None]) -> None:
         """Run `call` once the text is durable, or an attempt to make it durable fails; in any thread."""
-        if self._attempts.wait(lambda: self.standing.durable, call):
+        if self._attempts.wait(lambda: self.save_status.durable, call):
             self._call()
 
     def when_saved(self, call: Callable[[], None]) -> None:
         """Run `call` once the file holds the text, or an attempt to write it fails; in any thread."""
-        if self._attempts.wait(lambda: self.standing.status == "saved", call):
+        if self._attempts.wait(lambda: self.save_status.status == "saved", call):
             self._call()
 
     def _unsaved(self) -> bool:
@@ -186,8 +186,8 @@ class SharedFile:
             return not self._followers
 
     def publish(self, follower: Follower, base: str, line: Line, way: str = "edit") -> tuple[Part, ...]:
-        """Accept a page's edit from the text `base` to `line`, merged with newer edits. Returns the parts with clashes, without any change,
-        if they cannot be merged."""
+        """Accept a page's edit from the text `base` to `line`, merged with newer edits. Returns the parts with conflicts, without
+        any change, if they cannot be merged."""
         with self._lock:
             now = self._now()
             if base == now.text:
@@ -199,39 +199,39 @@ class SharedFile:
                     return parts
                 if text != now.text:
                     self._move(line.notebook if text == line.text else self._unread(text))
-        self._tell(follower)
+        self._notify(follower)
         return ()
 
     def settle(
         self, follower: Follower, mine: Notebook, parts: Sequence[Part], choices: Sequence[str]
     ) -> tuple[Part, ...]:
-        """Apply a page's answer to a clash between its text `mine` and that of others; undo leads to each. Returns the parts with new
-        clashes, without any change, if the others' newer edits cannot be merged."""
+        """Apply a page's answer to a conflict between its text `mine` and that of others; undo leads to each. Returns the parts with new
+        conflicts, without any change, if the others' newer edits cannot be merged."""
         theirs = resolved(parts, ["theirs"] * len(parts))
         with self._lock:
-            clashes = merge(theirs, resolved(parts, choices), self._now().text)
-            text = merged(clashes)
+            conflicts = merge(theirs, resolved(parts, choices), self._now().text)
+            text = merged(conflicts)
             if text is None:
-                return clashes
+                return conflicts
             self._move(mine, self._unread(text))
-        self._tell(follower)
+        self._notify(follower)
         return ()
 
     def put_aside(self, mine: Notebook) -> None:
-        """Keep the text of a page that closed without an answer to a clash: undo leads to it."""
+        """Keep the text of a page that closed without an answer to a conflict: undo leads to it."""
         with self._lock:
             self._move(mine, replace(self._now().notebook))  # a new object: pages detect changes by identity
-        self._tell()
+        self._notify()
 
-    def answer(self, clashes: tuple[Part, ...], choices: Sequence[str]) -> None:
-        """Apply the user's choices for the `clashes` with another program's text; undo leads to each side. If the clashes have changed, the
-        user is asked again."""
+    def answer(self, conflicts: tuple[Part, ...], choices: Sequence[str]) -> None:
+        """Apply the user's choices for the `conflicts` with another program's text; undo leads to each side. If the conflicts have
+        changed, the user is asked again."""
         with self._lock:
-            if not clashes or self._clashes != clashes or self._disk.text is None:
+            if not conflicts or self._conflicts != conflicts or self._disk.text is None:
                 return
-            self._clashes, self._base = (), self._disk.text
-            self._move(self._unread(self._disk.text), self._unread(resolved(clashes, choices)))
-        self._tell()
+            self._conflicts, self._base = (), self._disk.text
+            self._move(self._unread(self._disk.text), self._unread(resolved(conflicts, choices)))
+        self._notify()
 
     def replace(self, line: Line) -> None:
         """Replace the notebook. A new file takes over its undo stack; otherwise undo leads to the old content."""
@@ -242,7 +242,7 @@ class SharedFile:
                 self._line = line
             elif line.text != self._now().text:
                 self._move(line.notebook)
-        self._tell()
+        self._notify()
 
     def draft(self, page: str, base: str, text: str) -> None:
         """Record unfinished input of a page; a `text` equal to `base` clears it."""
@@ -253,15 +253,15 @@ class SharedFile:
         """Write the file now, even if it was deleted."""
         with self._lock:
             self._debounce.hurry()
-            self._told, self._untouched = "", None
+            self._notice, self._untouched = "", None
             self._disk.make_again()
-        self._tell()
+        self._notify()
 
-    def heard(self) -> None:
+    def clear_notice(self) -> None:
         """Clear the message about an automatic action."""
         with self._lock:
-            self._told = ""
-        self._tell()
+            self._notice = ""
+        self._notify()
 
     def _move(self, *notebooks: Notebook) -> None:
         """Apply notebooks as consecutive edits."""
@@ -271,13 +271,13 @@ class SharedFile:
             self._accept(line, Edit(now.text, line.text))
 
     def _accept(self, line: Line, edit: Edit) -> None:
-        self._line, self._edited, self._told = line, True, ""
+        self._line, self._edited, self._notice = line, True, ""
         self._history_writer.edit(edit)
         self._debounce.edited()
         if self._history_writer.trouble is not None:  # only the file can make it durable
             self._debounce.hurry()
-        if self._clashes and self._disk.text is not None:
-            self._clashes = ()
+        if self._conflicts and self._disk.text is not None:
+            self._conflicts = ()
             self._bring_together(self._base or "", self._disk.text)
 
     def _bring_together(self, base: str, theirs: str) -> None:
@@ -286,16 +286,16 @@ class SharedFile:
         text = merged(parts)
         self._base = base if text is None else theirs
         if text is None:
-            self._clashes = parts
+            self._conflicts = parts
             return
         self._move(self._unread(theirs))
         if text != theirs:
             self._move(self._unread(text))
-        self._told = TOGETHER
+        self._notice = TOGETHER
 
-    def _tell(self, but: Follower | None = None) -> None:
+    def _notify(self, but: Follower | None = None) -> None:
         """Notify all pages except `but`, and wake the thread."""
-        self._followers.tell(but)
+        self._followers.notify(but)
         self._call()
 
 

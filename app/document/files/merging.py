@@ -1,4 +1,4 @@
-"""Line-based three-way merge (diff3): a change on one side is accepted, a change on both sides is a conflict (`Clash`)."""
+"""Line-based three-way merge (diff3): a change on one side is accepted, a change on both sides is a conflict (`MergeConflict`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_PAIRS = 250_000
 server waits for a merge; with this limit the largest texts need 0.1 s."""
 
 
-class Clash(msgspec.Struct, frozen=True):
+class MergeConflict(msgspec.Struct, frozen=True):
     """Lines that both sides changed. `line` is their first line in our text, from 1."""
 
     line: int
@@ -25,7 +25,7 @@ class Clash(msgspec.Struct, frozen=True):
     theirs: str
 
 
-Part = str | Clash
+Part = str | MergeConflict
 
 
 def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
@@ -42,7 +42,7 @@ def merge(base: str, ours: str, theirs: str) -> tuple[Part, ...]:
 
 def merged(parts: Sequence[Part]) -> str | None:
     """The merged text; None if there is a conflict."""
-    return None if any(isinstance(part, Clash) for part in parts) else resolved(parts, ())
+    return None if any(isinstance(part, MergeConflict) for part in parts) else resolved(parts, ())
 
 
 def resolved(parts: Sequence[Part], choices: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def _part(base: str, ours: str, theirs: str, line: int) -> list[Part]:
         return [theirs] if theirs else []
     if theirs == base:
         return [ours] if ours else []
-    return [Clash(line, base, ours, theirs)]
+    return [MergeConflict(line, base, ours, theirs)]
 
 
 def _in_all(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
@@ -152,4 +152,4 @@ def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     return found
 
 
-__all__ = ["Clash", "Part", "alike", "merge", "merged", "resolved"]
+__all__ = ["MergeConflict", "Part", "alike", "merge", "merged", "resolved"]

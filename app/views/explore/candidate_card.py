@@ -39,9 +39,9 @@ def card_value(state: State, store: Store, found: Found) -> Value | None:
     trial = trial_now(state, found)
     if trial is None or state.exploration is None:
         return None
-    sought, outcome = state.exploration.sought, trial.outcome
-    chosen = sought.space.texts_at(trial.point)
-    default = sought.space.texts_at(sought.space.default)
+    request, outcome = state.exploration.request, trial.outcome
+    chosen = request.space.texts_at(trial.point)
+    default = request.space.texts_at(request.space.default)
     verdict = found.offers.get(trial.number)
     report = trial_report(state.exploration, trial, store)
     return {
@@ -50,7 +50,7 @@ def card_value(state: State, store: Store, found: Found) -> Value | None:
         "is_best": bool(found.front) and trial.number == found.front[0],
         "is_front": trial.number in found.front,
         "status": STATUSES[outcome.status],
-        "why": words_of(outcome, sought),
+        "why": words_of(outcome, request),
         "choices": [{"name": n, "text": t, "changed": t != default[n]} for n, t in chosen.items()],
         "words": bound_words(outcome, report),
         "limits": [] if report is None else limits(report),
@@ -60,15 +60,15 @@ def card_value(state: State, store: Store, found: Found) -> Value | None:
 
 def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report | None:
     """The full simulation report of a candidate; None until the background simulation has finished."""
-    known = store.known(f"trial {trial.number}", (exploration.sought,))
+    known = store.known(f"trial {trial.number}", (exploration.request,))
     return known if isinstance(known, Report) else None
 
 
-def words_of(outcome: Outcome, sought: SearchRequest) -> str:
+def words_of(outcome: Outcome, request: SearchRequest) -> str:
     """The reason why a candidate is infeasible; "" for a feasible one."""
     if outcome.status == "fits":
         return ""
-    line = "" if outcome.line is None else f" in `{' '.join(sought.space.lines[outcome.line].text.split())}`"
+    line = "" if outcome.line is None else f" in `{' '.join(request.space.lines[outcome.line].text.split())}`"
     return f"{outcome.message}{line}"
 
 

@@ -110,14 +110,14 @@ def search_value(state: State, store: Store) -> Value | None:
     exploration = state.exploration
     if exploration is None:
         return None
-    sought, found = exploration.sought, found_now(exploration, store) or Found("waiting")
+    request, found = exploration.request, found_now(exploration, store) or Found("waiting")
     return {
-        "key": sought.serial,
-        "standing": found.standing if exploration.going or found.standing != "running" else "stopped",
-        **store.remember("search-request", (sought,), lambda: _request_value(sought)),
-        "stale": _stale(state, sought, store),
+        "key": request.serial,
+        "standing": found.status if exploration.going or found.status != "running" else "stopped",
+        **store.remember("search-request", (request,), lambda: _request_value(request)),
+        "stale": _stale(state, request, store),
         "count": len(found.trials),
-        "total": found.total or sought.planned,
+        "total": found.total or request.planned,
         "counts": found.counts,
         "front": found.front,
         "best": best_of(found),
@@ -125,33 +125,33 @@ def search_value(state: State, store: Store) -> Value | None:
         "seconds": round(found.seconds, 1),
         "left": seconds_left(found),
         "error": None if found.error is None else found.error.refusal.message,
-        "now": _now(state, store, sought),
-        "bound": space_bound(found, sought, store),
+        "now": _now(state, store, request),
+        "bound": space_bound(found, request, store),
         "checked": {str(number): verdict.status for number, verdict in found.offers.items()},
         "card": card_value(state, store, found),
     }
 
 
-def _request_value(sought: SearchRequest) -> Value:
-    objectives = [_label(key) for key in sought.settings.objectives]
-    budgets = [f"{_label(key)} ≤ {amount_text(key, most)}" for key, most in sought.settings.budgets.items()]
-    tried = sought.planned
-    everything = tried == sought.space.size
+def _request_value(request: SearchRequest) -> Value:
+    objectives = [_label(key) for key in request.settings.objectives]
+    budgets = [f"{_label(key)} ≤ {amount_text(key, most)}" for key, most in request.settings.budgets.items()]
+    tried = request.planned
+    everything = tried == request.space.size
     how = (
         f"all {grouped(tried)}"
         if everything
-        else f"{grouped(tried)} of {grouped(sought.space.size)}, seed {sought.settings.seed}"
+        else f"{grouped(tried)} of {grouped(request.space.size)}, seed {request.settings.seed}"
     )
-    if sought.settings.seconds:
-        how = f"{how}, time limit {sought.settings.seconds:g} s"
+    if request.settings.seconds:
+        how = f"{how}, time limit {request.settings.seconds:g} s"
     return {
-        "asked": f"{' and '.join(objectives)} on {sought.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
-        "branch": sought.branch,
-        "holes": [axis_of(hole) for hole in sought.space.holes],
-        "figures": figures_value(sought.machine),
-        "objectives": sought.settings.objectives,
+        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
+        "branch": request.branch,
+        "holes": [axis_of(hole) for hole in request.space.holes],
+        "figures": figures_value(request.machine),
+        "objectives": request.settings.objectives,
         "all": everything,
-        "size": _sent(sought.space.size),
+        "size": _sent(request.space.size),
     }
 
 
@@ -166,25 +166,25 @@ def amount_text(key: str, amount: float) -> str:
     return f"{amount / 1e6:.4g} µJ" if key == ENERGY else size_text(round(amount))
 
 
-def _stale(state: State, sought: SearchRequest, store: Store) -> str:
+def _stale(state: State, request: SearchRequest, store: Store) -> str:
     """The origin of the candidates, if the notebook's program, schedule or machine has changed since; else ""."""
     shown = state.shown
-    if shown is None or shown is sought.notebook:
+    if shown is None or shown is request.notebook:
         return ""
 
     def other() -> str:
-        a, b = shown.document, sought.notebook.document
+        a, b = shown.document, request.notebook.document
         texts = [[cell.text for cell in document.of_kind("workload")] for document in (a, b)]
         if texts[0] != texts[1]:
             return "of an earlier version of the program"
-        if machine_of(shown) != sought.machine:
+        if machine_of(shown) != request.machine:
             return "for the previous machine"
         if schedule_text(a) == schedule_text(b):
             return ""
         found = with_searched(a, b)
         return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
 
-    return store.remember("stale", (shown, sought), other)
+    return store.remember("stale", (shown, request), other)
 
 
 def best_of(found: Found) -> int | None:
@@ -197,22 +197,22 @@ def seconds_left(found: Found) -> float | None:
     recent = found.at[-40:]
     if found.checking is not None:
         return None
-    if found.standing != "running" or len(recent) < 3 or recent[-1] <= recent[0]:
+    if found.status != "running" or len(recent) < 3 or recent[-1] <= recent[0]:
         return None
     return round((found.total - len(found.trials)) * (recent[-1] - recent[0]) / (len(recent) - 1), 1)
 
 
-def _now(state: State, store: Store, sought: SearchRequest) -> list[float] | None:
+def _now(state: State, store: Store, request: SearchRequest) -> list[float] | None:
     """The metrics of the displayed schedule; None if it has no report or its machine differs from the search's."""
     report = store.report_now(state)
-    if not isinstance(report, Report) or store.machine(state) != sought.machine:
+    if not isinstance(report, Report) or store.machine(state) != request.machine:
         return None
-    machine = sought.machine
+    machine = request.machine
     figures = store.remember("figures", (report, machine), lambda: figures_of(report, machine.far.scope))
-    return listed(figures, sought)
+    return listed(figures, request)
 
 
-def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | None:
+def space_bound(found: Found, request: SearchRequest, store: Store) -> Value | None:
     """The smallest lower bound of all feasible and pruned candidates; `whole` if it covers the entire space. None without bounds."""
     known = [
         t.outcome.figures.bound
@@ -221,7 +221,7 @@ def space_bound(found: Found, sought: SearchRequest, store: Store) -> Value | No
     ]
     if not known:
         return None
-    return {"cycles": min(known), "whole": found.standing == "ended" and len(found.trials) == sought.space.size}
+    return {"cycles": min(known), "whole": found.status == "ended" and len(found.trials) == request.space.size}
 
 
 # The candidates of the search.
@@ -232,22 +232,22 @@ def trials_value(state: State, store: Store, search: int, first: int) -> list[li
     seconds, why]. None for other searches."""
     exploration = state.exploration
     found = None if exploration is None else found_now(exploration, store)
-    if exploration is None or found is None or search != exploration.sought.serial or first < 0:
+    if exploration is None or found is None or search != exploration.request.serial or first < 0:
         return None
     some = zip(found.trials[first : first + MOST_ROWS], found.at[first:], strict=False)
-    return [_row(trial, at, exploration.sought) for trial, at in some]
+    return [_row(trial, at, exploration.request) for trial, at in some]
 
 
-def _row(trial: Trial, at: float, sought: SearchRequest) -> list[Any]:
+def _row(trial: Trial, at: float, request: SearchRequest) -> list[Any]:
     outcome = trial.outcome
-    figures = None if outcome.figures is None else listed(outcome.figures, sought)
+    figures = None if outcome.figures is None else listed(outcome.figures, request)
     exact = outcome.figures is not None and outcome.figures.exact
-    return [trial.number, outcome.status, exact, trial.point, figures, round(at, 2), words_of(outcome, sought)]
+    return [trial.number, outcome.status, exact, trial.point, figures, round(at, 2), words_of(outcome, request)]
 
 
-def listed(figures: Figures, sought: SearchRequest) -> list[float]:
+def listed(figures: Figures, request: SearchRequest) -> list[float]:
     """The metrics in the order of `figures_value`; the peak of an unused memory is 0."""
-    return [_figure(figures, entry["key"]) for entry in figures_value(sought.machine)]
+    return [_figure(figures, entry["key"]) for entry in figures_value(request.machine)]
 
 
 def _figure(figures: Figures, key: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from ...document.files.merging import Clash, Part
+from ...document.files.merging import MergeConflict, Part
 from ...state.model import FileStatus, State
 
 _SHORT = {
@@ -49,7 +49,7 @@ def _draft_words(file: FileStatus, folder: bool) -> tuple[str, str, str]:
 
 
 def _words(file: FileStatus) -> tuple[str, str, str]:
-    save, name = file.standing, file.name
+    save, name = file.save, file.name
     if file.apart:
         return "asking", "Merge conflict", f"{name}: another page changed the same lines. Choose the version to keep."
     match save.status:
@@ -85,13 +85,13 @@ def file_banners(state: State) -> list[dict[str, Any]]:
         return []
     status, _, hint = _words(state.file)
     if status == "failed":
-        why = state.file.standing.why
+        why = state.file.save.why
         needed = f" Required: {why.expected}." if why is not None and why.expected else ""
         return [{"kind": "unsaved", "text": f"Not saved: {hint}{needed}", "count": None}]
     if status == "asking":
         return [{"kind": "clash", "text": hint, "count": None}]
-    told = state.file.standing.told
-    return [{"kind": "told", "text": told, "count": None}] if told else []
+    notice = state.file.save.notice
+    return [{"kind": "told", "text": notice, "count": None}] if notice else []
 
 
 def file_state(state: State) -> dict[str, Any]:
@@ -106,52 +106,52 @@ def file_state(state: State) -> dict[str, Any]:
             "told": "",
             "clash": None,
         }
-    standing, clash = state.file.standing, clash_value(state.file)
-    why = standing.why or standing.no_history
+    save, conflict = state.file.save, merge_conflict_value(state.file)
+    why = save.why or save.no_history
     return {
         "name": state.file.name,
         "draft": state.file.is_draft,
-        "status": standing.status if clash is None else "asking",
-        "durable": standing.durable,
+        "status": save.status if conflict is None else "asking",
+        "durable": save.durable,
         "error": None if why is None else why.to_json(),
-        "told": standing.told,
-        "clash": clash,
+        "told": save.notice,
+        "clash": conflict,
     }
 
 
-def clash_value(file: FileStatus) -> dict[str, Any] | None:
+def merge_conflict_value(file: FileStatus) -> dict[str, Any] | None:
     """The merge conflicts: an `id` for all of them, `who` made the other text ("page" or "program"), and each place with its line in our
     text, our lines and theirs. None without a conflict."""
-    who, parts = _clashing(file)
-    places = [part for part in parts if isinstance(part, Clash)]
+    who, parts = _conflict_parts(file)
+    places = [part for part in parts if isinstance(part, MergeConflict)]
     if not places:
         return None
-    told = [{"line": part.line, "ours": part.ours, "theirs": part.theirs} for part in places]
-    return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": told}
+    found = [{"line": part.line, "ours": part.ours, "theirs": part.theirs} for part in places]
+    return {"id": f"{zlib.crc32(repr(parts).encode('utf-8', 'surrogatepass')):08x}", "who": who, "places": found}
 
 
-def _clashing(file: FileStatus) -> tuple[str, tuple[Part, ...]]:
-    return ("page", file.apart) if file.apart else ("program", file.standing.clashes)
+def _conflict_parts(file: FileStatus) -> tuple[str, tuple[Part, ...]]:
+    return ("page", file.apart) if file.apart else ("program", file.save.conflicts)
 
 
 def question_value(state: State) -> dict[str, Any] | None:
     """The question about merge conflicts: `who` made the other text, and each place {line, ours, theirs}; None without a conflict."""
     if state.file is None:
         return None
-    who, parts = _clashing(state.file)
+    who, parts = _conflict_parts(state.file)
     if not _places(parts):
         return None
-    return {"who": who, "name": state.file.name, "clashes": [_clash(n, parts) for n in _places(parts)]}
+    return {"who": who, "name": state.file.name, "clashes": [_place(n, parts) for n in _places(parts)]}
 
 
 def _places(parts: tuple[Part, ...]) -> list[int]:
-    return [n for n, part in enumerate(parts) if isinstance(part, Clash)]
+    return [n for n, part in enumerate(parts) if isinstance(part, MergeConflict)]
 
 
-def _clash(at: int, parts: tuple[Part, ...]) -> dict[str, Any]:
-    """A clash with the line above and below it, which both sides have."""
+def _place(at: int, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """A conflict with the line above and below it, which both sides have."""
     part = parts[at]
-    assert isinstance(part, Clash)
+    assert isinstance(part, MergeConflict)
     above, below = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
     return {
         "line": part.line,
@@ -167,4 +167,4 @@ def _lines(text: str) -> list[str]:
     return [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
 
 
-__all__ = ["clash_value", "file_banners", "file_state", "file_value", "question_value"]
+__all__ = ["file_banners", "file_state", "file_value", "merge_conflict_value", "question_value"]

@@ -31,10 +31,10 @@ def text_of(state: State) -> str:
 def test_given_holes_when_explored_then_the_space_is_of_the_notebook_as_it_is() -> None:
     state = act(with_holes(), Explore(("cycles",), {"peak": 1e6}, 10, 3))
     assert state.notice is None and state.exploration is not None
-    sought = state.exploration.sought
-    assert sought.space.size == 12 == sought.planned
-    assert sought.settings.objectives == ("cycles",) and sought.settings.budgets == {"peak": 1e6}
-    assert act(state, Explore()).exploration.sought.serial == sought.serial + 1  # type: ignore[union-attr]
+    request = state.exploration.request
+    assert request.space.size == 12 == request.planned
+    assert request.settings.objectives == ("cycles",) and request.settings.budgets == {"peak": 1e6}
+    assert act(state, Explore()).exploration.request.serial == request.serial + 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_given_a_program_then_a_space_is_derived_as_a_branch_and_can_be_searched
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     assert current_branch(state.notebook.document) == "auto"
     state = act(state, Explore())
-    assert state.exploration is not None and state.exploration.sought.space.size > 12
+    assert state.exploration is not None and state.exploration.request.space.size > 12
     assert act(state, AutoSpace()).notice is None
 
 

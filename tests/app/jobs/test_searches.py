@@ -28,7 +28,7 @@ from tilewright.engine.execute import Verdict
 
 def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> None:
     state, _, found = searched()
-    assert found.standing == "ended" and found.error is None
+    assert found.status == "ended" and found.error is None
     assert sorted(trial.number for trial in found.trials) == list(range(12))
     assert found.counts["refused"] == 4 and sum(found.counts.values()) == found.total == 12
     assert found.front and set(found.offers) == set(found.front)
@@ -65,11 +65,11 @@ def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
     watcher.look(act(with_holes(), Explore()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
     watcher.look(act(watcher.state, StopExploring()))
-    assert watcher.found is not None and watcher.found.standing == "stopped"
+    assert watcher.found is not None and watcher.found.status == "stopped"
     known = watcher.found.trials
     assert known
     watcher.look(act(watcher.state, GoOnExploring()))
-    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     assert watcher.found.trials[: len(known)] == known
     assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
     watcher.searches.close()
@@ -94,17 +94,17 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     watcher.event_loop.run_until(
         lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1)
     )
-    assert watcher.found is not None and watcher.found.standing == "running" and len(watcher.found.trials) == 12
+    assert watcher.found is not None and watcher.found.status == "running" and len(watcher.found.trials) == 12
     front = len(watcher.found.front)
     assert front > 1 and watcher.found.checking == (1, front)
     watcher.look(act(state, StopExploring()))
-    assert watcher.found.standing == "stopped" and watcher.found.checking is None
+    assert watcher.found.status == "stopped" and watcher.found.checking is None
     goes_on.set()
     monkeypatch.setattr(
         "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
     )
     watcher.look(act(watcher.state, GoOnExploring()))
-    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
     assert len(said) == front and "proved" in said, "a check that was made is not made again"
     watcher.searches.close()
@@ -138,7 +138,7 @@ def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line()
     assert taken.wait(10)
     watcher = Watcher(slots)
     watcher.look(act(with_holes(), Explore()))
-    assert watcher.found is not None and watcher.found.standing == "waiting"
+    assert watcher.found is not None and watcher.found.status == "waiting"
     gone, cancelled = threading.Event(), CancellationToken()
     cancelled.cancel()
     with pytest.raises(AssertionError), slots.slot(cancelled) as has:
@@ -147,7 +147,7 @@ def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line()
     assert gone.is_set()
     let_go.set()
     holder.join()
-    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "ended"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     watcher.searches.close()
 
 
@@ -158,7 +158,7 @@ def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
     watcher = Watcher()
     watcher.look(act(with_holes(), Explore()))
-    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.standing == "failed"))
+    watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "failed"))
     assert watcher.found is not None and watcher.found.error is not None and "no disk" in str(watcher.found.error)
     watcher.searches.close()
 
@@ -192,7 +192,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
 
     def ended() -> bool:
         now = found_now(again, second.store)
-        return now is not None and now.standing == "ended"
+        return now is not None and now.status == "ended"
 
     event_loop.run_until(ended)
     found = found_now(again, second.store)
@@ -202,7 +202,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     assert second.state.notebook is not None
     back = load_search(second.state.notebook)
     assert back is not None and found.offers, "what the checks came to is there again too"
-    assert (back[1].standing, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
+    assert (back[1].status, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
     state = act(State(), OpenDocument(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
     assert state.notebook is not None
     kept = load_search(state.notebook)

@@ -54,7 +54,7 @@ def test_given_a_file_that_is_only_looked_at_then_nothing_is_written(desk: Desk,
 def test_given_an_edit_then_it_is_in_the_file_by_itself_and_in_the_history(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     parallel(page)
-    assert filed(page).standing.status == "saving" and not page.state.unsaved
+    assert filed(page).save.status == "saving" and not page.state.unsaved
     desk.settle()
     assert path.read_text() == text_of(page) and "sch.parallel(i)" in path.read_text()
     kept = History(path.parent).load("mine.py")
@@ -111,7 +111,7 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
 
     def recording(text: str, temporary: str) -> None:
         monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
-        told.append(file.standing.status)
+        told.append(file.save.status)
         monkeypatch.setattr(file, "_now", now)
         record(text, temporary)
 
@@ -146,7 +146,7 @@ def clash(desk: Desk, path: Path) -> tuple[Session, Session]:
     send(one, "draft_item", item=last_item(one), text="sch.vectorize(j)")
     send(two, "edit_item", item=last_item(two), text="sch.unroll(i)")
     send(one, "edit_item", item=last_item(one), text="sch.vectorize(j)")
-    desk.until(lambda: bool(filed(one).apart) and filed(two).standing.status == "saved")
+    desk.until(lambda: bool(filed(one).apart) and filed(two).save.status == "saved")
     return one, two
 
 
@@ -229,7 +229,7 @@ def test_given_another_program_that_writes_the_file_then_it_is_read_anew_and_und
     page = desk.page(path)
     path.write_text(MATMUL_NOTEBOOK + "sch.parallel(i)\n")
     desk.until(lambda: "sch.parallel(i)" in text_of(page))
-    assert "Another program" in filed(page).standing.told
+    assert "Another program" in filed(page).save.notice
     desk.settle()
     send(page, "undo")
     desk.settle()
@@ -256,7 +256,7 @@ def test_given_unsaved_edits_and_another_program_elsewhere_in_the_file_then_both
     page = desk.page(path)
     let = hold_writes(monkeypatch)
     parallel(page)
-    desk.until(lambda: filed(page).standing.status == "failed")
+    desk.until(lambda: filed(page).save.status == "failed")
     path.write_text("# A line of another editor.\n" + MATMUL_NOTEBOOK)
     desk.until(lambda: "another editor" in text_of(page))
     let()
@@ -273,10 +273,10 @@ def test_given_unsaved_edits_and_another_program_at_the_same_lines_then_the_pers
     page = desk.page(path)
     let = hold_writes(monkeypatch)
     parallel(page)
-    desk.until(lambda: filed(page).standing.status == "failed")
+    desk.until(lambda: filed(page).save.status == "failed")
     theirs = text_of(page).replace("sch.parallel(i)", "sch.unroll(i)")
     path.write_text(theirs)
-    desk.until(lambda: filed(page).standing.status == "asking")
+    desk.until(lambda: filed(page).save.status == "asking")
     let()
     assert path.read_text() == theirs and "sch.parallel(i)" in text_of(page)
     send(page, "resolve", choices=[choice])
@@ -292,8 +292,8 @@ def test_given_a_full_disk_then_it_is_said_nothing_is_lost_and_saved_once_there_
     page = desk.page(path)
     let = hold_writes(monkeypatch)
     parallel(page)
-    desk.until(lambda: filed(page).standing.status == "failed")
-    standing = filed(page).standing
+    desk.until(lambda: filed(page).save.status == "failed")
+    standing = filed(page).save
     assert standing.why is not None and standing.why.code == "no-space" and "disk is full" in standing.why.message
     assert standing.durable and page.state.unsaved and not page.state.loses_work  # the history has it
     assert path.read_text() == MATMUL_NOTEBOOK
@@ -308,15 +308,15 @@ def test_given_a_read_only_file_then_it_is_not_replaced_and_the_edits_outlive_th
     path.chmod(0o444)
     page = desk.page(path)
     parallel(page)
-    desk.until(lambda: filed(page).standing.status == "failed")
-    why = filed(page).standing.why
+    desk.until(lambda: filed(page).save.status == "failed")
+    why = filed(page).save.why
     assert why is not None and why.code == "read-only" and "Save as" in why.expected
     mine = text_of(page)
     desk.close()
     assert path.read_text() == MATMUL_NOTEBOOK
     again = Desk(path.parent)
     page = again.page(path)
-    assert text_of(page) == mine and "were restored" in filed(page).standing.told
+    assert text_of(page) == mine and "were restored" in filed(page).save.notice
     path.chmod(0o644)
     again.settle()
     assert path.read_text() == mine
@@ -326,10 +326,10 @@ def test_given_a_read_only_file_then_it_is_not_replaced_and_the_edits_outlive_th
 def test_given_a_deleted_file_then_it_is_said_and_only_saving_makes_it_again(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.unlink()
-    desk.until(lambda: filed(page).standing.status == "failed")
-    assert filed(page).standing.why.code == "gone"
+    desk.until(lambda: filed(page).save.status == "failed")
+    assert filed(page).save.why.code == "gone"
     parallel(page)
-    desk.until(lambda: filed(page).standing.durable)
+    desk.until(lambda: filed(page).save.durable)
     assert not path.exists()
     send(page, "save")
     desk.settle()
@@ -341,8 +341,8 @@ def test_given_a_file_that_became_a_folder_then_it_is_said_and_save_as_goes_else
     path.unlink()
     path.mkdir()
     parallel(page)
-    desk.until(lambda: filed(page).standing.status == "failed")
-    assert filed(page).standing.why.code == "not-a-file"
+    desk.until(lambda: filed(page).save.status == "failed")
+    assert filed(page).save.why.code == "not-a-file"
     send(page, "save_as", name="other")
     desk.settle()
     assert filed(page).name == "other.py" and "sch.parallel(i)" in (path.parent / "other.py").read_text()
@@ -351,11 +351,11 @@ def test_given_a_file_that_became_a_folder_then_it_is_said_and_save_as_goes_else
 def test_given_a_file_that_became_no_text_then_it_is_never_written_over(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.write_bytes(b"\xff\x00binary")
-    desk.until(lambda: filed(page).standing.status == "failed")
+    desk.until(lambda: filed(page).save.status == "failed")
     parallel(page)
     send(page, "save")
-    desk.until(lambda: filed(page).standing.durable)
-    assert path.read_bytes() == b"\xff\x00binary" and filed(page).standing.status == "failed"
+    desk.until(lambda: filed(page).save.durable)
+    assert path.read_bytes() == b"\xff\x00binary" and filed(page).save.status == "failed"
 
 
 def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(
@@ -367,7 +367,7 @@ def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(
     parallel(page)
     desk.settle()
     assert path.read_text() == text_of(page)
-    standing = filed(page).standing
+    standing = filed(page).save
     assert standing.no_history is not None and standing.no_history.code == "no-history" and standing.durable
 
 
@@ -452,7 +452,7 @@ def test_given_a_program_without_cells_then_the_notebook_of_it_goes_beside_it_wi
     program = tmp_path / "chain.py"
     program.write_text(ELEMENTWISE_CHAIN)
     page = desk.page(program)
-    assert filed(page).standing.status == "new" and sorted(e.name for e in tmp_path.iterdir()) == ["chain.py"]
+    assert filed(page).save.status == "new" and sorted(e.name for e in tmp_path.iterdir()) == ["chain.py"]
     send(page, "theme", theme="dark")
     send(page, "call", method="parallel", target="i", arguments={})
     send(page, "machine", name="cpu-core")

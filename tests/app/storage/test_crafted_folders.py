@@ -103,7 +103,7 @@ def edit(craft: Craft, inside: Path) -> None:
         send(page, "machine", name="cpu-core")
     else:
         send(page, "edit_prose", cell=0, text="# Edited by a person")
-    desk.until(lambda: filed(page).standing.status == "saved" and filed(page).standing.durable)
+    desk.until(lambda: filed(page).save.status == "saved" and filed(page).save.durable)
     desk.close()
 
 
@@ -154,8 +154,8 @@ def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_
     (inside / "mine.py").unlink()
     (inside / "mine.py").symlink_to(outside / "notebook.py")
     send(page, "edit_prose", cell=0, text="# Edited by a person")
-    desk.until(lambda: filed(page).standing.status == "failed" and filed(page).standing.durable)
-    assert filed(page).standing.why.code == "not-a-file"
+    desk.until(lambda: filed(page).save.status == "failed" and filed(page).save.durable)
+    assert filed(page).save.why.code == "not-a-file"
     send(page, "save")
     time.sleep(0.05)
     desk.close()
@@ -172,8 +172,8 @@ def test_given_a_folder_that_becomes_a_link_while_it_is_open_then_the_link_is_no
     inside.rename(inside.with_name("moved"))
     inside.symlink_to(outside / "folder")
     send(page, "edit_prose", cell=0, text="# Edited by a person")
-    desk.until(lambda: filed(page).standing.status == "failed" and filed(page).standing.durable)
-    assert filed(page).standing.why.code == "no-folder"
+    desk.until(lambda: filed(page).save.status == "failed" and filed(page).save.durable)
+    assert filed(page).save.why.code == "no-folder"
     desk.close()
     assert snapshot(outside) == others
 
@@ -185,6 +185,6 @@ def test_given_a_link_that_is_named_on_the_command_line_then_it_is_written_throu
     desk.open_files = cabinet_of(inside / "link.py")
     page = desk.page(inside / "link.py")
     send(page, "edit_prose", cell=0, text="# Edited by a person")
-    desk.until(lambda: filed(page).standing.status == "saved")
+    desk.until(lambda: filed(page).save.status == "saved")
     desk.close()
     assert (inside / "link.py").is_symlink() and "Edited by a person" in (outside / "notebook.py").read_text()

@@ -26,7 +26,7 @@ def durable_now(desk: Desk) -> bool:
     done = threading.Event()
     page.file_sync.when_durable(done.set)
     desk.until(lambda: [desk.turn(), done.wait(0.002)][1] if not done.is_set() else True)
-    return filed(page).standing.durable
+    return filed(page).save.durable
 
 
 class Told(Desk):
@@ -67,12 +67,12 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
                 healthy.setattr(disk, "check", lambda **_: None)
                 # The other way round need not be: a file that was renamed, and the rename not synced, is not durable.
                 assert on_disk(path, text_of(page)) or not is_durable, f"call {disk.first}, {disk.error}"
-            standing = filed(page).standing
+            standing = filed(page).save
             assert is_durable or standing.obstacle is not None
             refused += not is_durable
             if number == 1:
                 send(page, "save")
-                desk.until(lambda: [desk.turn(), filed(page).standing.status != "saving"][1])
+                desk.until(lambda: [desk.turn(), filed(page).save.status != "saving"][1])
         text, rescued = text_of(page), desk.open_files.close()
     assert desk.lines or not refused, "standard error says when an edit is not durable"
     texts = [one.place.read_text() for one in rescued if one.place is not None]

@@ -53,7 +53,7 @@ def edit_until_killed(path: Path, seed: int) -> None:
             page.dispatch(DropDraft())
         text = text_of(page)
         assert way != "typed" or text == before
-        desk.until(lambda page=page: filed(page).standing.durable)
+        desk.until(lambda page=page: filed(page).save.durable)
         say("kept", name_of(text))
 
 

@@ -236,7 +236,7 @@ def edit_and_say(path: Path) -> None:
         else:
             send(page, way)
         say("sent", name_of(text_of(page)))
-        desk.until(lambda: filed(page).standing.durable)
+        desk.until(lambda: filed(page).save.durable)
         say("kept", name_of(text_of(page)))
         if chance.random() < 0.3:
             desk.settle()

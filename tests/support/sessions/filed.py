@@ -59,7 +59,7 @@ class Desk:
 
     def settle(self) -> None:
         """Until every page that has a file has it saved."""
-        self.until(lambda: all(filed(page).standing.status == "saved" for page in self.pages if page.state.file))
+        self.until(lambda: all(filed(page).save.status == "saved" for page in self.pages if page.state.file))
 
     def close(self) -> None:
         for page in self.pages:

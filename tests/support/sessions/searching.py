@@ -71,7 +71,7 @@ def searched(state: State | None = None, asked: Explore | None = None) -> tuple[
 
     def over() -> bool:
         found = found_now(exploration, store)
-        return found is not None and found.standing in ("ended", "failed")
+        return found is not None and found.status in ("ended", "failed")
 
     event_loop.run_until(over)
     searches.close()

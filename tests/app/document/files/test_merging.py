@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.app.document.files.merging import Clash, alike, merge, merged, resolved
+from tilewright.app.document.files.merging import MergeConflict, alike, merge, merged, resolved
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d"]), max_size=8).map("".join)
 
@@ -21,8 +21,8 @@ def test_what_one_side_changed_is_taken(base: str, changed: str) -> None:
 @given(LINES, LINES, LINES)
 def test_each_side_is_there_whole_and_the_sides_are_alike(base: str, ours: str, theirs: str) -> None:
     parts, other = merge(base, ours, theirs), merge(base, theirs, ours)
-    clashes = [part for part in parts if isinstance(part, Clash)]
-    assert [(c.theirs, c.ours) for c in clashes] == [(p.ours, p.theirs) for p in other if isinstance(p, Clash)]
+    clashes = [part for part in parts if isinstance(part, MergeConflict)]
+    assert [(c.theirs, c.ours) for c in clashes] == [(p.ours, p.theirs) for p in other if isinstance(p, MergeConflict)]
     if not clashes:
         assert merged(parts) == merged(other)
     assert all(c.ours != c.theirs and c.ours != c.base and c.theirs != c.base for c in clashes)
@@ -43,7 +43,7 @@ def test_given_a_clash_when_chosen_then_the_rest_stays() -> None:
     assert resolved(parts, ["ours"]) == "A\nb\nmine\n"
     assert resolved(parts, ["theirs"]) == "A\nb\ntheirs\nd\n"
     assert resolved(parts, ["both"]) == "A\nb\nmine\ntheirs\nd\n"
-    (clash,) = [part for part in parts if isinstance(part, Clash)]
+    (clash,) = [part for part in parts if isinstance(part, MergeConflict)]
     assert clash.line == 3 and clash.base == "c\n"
 
 
@@ -64,7 +64,9 @@ def test_given_long_texts_then_every_line_that_only_one_side_changed_is_found() 
     ours = [line if n % 2 else "  " + line for n, line in enumerate(base)]
     theirs = [line if n % 4 != 1 else "# " + line for n, line in enumerate(base)]
     parts = merge("".join(base), "".join(ours), "".join(theirs))
-    assert sum(isinstance(part, Clash) for part in parts) == 5_000  # next to each other, as nothing stands between them
+    assert (
+        sum(isinstance(part, MergeConflict) for part in parts) == 5_000
+    )  # next to each other, as nothing stands between them
     assert resolved(parts, ()).count("  line") == 10_000
     apart = [line if n % 4 != 3 else "# " + line for n, line in enumerate(base)]
     spread = [line if n % 4 != 1 else "  " + line for n, line in enumerate(base)]

@@ -101,7 +101,7 @@ def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() 
 
 def test_given_a_pace_then_the_time_left_follows_it() -> None:
     _, _, found = searched()
-    running = msgspec.structs.replace(found, standing="running", total=112, at=tuple(float(n) for n in range(12)))
+    running = msgspec.structs.replace(found, status="running", total=112, at=tuple(float(n) for n in range(12)))
     assert seconds_left(running) == 100.0
     assert seconds_left(Found("running")) is None and seconds_left(found) is None
 
