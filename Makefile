@@ -1,5 +1,6 @@
 # make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
-# make test   everything on a fresh machine: make check, then all tests (apache-tvm and a Chromium are fetched where missing)
+# make test   everything on a fresh machine: make check beside all tests (apache-tvm and a Chromium are fetched where missing)
+# make test-deep  the tests that take samples, with many samples: hours (PYTEST='-k routes' for some of them)
 # make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, who imports whom
 # make components  bundle the JavaScript components that changed
 # make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
@@ -12,7 +13,7 @@ JOBS ?= 2
 PYTEST ?=
 COMPONENTS := $(PY) static/bundling/backend.py
 
-.PHONY: run test check components format seeds clean environment help
+.PHONY: run test test-deep check components format seeds clean environment help
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -21,11 +22,18 @@ run: $(VENV)/.installed-run
 	@$(COMPONENTS)
 	@$(VENV)/bin/tilewright serve --port $(PORT)
 
-test: check
+test: $(VENV)/.installed-dev
 	@rm -rf artefacts && mkdir artefacts
+	@$(COMPONENTS)
+	@$(MAKE) check >artefacts/check.txt 2>&1 & check=$$!; \
 	chromium="$$($(PY) tests/support/browser/chromium.py --install)" && \
 	TILEWRIGHT_CHROMIUM="$$chromium" HYPOTHESIS_PROFILE="$${HYPOTHESIS_PROFILE:-ci}" \
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup --tb=native --junit-xml=artefacts/tests.xml $(PYTEST)
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --tb=native --junit-xml=artefacts/tests.xml $(PYTEST); tests=$$?; \
+	wait $$check; check=$$?; cat artefacts/check.txt; exit $$((tests | check))
+
+test-deep: $(VENV)/.installed-dev
+	@$(COMPONENTS)
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest -n $(JOBS) -m deep $(PYTEST)
 
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .
@@ -53,11 +61,11 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed-run: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[prove,explore,components]'
+	$(PY) -m pip install --no-compile --quiet --disable-pip-version-check --editable '.[prove,explore,components]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[tvm,prove,explore,jupyter,components,dev]'
+	$(PY) -m pip install --no-compile --quiet --disable-pip-version-check --editable '.[tvm,prove,explore,jupyter,components,dev]'
 	@touch $@ $(VENV)/.installed-run
 
 clean:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("dev", max_examples=25, **COMMON)
-# Where nobody waits at the screen a failure is told as it was found: looking for a smaller one takes minutes, and TVM crashes on some.
-settings.register_profile("ci", max_examples=100, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
+# `make test`: a failure is told as it was found, since looking for a smaller one takes minutes, and TVM crashes on some.
+settings.register_profile("ci", max_examples=30, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
 settings.register_profile("deep", max_examples=5000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
@@ -24,7 +24,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of t
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With pytest-xdist each file of tests in a browser is one worker's: large files come first, so that no worker waits for one in the end."""
+    """Each file of browser tests goes to one pytest-xdist worker, large files first. Property tests are also deep tests."""
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.deep)

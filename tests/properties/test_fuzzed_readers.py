@@ -9,19 +9,18 @@ import warnings
 from random import Random
 
 import pytest
-from hypothesis import settings
 from support.fuzzing.judging import fault_of, judged, minimised
 from support.fuzzing.readers import READERS
+from support.profile import IS_DEEP
 
 from tilewright import TilewrightError
 from tilewright.engine.ir import Refusal, internal_error
-
-DEEP = settings.default is not None and settings.default.max_examples > 200
 
 FEWER = {"import": 60, "notebook": 150, "pasted": 150}
 """Those that read a whole notebook for each input."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", list(READERS))
 def test_given_mutated_inputs_then_each_is_read_or_refused(name: str) -> None:
     reader, random = READERS[name], Random(f"2026 {name}")
@@ -30,7 +29,7 @@ def test_given_mutated_inputs_then_each_is_read_or_refused(name: str) -> None:
     codes: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        for _ in range((50 if DEEP else 1) * FEWER.get(name, 300)):
+        for _ in range((50 if IS_DEEP else 1) * FEWER.get(name, 300)):
             data = reader.mutate(random, min(random.choices(seeds, k=2), key=len), seeds)
             outcome = judged(reader.read, data, slow_seconds=20.0)
             codes.add(outcome.code)

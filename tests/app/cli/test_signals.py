@@ -14,8 +14,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from support.faults.signalled import ended_by
+from support.profile import IS_DEEP
 
 from tilewright.app import signals
 from tilewright.app.signals import Stopped, exit_code, importing, interruptible
@@ -29,7 +29,6 @@ COMMANDS = {
     "explore": EXPLORE,
     "import": ["import", "box_blur.py"],
 }
-IS_DEEP = settings().max_examples > 1000
 MOMENTS_MS = [*range(0, 1500, 20)] if IS_DEEP else [0, 500]
 
 
@@ -40,6 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("milliseconds", MOMENTS_MS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_given_ctrl_c_at_any_moment_then_130_and_no_traceback(command: str, milliseconds: int, folder: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from support.profile import IS_DEEP
 from support.sessions.served import Served, served
 from support.sessions.urls import targets
 
@@ -78,12 +78,12 @@ def test_given_a_route_that_imports_what_the_url_names_then_nothing_is_imported(
     assert not (folder / "ran").exists() and "payload" not in sys.modules
 
 
+@pytest.mark.deep
 def test_given_any_urls_then_nothing_is_imported_and_nothing_fails(
     server: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pipelined on a few connections: the answer to each is a status below 500, with no traceback in the page or in the log."""
-    deep = settings.default is not None and settings.default.max_examples > 200
-    asked = targets(20261123, 100_000 if deep else URLS, lambda target: not is_page(target))
+    asked = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
     assert server.ask("GET", "/").status == 200
     before = set(sys.modules)
     seen: dict[int, int] = {}

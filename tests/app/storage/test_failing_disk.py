@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from support.faults.failing_disk import FailingDisk
+from support.profile import IS_DEEP
 from support.sessions.filed import QUICK, Desk, filed, send, text_of
 from support.sessions.notebooks import SMALL
 
@@ -17,7 +17,6 @@ from tilewright.app.storage.disk_reports import report_rescued, rescue
 from tilewright.app.storage.registry import OpenFileRegistry
 
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT")
-IS_DEEP = settings.default is not None and settings.default.max_examples > 200
 
 
 def durable_now(desk: Desk) -> bool:
@@ -83,6 +82,7 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
     return disk.count
 
 
+@pytest.mark.deep
 def test_given_each_call_that_fails_in_turn_then_nothing_is_lost_without_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,14 +12,15 @@ import sys
 import time
 from pathlib import Path
 
-from hypothesis import settings
+import pytest
+from support.profile import IS_DEEP
 from support.sessions.filed import Desk
 from support.sessions.notebooks import SMALL
 
 ROOT = Path(__file__).parents[2]
 
-KILLS = 75
-"""With every run; with the deep profile a thousand. Three hundred take a minute on two free cores."""
+KILLS = 1_000 if IS_DEEP else 30
+"""Three hundred take a minute on two free cores."""
 
 MOST_WORDS = 8
 """Of a child before it is killed: that it has opened the file, then two for each edit."""
@@ -28,15 +29,15 @@ EARLY = 0.06
 """Of all lives: so many end while the file is opened."""
 
 
+@pytest.mark.deep
 def test_given_kills_at_random_moments_then_no_acknowledged_edit_is_lost_and_the_file_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
-    kills = KILLS if settings.default is None or settings.default.max_examples <= 200 else 1_000
     chance = random.Random(20261121)
     texts = {hashlib.sha256(path.read_bytes()).hexdigest()}
     possible = set(texts)
     edits = kept = behind = 0
-    for number in range(kills):
+    for number in range(KILLS):
         if number % 50 == 0:  # a fresh process now and then
             nursery = start(path)
         words = chance.randint(1, MOST_WORDS) if chance.random() > EARLY else 0  # 0: while it opens the file
@@ -56,17 +57,17 @@ def test_given_kills_at_random_moments_then_no_acknowledged_edit_is_lost_and_the
         on_disk = hashlib.sha256(path.read_bytes()).hexdigest()
         assert on_disk in texts, f"after life {number} the file is no text that there ever was"
         behind += on_disk not in possible
-        if number % 50 == 49 or number == kills - 1:
+        if number % 50 == 49 or number == KILLS - 1:
             finish(nursery)
-    assert edits > kills / 2 and kept > kills / 4
-    assert behind or kills < 300, "some kills must come between an edit's record and its file"
+    assert edits > KILLS / 2 and kept > KILLS / 4
+    assert behind or KILLS < 300, "some kills must come between an edit's record and its file"
     for left in tmp_path.glob(".mine.py.*.tmp"):  # as many as kills came in the middle of a write
         os.utime(left, (0, 0))
     desk = Desk()
     desk.page(path)
     desk.close()
     assert not list(tmp_path.glob(".mine.py.*.tmp")), "the next server takes them away"
-    print(f"{kills} kills, {edits} edits, {kept} acknowledged, {behind} files behind their history")
+    print(f"{KILLS} kills, {edits} edits, {kept} acknowledged, {behind} files behind their history")
 
 
 def start(path: Path) -> subprocess.Popen[bytes]:

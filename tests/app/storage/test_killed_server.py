@@ -16,13 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import settings
+from support.profile import IS_DEEP
 from support.sessions.notebooks import SMALL
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "killed-once-and-again"
-
-IS_DEEP = settings.default is not None and settings.default.max_examples > 200
 
 KILLS = 500 if IS_DEEP else 20
 """Of each seed."""
@@ -105,6 +103,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", SEEDS)
 def test_given_a_kill_soon_after_an_answer_then_the_edit_is_there_and_the_file_is_whole(
     tmp_path: Path, seed: int

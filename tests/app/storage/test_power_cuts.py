@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from support.faults.killed_editor import name_of
 from support.faults.power_cuts import Disk, Operation, can_trace, recorded
+from support.profile import IS_DEEP
 from support.sessions.filed import Desk, text_of
 from support.sessions.notebooks import SMALL
 
 ROOT = Path(__file__).parents[2]
 
-CUTS = 1_000 if settings.default is not None and settings.default.max_examples > 200 else 40
+CUTS = 1_000 if IS_DEEP else 40
 
 
 @pytest.fixture
@@ -31,6 +31,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
 
 
 @pytest.mark.skipif(not can_trace(), reason="needs strace, and the right to trace")
+@pytest.mark.deep
 def test_given_power_cuts_then_no_durable_edit_is_lost_and_the_file_is_whole(folders: tuple[Path, Path]) -> None:
     inside, _ = folders
     path = inside / "mine.py"

@@ -1,0 +1,8 @@
+"""How much the tests that take samples try."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+IS_DEEP = settings.get_profile("deep").max_examples == settings().max_examples
+"""Whether `make test-deep` runs: hours of samples. `make test` takes as many as show a regression."""
