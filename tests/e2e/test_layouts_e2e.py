@@ -134,7 +134,7 @@ def test_given_a_map_of_ones_own_then_errors_are_told_while_typing_and_enter_app
     field, told = page.get_by_label("Custom index map"), page.locator(".draft-state")
     field.click()
     page.keyboard.type("lambda i, j: [i, 0]")
-    expect(told).to_contain_text("a place of its own", timeout=WAIT)
+    expect(told).to_contain_text("not injective", timeout=WAIT)
     expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_contain_text("^", timeout=WAIT)

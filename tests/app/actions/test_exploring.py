@@ -15,7 +15,6 @@ from tilewright.app.actions.exploring import (
     OpenPoint,
     SetDefault,
     StopExploring,
-    exploring_of,
 )
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
@@ -107,12 +106,3 @@ def test_given_a_program_then_a_space_is_derived_as_a_branch_and_can_be_searched
     state = act(state, Explore())
     assert state.exploration is not None and state.exploration.request.space.size > 12
     assert act(state, AutoSpace()).notice is None
-
-
-def test_given_messages_then_they_are_these_intents() -> None:
-    message = {"kind": "explore", "objectives": ["cycles"], "budgets": {"peak": 5}, "trials": 7, "seed": 1}
-    assert exploring_of(message) == Explore(("cycles",), {"peak": 5.0}, 7, 1)
-    assert exploring_of({**message, "seconds": 20}) == Explore(("cycles",), {"peak": 5.0}, 7, 1, 20.0)
-    assert exploring_of({"kind": "open_point", "point": [0, 1]}) == OpenPoint((0, 1))
-    assert exploring_of({"kind": "trial", "trial": None}) == LookAtTrial(None)
-    assert exploring_of({"kind": "undo"}) is None

@@ -8,6 +8,7 @@ import pytest
 from support.sessions.hostile import NoClock
 
 from tilewright.app.actions.cell_actions import MoveItem
+from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
 from tilewright.app.protocol.messages import MESSAGES, decode
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -84,3 +85,11 @@ def test_given_a_kind_then_one_message_has_it_and_says_what_it_is() -> None:
     assert len(MESSAGES) == len(set(MESSAGES.values())) > 80
     silent = [kind for kind, message in MESSAGES.items() if not message.__doc__]
     assert not silent, "a docstring says what the message does"
+
+
+def test_given_messages_of_a_search_then_they_are_these_intents() -> None:
+    message = {"kind": "explore", "objectives": ["cycles"], "budgets": {"peak": 5}, "trials": 7, "seed": 1}
+    assert decode(message) == Explore(("cycles",), {"peak": 5.0}, 7, 1)
+    assert decode({**message, "seconds": 20}) == Explore(("cycles",), {"peak": 5.0}, 7, 1, 20.0)
+    assert decode({"kind": "open_point", "point": [0, 1]}) == OpenPoint((0, 1))
+    assert decode({"kind": "trial", "trial": None}) == LookAtTrial(None)
