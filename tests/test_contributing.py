@@ -129,7 +129,7 @@ def test_given_the_recipe_of_a_lint_when_carried_out_then_it_is_found_with_its_f
 
 
 def test_the_pages_that_are_made_of_the_code_are_named_with_commands_that_exist() -> None:
-    for module in re.findall(r"-m (support\.\w+)", TEXT):
+    for module in re.findall(r"-m (support(?:\.\w+)+)", TEXT):
         assert (ROOT / "tests" / f"{module.replace('.', '/')}.py").is_file(), module
     for link in re.findall(r"\]\(([^)#:]+)\)", TEXT):
         assert (ROOT / link).exists(), link
