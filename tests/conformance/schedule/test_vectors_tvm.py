@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import runpy
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Intrinsics, Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
-shipped = pytest.importorskip("tvm.s_tir.tensor_intrin")
 pytestmark = pytest.mark.tvm
 
 TEXTS = {name: vector_text(*lines) for name, (lines, _) in RUNS.items()}
@@ -69,13 +69,19 @@ def accepts(schedule: Any, call: Call, refusals: tuple[type[BaseException], ...]
     return True
 
 
-def shipped_names() -> set[str]:
-    """The tensor intrinsics that come with TVM."""
+INTRINSICS = pytest.mark.xdist_group("tensor_intrinsics")
+
+
+@cache
+def shipped_names() -> frozenset[str]:
+    """The tensor intrinsics that come with TVM. Their import takes seconds: one worker does it, when a test needs them."""
+    shipped = importlib.import_module("tvm.s_tir.tensor_intrin")
     modules = [importlib.import_module(f"{shipped.__name__}.{m.name}") for m in pkgutil.iter_modules(shipped.__path__)]
     words = {v for m in modules for v in vars(m).values() if isinstance(v, str)}
-    return {w for w in words if len(w) < 100 and tvm.s_tir.TensorIntrin.get(w, True) is not None}
+    return frozenset(w for w in words if len(w) < 100 and tvm.s_tir.TensorIntrin.get(w, True) is not None)
 
 
+@INTRINSICS
 def test_given_tvms_own_intrinsics_then_each_is_one_here():
     names, own = shipped_names(), Intrinsics()
     assert len(names) > 100
@@ -128,6 +134,7 @@ def tensorized(sch: Any, name: str) -> None:
     sch.tensorize(inner, name)
 
 
+@INTRINSICS
 @pytest.mark.parametrize("name", DOTS)
 def test_given_sums_of_products_when_tensorized_by_tvms_intrinsics_then_as_tvm(name: str, tmp_path: Path):
     shipped_names()
