@@ -12,8 +12,10 @@ NEAREST = 4
 
 @pytest.fixture(autouse=True)
 def nearest_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give `T.prim_func` only the nearest frames of its caller: it requests all with their source lines and reads the nearest. Under pytest,
-    which has many frames, this takes most of the time of a test."""
+    """Give `T.prim_func` only the nearest frames of its caller.
+
+    It requests all frames with their source lines and reads the nearest; under pytest, with its many frames, this takes most of the time.
+    """
     monkeypatch.setattr(inspect, "stack", stack)
 
 
