@@ -190,9 +190,7 @@ def report_of(
         return plan
     report = attempt("simulate", lambda: simulate(func, machine, MAX_TASKS, known_plan=plan))
     if isinstance(report, TilewrightError) and report.code == "too-many-tasks":
-        expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS:,} of them".replace(
-            ",", " "
-        )
+        expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS} of them"
         return TilewrightError(replace(report.refusal, expected=expected))
     return report
 

@@ -37,6 +37,18 @@ def test_given_pieces_then_each_is_told_on_the_loop_and_the_end_behind_them() ->
     assert told == [1, 2, 3]
 
 
+def test_given_work_that_ended_then_the_engine_can_be_called_on_the_loop() -> None:
+    event_loop, done = PaperClock(), []
+
+    def ended() -> None:
+        checkpoint()
+        done.append("ended")
+
+    BackgroundJob(iter([1]), event_loop, lambda _: checkpoint(), ended).start()
+    event_loop.run_until(lambda: bool(done))
+    assert done == ["ended"]
+
+
 def test_given_work_that_is_quick_when_it_is_waited_for_then_it_is_told_at_once() -> None:
     told, done = [], []
     work = started(iter(["report"]), told.append, PaperClock(), done)

@@ -111,7 +111,7 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
 
     def recording(text: str, temporary: str) -> None:
         monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
-        told.append(file.save.status)
+        told.append(file.save_status.status)
         monkeypatch.setattr(file, "_now", now)
         record(text, temporary)
 

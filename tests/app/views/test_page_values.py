@@ -66,7 +66,7 @@ def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so(monkey
     assert isinstance(report, TilewrightError) and report.code == "too-many-tasks"
     assert MAX_TASKS < ALL_TASKS
     assert problems_value(state, store)["problems"][0]["code"] == "too-many-tasks"
-    assert "100 tasks" in timeline_value(state, store)["note"]
+    assert "100 distinct tasks" in timeline_value(state, store)["note"]
     assert not timeline_value(state, store)["cycles"]
     assert figures(state, store)[0]["value"] == "–"
 

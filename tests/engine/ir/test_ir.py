@@ -148,6 +148,6 @@ def test_given_a_lambda_as_index_map_then_it_computes_what_the_lambda_does(m, k)
 
 
 def test_given_a_lambda_with_the_wrong_number_of_axes_then_type_error():
-    with pytest.raises(TypeError, match="takes 1 axes, the buffer has 2"):
+    with pytest.raises(TypeError, match="has 1 axes, but the buffer has 2"):
         IndexMap.from_function(lambda i: [i], 2)
     assert len(IndexMap.from_function(lambda *i: list(i), 3).params) == 3

@@ -6,6 +6,8 @@ import queue
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
+from functools import wraps
 from typing import Any
 
 from tilewright.app.state.derived import Store
@@ -20,7 +22,13 @@ class PaperClock:
         self.work.put(work)
 
     def soon(self, work: Callable[[], None]) -> None:
-        self.work.put(work)
+        context = copy_context()  # as asyncio does: the work runs in the context of the thread that gives it
+
+        @wraps(work)
+        def in_context() -> None:
+            context.run(work)
+
+        self.work.put(in_context)
 
     def run_until(self, done: Callable[[], bool]) -> None:
         cancel = time.monotonic() + 60
