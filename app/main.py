@@ -15,7 +15,7 @@ PLUGIN = "tilewright.app.server.panel_plugin"
 if PLUGIN in sys.modules:
     from tilewright.app.server.page_application import make_page
 
-    api_context = sys.modules[PLUGIN].OFFICE
+    api_context = sys.modules[PLUGIN].API_CONTEXT
     make_page(sessions=api_context.sessions, open_files=api_context.open_files).servable(title="Tilewright")
 else:
     print(

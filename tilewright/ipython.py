@@ -47,7 +47,7 @@ class _Views:
 
     def _loaded(self) -> Any:
         if self._bare is None:
-            from .app.jupyter import Bare
+            from .app.jupyter import CellOutputs
 
-            self._bare = Bare()
+            self._bare = CellOutputs()
         return self._bare

@@ -86,7 +86,7 @@ class Rename(Message, frozen=True, tag="rename"):
     name: str
 
 
-class FindRepair(Query, frozen=True, tag="wish"):
+class FindRepair(Query, frozen=True, tag="find_repair"):
     """The calls that make a refused drop legal."""
 
     block: str

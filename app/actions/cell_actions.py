@@ -69,7 +69,7 @@ class MoveItemInto(Message, frozen=True, tag="move_item_into"):
     cell: Whole
 
 
-class Mend(Message, frozen=True, tag="mend"):
+class ApplySuggestion(Message, frozen=True, tag="apply_suggestion"):
     """Apply the suggestion for the notebook's error: a similar name, or the calls that make a step legal."""
 
 
@@ -81,7 +81,7 @@ class StopHere(Message, frozen=True, tag="stop_here"):
     """Switch off the step that does not apply and all later ones."""
 
 
-class PutBack(Message, frozen=True, tag="put_back"):
+class RestoreStep(Message, frozen=True, tag="restore_step"):
     """Restore step `step` of the last notebook without an error."""
 
     step: Whole
@@ -201,7 +201,7 @@ def _insert_cell(document: Document, intent: InsertCell) -> Document:
     return insert_cell(document, intent.cell, cast("CellKind", intent.cell_kind))
 
 
-def _mend(state: State, _: Mend) -> State:
+def _apply_suggestion(state: State, _: ApplySuggestion) -> State:
     notebook = open_notebook(state)
     if notebook.error is not None:
         found = suggestion(notebook, notebook.error)
@@ -222,7 +222,7 @@ def _stop(state: State, _: StopHere) -> State:
     return edited(state, evaluate(stop_at(notebook.document, failed.index), notebook))
 
 
-def _put_back(state: State, intent: PutBack) -> State:
+def _put_back(state: State, intent: RestoreStep) -> State:
     notebook, good = open_notebook(state), state.good
     if good is None:
         raise DocumentError(Refusal("no-such-step", "there is no valid version of the notebook"))
@@ -237,10 +237,10 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
     RemoveItem: _changed(lambda document, intent: remove_item(document, intent.item)),
     MoveItem: _changed(lambda d, intent: move_item(d, intent.item, intent.target, after=intent.after)),
     MoveItemInto: _changed(lambda document, intent: move_item_into(document, intent.item, intent.cell)),
-    Mend: _mend,
+    ApplySuggestion: _apply_suggestion,
     SkipConflicts: _skip,
     StopHere: _stop,
-    PutBack: _put_back,
+    RestoreStep: _put_back,
     AddBranch: _changed(lambda document, intent: add_branch(document, intent.name, intent.steps)),
     ChooseBranch: _changed(lambda document, intent: with_branch(document, intent.name)),
     RenameBranch: _changed(lambda document, intent: rename_branch(document, intent.name, intent.new)),

@@ -47,11 +47,11 @@ class StopExploring(Message, frozen=True, tag="stop_exploring"):
     """Stop the search; its results stay, and it can be resumed."""
 
 
-class GoOnExploring(Message, frozen=True, tag="go_on_exploring"):
+class ResumeExploring(Message, frozen=True, tag="resume_exploring"):
     """Resume a stopped search."""
 
 
-class LookAtTrial(Message, frozen=True, tag="trial"):
+class ShowTrial(Message, frozen=True, tag="show_trial"):
     """Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best."""
 
     trial: Whole | None
@@ -65,7 +65,7 @@ class OpenPoint(Message, frozen=True, tag="open_point"):
     compare: bool = True
 
 
-class SetDefault(Message, frozen=True, tag="default"):
+class SetDefault(Message, frozen=True, tag="set_default"):
     """Set the default of the hole on schedule line `step`, its value outside a search: the one at `position` becomes the first."""
 
     step: Whole
@@ -115,7 +115,7 @@ def _going(state: State, going: bool) -> State:
     return replace(state, exploration=replace(state.exploration, going=going), notice=None)
 
 
-def _look(state: State, intent: LookAtTrial) -> State:
+def _look(state: State, intent: ShowTrial) -> State:
     if state.exploration is None:
         return state
     return replace(state, exploration=replace(state.exploration, trial=intent.trial))
@@ -191,14 +191,14 @@ def _auto(state: State, _: AutoSpace) -> State:
 EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
     Explore: _explore,
     StopExploring: lambda state, _: _going(state, False),
-    GoOnExploring: lambda state, _: _going(state, True),
-    LookAtTrial: _look,
+    ResumeExploring: lambda state, _: _going(state, True),
+    ShowTrial: _look,
     OpenPoint: _open_point,
     SetDefault: _set_default,
     AutoSpace: _auto,
 }
 
-QUICK = (Explore, StopExploring, GoOnExploring, LookAtTrial)
+QUICK = (Explore, StopExploring, ResumeExploring, ShowTrial)
 """Intents that leave the notebook unchanged."""
 
 

@@ -24,14 +24,14 @@ class PickMachine(Message, frozen=True, tag="machine"):
     name: str
 
 
-class TurnKnob(Message, frozen=True, tag="knob"):
+class SetParameter(Message, frozen=True, tag="set_parameter"):
     """Set a parameter of the machine, by its path; the value is written into the machine cell. It may be a text such as "256 KiB"."""
 
     path: str
     value: int | float | bool | str
 
 
-class ResetKnob(Message, frozen=True, tag="unknob"):
+class ResetParameter(Message, frozen=True, tag="reset_parameter"):
     """Reset a parameter to the value of the machine file; without a path, all of them."""
 
     path: str | None = None
@@ -50,7 +50,7 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
     return edited(state, evaluate(document, notebook))
 
 
-def _turn_knob(state: State, intent: TurnKnob) -> State:
+def _set_parameter(state: State, intent: SetParameter) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     field = intent.path.rpartition(".")[2]
@@ -60,11 +60,11 @@ def _turn_knob(state: State, intent: TurnKnob) -> State:
         return replace(state, notice=None)
     base = read_machine(without_parameters(notebook.document, machine, intent.path)) or machine
     if base.figure(intent.path) == value:
-        return _reset_knob(state, ResetKnob(intent.path))
+        return _reset_parameter(state, ResetParameter(intent.path))
     return edited(state, evaluate(with_parameter(notebook.document, machine, intent.path, value), notebook))
 
 
-def _reset_knob(state: State, intent: ResetKnob) -> State:
+def _reset_parameter(state: State, intent: ResetParameter) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
     if intent.path is not None:
@@ -74,9 +74,9 @@ def _reset_knob(state: State, intent: ResetKnob) -> State:
 
 MACHINE_EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
     PickMachine: _pick_machine,
-    TurnKnob: _turn_knob,
-    ResetKnob: _reset_knob,
+    SetParameter: _set_parameter,
+    ResetParameter: _reset_parameter,
 }
 
 
-__all__ = ["MACHINE_EDITS", "PickMachine", "ResetKnob", "TurnKnob"]
+__all__ = ["MACHINE_EDITS", "PickMachine", "ResetParameter", "SetParameter"]

@@ -65,7 +65,7 @@ class Select(Message, frozen=True, tag="select"):
     buffer: str = ""
 
 
-class Blame(Message, frozen=True, tag="blame"):
+class SelectStall(Message, frozen=True, tag="select_stall"):
     """Select a stall of an engine: its cause, and the buffer that a block holds, or (as `block`) another awaited resource. `row` is that of
     the block that holds the resource."""
 
@@ -76,7 +76,7 @@ class Blame(Message, frozen=True, tag="blame"):
     row: str = ""
 
 
-class LookAt(Message, frozen=True, tag="look"):
+class ShowLayout(Message, frozen=True, tag="show_layout"):
     """Show another part of the chosen buffer, follow another access to it, or type an index map."""
 
     look: Look
@@ -192,7 +192,7 @@ def _select(state: State, intent: Select) -> State:
     return replace(state, selected=intent.row or state.selected, buffer=intent.buffer, look=look)
 
 
-def _blame(state: State, intent: Blame) -> State:
+def _blame(state: State, intent: SelectStall) -> State:
     wait = Blamed(intent.engine, intent.cause, intent.buffer, intent.block)
     return replace(state, blamed=wait, selected=intent.row, buffer="")
 
@@ -212,8 +212,8 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     Undo: _undo,
     Redo: _redo,
     Select: _select,
-    Blame: _blame,
-    LookAt: lambda state, intent: replace(state, look=intent.look),
+    SelectStall: _blame,
+    ShowLayout: lambda state, intent: replace(state, look=intent.look),
     SetTheme: lambda state, intent: replace(state, theme=intent.theme),
     ShowPane: lambda state, intent: replace(state, pane=intent.pane),
     Dismiss: lambda state, _: replace(state, notice=None),
@@ -226,7 +226,7 @@ _LEAVES_DRAFT = (
     ShowGallery,
     ViewStep,
     Select,
-    Blame,
+    SelectStall,
     SetTheme,
     ShowPane,
     Dismiss,
@@ -243,8 +243,8 @@ _QUICK = (
     ShowGallery,
     ViewStep,
     Select,
-    Blame,
-    LookAt,
+    SelectStall,
+    ShowLayout,
     SetTheme,
     ShowPane,
     EndCompare,

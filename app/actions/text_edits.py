@@ -80,7 +80,7 @@ class Read(Message, frozen=True, tag="read"):
     """Evaluate the notebook's text: it came from elsewhere, or the user had stopped its evaluation."""
 
 
-class RestoreVersion(PageMessage, frozen=True, tag="go_back"):
+class RestoreVersion(PageMessage, frozen=True, tag="restore_version"):
     """Set the whole text to an earlier version of the file, by its number among those shown."""
 
     version: Whole

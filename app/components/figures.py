@@ -17,7 +17,7 @@ class FiguresView(JsonView):
 
 
 class MachineView(FiguresView):
-    """The machine's parameters. Messages: knob, unknob."""
+    """The machine's parameters. Messages: set_parameter, reset_parameter."""
 
     _esm = bundle("machine/machine.js")
 
@@ -29,13 +29,13 @@ class TrafficView(FiguresView):
 
 
 class CompareView(FiguresView):
-    """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, uncompare."""
+    """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, end_compare."""
 
     _esm = bundle("compare/compare.js")
 
 
 class ExploreView(FiguresView):
-    """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, go_on_exploring, trial,
+    """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, resume_exploring, show_trial,
     open_point, fix, trials."""
 
     _esm = bundle("explore/explore.js")

@@ -51,7 +51,7 @@ class NotebookView(JsonView):
 
 
 class InspectorView(JsonView):
-    """Facts about the selection, and the layout of a buffer. Messages: select, look, call."""
+    """Facts about the selection, and the layout of a buffer. Messages: select, show_layout, call."""
 
     _esm = bundle("inspector/inspector.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("inspector.css")]

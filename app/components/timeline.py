@@ -9,7 +9,7 @@ from .json_view import JsonView
 
 
 class TimelineView(JsonView):
-    """Draws the value of `views.timeline`. Messages: window, find, blame, select."""
+    """Draws the value of `views.timeline`. Messages: window, find, select_stall, select."""
 
     _esm = bundle("timeline/timeline.js")
     _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("timeline.css")]

@@ -25,7 +25,7 @@ from ..state.intents import Message
 from ..state.model import Pane, State
 from ..storage.registry import OpenFileRegistry
 from .kernel import KernelClock
-from .stills import timeline_picture, tree_picture
+from .saved_pictures import timeline_picture, tree_picture
 from .views import ScheduleSession, View
 
 PANES: dict[Pane, str] = {
@@ -112,8 +112,8 @@ class ScheduleNotebook(View):
     def draw_studies(self, state: State, store: Store) -> None:
         self._page.draw_studies(state, store)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
-        self._page.foretell(prediction)
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
+        self._page.show_prediction(prediction)
 
     def download(self, name: str, text: str) -> None:
         self._page.headline.send({"kind": "download", "name": name, "text": text})

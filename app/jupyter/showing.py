@@ -19,7 +19,7 @@ from IPython.display import display
 from ..components.esm import Compiled
 from ..components.widget import Widget
 from .kernel import KernelClock
-from .stills import still
+from .saved_pictures import saved_picture
 
 PICTURE_MS = 400
 """Delay in milliseconds between a change of the view and the update of its picture in the notebook."""
@@ -91,7 +91,7 @@ class Shown(param.Parameterized):
         return {**self._still(), WIDGET: _view(self.widget)}
 
     def _still(self) -> Bundle:
-        return {"text/plain": repr(self), "text/html": still(self._pictures(), self.name_in_page)}
+        return {"text/plain": repr(self), "text/html": saved_picture(self._pictures(), self.name_in_page)}
 
     def _ipython_display_(self) -> None:
         self.show()

@@ -34,8 +34,8 @@ from ..views.inspector.value import inspector_value
 from ..views.labels.buffer_ids import buffer_ids
 from ..views.timeline.value import timeline_value
 from .kernel import HandClock, KernelClock
+from .saved_pictures import layout_picture, timeline_picture, tree_picture
 from .showing import Shown, on_cells_run
-from .stills import layout_picture, timeline_picture, tree_picture
 
 
 class MachineStore(Store):
@@ -192,7 +192,7 @@ class View(Shown):
     def download(self, name: str, text: str) -> None:
         """Offer a file as a download; ignored here."""
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         """Show the predicted effect of a drop; ignored here."""
 
     @property
@@ -233,7 +233,7 @@ class LoopTree(View):
         self._natural_height = sum(28 if row["kind"] == "block" else 23 for row in rows) + 60
         self.param.update(selected=state.selected, buffer=state.buffer)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         assert isinstance(self._drawn, TreeComponent)
         self._drawn.send(prediction)
 

@@ -183,7 +183,7 @@ class Page:
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         self.tree.send(prediction)
 
     def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:

@@ -14,8 +14,8 @@ import msgspec
 
 from ...engine.ir import Refusal
 from ..actions.calls import FindRepair
-from ..actions.exploring import Explore, GoOnExploring, LookAtTrial, StopExploring
-from ..actions.table import INTENTS, Blame, Dismiss, LookAt, Select, SetTheme, ShowPane
+from ..actions.exploring import Explore, ResumeExploring, ShowTrial, StopExploring
+from ..actions.table import INTENTS, Dismiss, Select, SelectStall, SetTheme, ShowLayout, ShowPane
 from ..document import DocumentError
 from ..state.comparison import ShowSpan
 from ..state.intents import Message, PageMessage, Query, Texts, Whole
@@ -72,7 +72,7 @@ class NewFile(Message, frozen=True, tag="new_file"):
 
 
 class Resolve(Message, frozen=True, tag="resolve"):
-    """Resolve a conflict with another writer of the file (`clash` in the part `file`): one choice per conflicting place. With the
+    """Resolve a conflict with another writer of the file (`conflict` in the part `file`): one choice per conflicting place. With the
     conflict's `id`, the answer is refused if the conflict has changed."""
 
     choices: tuple[Literal["ours", "theirs", "both"], ...]
@@ -95,11 +95,11 @@ class Export(PageMessage, frozen=True, tag="export"):
     to: str = "tvm"
 
 
-class DismissFileMessage(PageMessage, frozen=True, tag="heard"):
+class DismissFileMessage(PageMessage, frozen=True, tag="dismiss_file_message"):
     """Remove the message about the file."""
 
 
-class ShowVersions(PageMessage, frozen=True, tag="versions"):
+class ShowVersions(PageMessage, frozen=True, tag="show_versions"):
     """Show the earlier versions of the file."""
 
 
@@ -109,31 +109,31 @@ class ChooseVersion(PageMessage, frozen=True, tag="version"):
     version: Whole
 
 
-class HideVersions(PageMessage, frozen=True, tag="no_versions"):
+class HideVersions(PageMessage, frozen=True, tag="hide_versions"):
     """Hide the earlier versions of the file."""
 
 
 # Drags and background work.
 
 
-class BeginDrag(PageMessage, frozen=True, tag="grabbed"):
+class BeginDrag(PageMessage, frozen=True, tag="begin_drag"):
     """Begin to drag `rows`; the drops near the row `near` are predicted first."""
 
     rows: Texts
     near: str = ""
 
 
-class DragOver(PageMessage, frozen=True, tag="near"):
+class DragOver(PageMessage, frozen=True, tag="drag_over"):
     """The pointer of a drag is over a row."""
 
     row: str
 
 
-class EndDrag(PageMessage, frozen=True, tag="released"):
+class EndDrag(PageMessage, frozen=True, tag="end_drag"):
     """End a drag without a drop."""
 
 
-class CancelWork(PageMessage, frozen=True, tag="give_up"):
+class CancelWork(PageMessage, frozen=True, tag="cancel_work"):
     """Stop the running change, or the background work."""
 
 
@@ -197,7 +197,7 @@ class FindLink(Query, frozen=True, tag="link"):
 
 
 LOOKS = (
-    Select, Blame, LookAt, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, StopExploring, GoOnExploring, LookAtTrial,
+    Select, SelectStall, ShowLayout, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, StopExploring, ResumeExploring, ShowTrial,
     BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
 )  # fmt: skip
 """Messages that do not change the program, so that background analyses of it continue."""

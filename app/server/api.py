@@ -23,13 +23,13 @@ from ..page.notebook_catalog import NotebookCatalog
 from ..protocol.messages import NewFile, Save, SaveAs, decode_request, schema
 from ..session.execute_request import opened_with, perform
 from ..session.queries import menu
-from ..session.registry import LoopClock, SeatError, SessionHandle, SessionRegistry
+from ..session.registry import LoopClock, SessionError, SessionHandle, SessionRegistry
 from ..session.session import Session
 from ..state.intents import Message
 from ..state.model import State
 from ..storage.registry import OpenFileRegistry
 from ..views.shell.gallery import Example
-from ..views.shell.state_json import PARTS, USUAL, account, known_report, summary
+from ..views.shell.state_json import PARTS, USUAL, known_report, state_parts, summary
 
 VERSION = 1
 
@@ -131,7 +131,7 @@ class Handler(RequestHandler):
         in_file = isinstance(after, SAVING)
 
         def look() -> Known:
-            told, pending = account(handle.session.state, handle.session.store, parts)
+            told, pending = state_parts(handle.session.state, handle.session.store, parts)
             refusal = None if after is None else not_on_disk(handle.session.state, in_file=in_file)
             error = {} if refusal is None else {"error": refusal.to_json()}
             return {**error, "state": told}, [CHANGE, *pending] if handle.session.queue.busy else pending
@@ -226,7 +226,7 @@ class Sessions(Handler):
             return
         self.set_header("Location", f"/api/sessions/{handle.key}")
         await until_durable(handle)
-        told, pending = account(session.state, session.store, self.parts())
+        told, pending = state_parts(session.state, session.store, self.parts())
         self.answer({**head(handle), "pending": pending, "state": told}, 201)
 
 
@@ -259,7 +259,7 @@ class One(Handler):
         """End a session that the API opened; a session with a page is refused."""
         handle = self.sessions.find(key)
         if handle.has_page:
-            raise SeatError(Refusal("has-a-page", "the session is open in a browser"))
+            raise SessionError(Refusal("has-a-page", "the session is open in a browser"))
         await until_durable(handle)
         self.sessions.leave(handle)
         self.answer({"ended": key})
@@ -269,11 +269,11 @@ class Targets(Handler):
     """GET /api/sessions/KEY/targets?row=ID: the drop targets of one row, or of several rows together."""
 
     async def get(self, key: str) -> None:
-        """The drop targets of the rows `row` (one or several): loop, legal, primitive, reason. With forecast=1 `foretold` has the predicted
-        effect of each drop; it is pending while drops are missing."""
+        """The drop targets of the rows `row` (one or several): loop, legal, primitive, reason. With predict=1 `predictions` has the
+        predicted effect of each drop; it is pending while drops are missing."""
         handle = self.sessions.find(key)
         rows = self.get_query_arguments("row")
-        if self.get_query_argument("forecast", "") != "1":
+        if self.get_query_argument("predict", "") != "1":
             await self.tell_known(handle, lambda: ({"targets": handle.session.targets(rows)}, []))
             return
         if handle.has_page:
@@ -282,8 +282,10 @@ class Targets(Handler):
             )
 
         def look() -> Known:
-            foretold, is_all = handle.session.foretold(rows)
-            return {"targets": handle.session.targets(rows), "foretold": foretold}, [] if is_all else ["foretold"]
+            predictions, is_all = handle.session.predictions(rows)
+            return {"targets": handle.session.targets(rows), "predictions": predictions}, [] if is_all else [
+                "predictions"
+            ]
 
         await self.tell_known(handle, look)
 

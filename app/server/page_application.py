@@ -16,7 +16,7 @@ from ..page.page import Page
 from ..session.registry import SessionRegistry
 from ..session.session import Session
 from ..state.addresses import Address
-from ..storage.registry import OpenFileRegistry, cabinet_of
+from ..storage.registry import OpenFileRegistry, open_file_registry
 from .page_loop import ServerClock
 
 
@@ -50,7 +50,7 @@ def make_page(
     All pages of a server share `thumbnails`, `sessions` (where the API finds the page) and `open_files` (one entry per file, for any number
     of pages). `base` is the base path of the page's relative addresses.
     """
-    open_files = open_files or cabinet_of(path)
+    open_files = open_files or open_file_registry(path)
     catalog = NotebookCatalog(None if path is None else Path(path), thumbnails, open_files.drafts)
     document = pn.state.curdoc
     event_loop = ServerClock(document)

@@ -13,7 +13,7 @@ from bokeh.server.tornado import BokehTornado
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from ..session.registry import SessionRegistry
-from ..storage.registry import cabinet_of
+from ..storage.registry import open_file_registry
 from .access import AccessPolicy, make_policy
 from .api import ApiContext
 from .gate import Gate
@@ -26,9 +26,9 @@ APP_PATH = "/main"
 POLICY: AccessPolicy = msgspec.structs.replace(
     make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret()), app_path=APP_PATH
 )
-OFFICE = ApiContext(SessionRegistry(), None, cabinet_of(None))
+API_CONTEXT = ApiContext(SessionRegistry(), None, open_file_registry(None))
 
-ROUTES: list[Any] = handlers(OFFICE, POLICY)
+ROUTES: list[Any] = handlers(API_CONTEXT, POLICY)
 """Panel adds these routes to its own."""
 
 

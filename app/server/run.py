@@ -22,7 +22,7 @@ from ..page.notebook_catalog import Thumbnails
 from ..session.registry import SessionRegistry
 from ..state.addresses import Address
 from ..storage.disk_reports import report_rescued
-from ..storage.registry import OpenFileRegistry, cabinet_of
+from ..storage.registry import OpenFileRegistry, open_file_registry
 from .access import AccessPolicy, make_policy
 from .api import ApiContext
 from .garbage import collect_while_idle
@@ -59,7 +59,7 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     """
     if serving.path is not None and not serving.path.is_dir():
         load_document(serving.path)
-    open_files = cabinet_of(serving.path)
+    open_files = open_file_registry(serving.path)
     use_one_heap()
     try:
         asyncio.run(_serve(serving, open_files, announce))

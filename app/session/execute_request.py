@@ -114,15 +114,15 @@ def _merge_conflict(session: Session) -> Refusal | None:
     if file is None or merge_conflict_value(file) is None:
         return None
     found = f"{file.name} has a merge conflict: another writer changed the same lines"
-    expected = "the message resolve, with a choice for each place of `clash` in the part `file`"
+    expected = "the message resolve, with a choice for each place of `conflict` in the part `file`"
     return Refusal("two-versions", found, expected=expected)
 
 
 def _require_answer(session: Session, message: Resolve) -> None:
-    """Raises DocumentError "no-clash", "changed-meanwhile", "bad-choices"."""
+    """Raises DocumentError "no-conflict", "changed-meanwhile", "bad-choices"."""
     conflict = None if session.state.file is None else merge_conflict_value(session.state.file)
     if conflict is None:
-        raise DocumentError(Refusal("no-clash", "the file has no merge conflict"))
+        raise DocumentError(Refusal("no-conflict", "the file has no merge conflict"))
     if message.id not in ("", conflict["id"]):
         raise DocumentError(
             Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], conflict["id"])

@@ -10,7 +10,7 @@ import msgspec
 from ...engine.hwsim import Report
 from ...engine.ir import Proposal, TilewrightError
 from ..actions.calls import CallOnRow, CallOnRows, FindRepair, Rename, call_of, repair_of
-from ..actions.table import Blame
+from ..actions.table import SelectStall
 from ..jobs.drop_preview import targets
 from ..links import fragment_of
 from ..protocol.messages import (
@@ -40,7 +40,7 @@ from ..views.timeline.waits import step_to_blame
 Answer = dict[str, Any]
 
 
-class Asked(Protocol):
+class QueryContext(Protocol):
     """The session that a query is about."""
 
     state: State
@@ -75,69 +75,69 @@ def repair(state: State, message: FindRepair) -> list[str]:
     return [str(proposal) for proposal in (*calls, drop)] if calls else []
 
 
-def _targets(asked: Asked, message: FindTargets) -> Answer:
+def _targets(context: QueryContext, message: FindTargets) -> Answer:
     """Targets with equal answers are one entry with `loops`: most of three thousand loops have the same answer."""
     found: dict[bytes, dict[str, Any]] = {}
-    for entry in targets(asked.state, asked.store, message.rows):
+    for entry in targets(context.state, context.store, message.rows):
         same = {key: value for key, value in entry.items() if key != "loop"}
         found.setdefault(msgspec.json.encode(same), {**same, "loops": []})["loops"].append(entry["loop"])
     return {"kind": "targets", "rows": list(message.rows), "entries": list(found.values())}
 
 
-def _menu(asked: Asked, message: FindMenu) -> Answer:
-    return {"kind": "menu", "row": message.row, "entries": menu(asked.state, asked.store, message.row)}
+def _menu(context: QueryContext, message: FindMenu) -> Answer:
+    return {"kind": "menu", "row": message.row, "entries": menu(context.state, context.store, message.row)}
 
 
-def _repair(asked: Asked, message: FindRepair) -> Answer:
-    wish = {"kind": "wish", "block": message.block, "loop": message.loop, "primitive": message.primitive}
-    return {"kind": "repair", "wish": wish, "calls": repair(asked.state, message)}
+def _repair(context: QueryContext, message: FindRepair) -> Answer:
+    request = {"kind": "find_repair", "block": message.block, "loop": message.loop, "primitive": message.primitive}
+    return {"kind": "repair", "request": request, "calls": repair(context.state, message)}
 
 
-def _window(asked: Asked, message: FindWindow) -> Answer | None:
-    report = asked.store.report_now(asked.state)
+def _window(context: QueryContext, message: FindWindow) -> Answer | None:
+    report = context.store.report_now(context.state)
     if not isinstance(report, Report):
         return None
-    found = window_value(report, asked.store, message.start, message.end, folded=message.folded)
+    found = window_value(report, context.store, message.start, message.end, folded=message.folded)
     return {"kind": "window", "ticket": message.ticket, "report": id(report), "window": found}
 
 
-def _task(asked: Asked, message: FindTask) -> Answer | None:
-    report = asked.store.report_now(asked.state)
+def _task(context: QueryContext, message: FindTask) -> Answer | None:
+    report = context.store.report_now(context.state)
     if not isinstance(report, Report):
         return None
     try:
-        cycle = start_of_task(report, asked.store, message.template, message.place)
+        cycle = start_of_task(report, context.store, message.template, message.place)
     except (IndexError, ValueError):
         return None
     return {"kind": "found", "ticket": message.ticket, "report": id(report), "cycle": cycle}
 
 
-def _step_to_blame(asked: Asked, message: Blame) -> Answer | None:
-    if not isinstance(asked.store.report_now(asked.state), Report):
+def _step_to_blame(context: QueryContext, message: SelectStall) -> Answer | None:
+    if not isinstance(context.store.report_now(context.state), Report):
         return None
-    step, text = step_to_blame(asked.state, asked.store, message.buffer, message.block)
+    step, text = step_to_blame(context.state, context.store, message.buffer, message.block)
     return {"kind": "blamed", "step": step, "text": text}
 
 
-def _trials(asked: Asked, message: FindTrials) -> Answer | None:
-    rows = trials_value(asked.state, asked.store, message.search, message.first)
+def _trials(context: QueryContext, message: FindTrials) -> Answer | None:
+    rows = trials_value(context.state, context.store, message.search, message.first)
     return None if rows is None else {"kind": "trials", "search": message.search, "from": message.first, "rows": rows}
 
 
-def _words(asked: Asked, _: FindWords) -> Answer:
-    return {"kind": "words", **words_value(asked.state, asked.store)}
+def _words(context: QueryContext, _: FindWords) -> Answer:
+    return {"kind": "words", **words_value(context.state, context.store)}
 
 
-def _primitives(asked: Asked, _: FindPrimitives) -> Answer:
+def _primitives(context: QueryContext, _: FindPrimitives) -> Answer:
     return {"kind": "primitives", "pages": [msgspec.to_builtins(page) for page in primitive_docs()]}
 
 
-def _commands(asked: Asked, _: FindCommands) -> Answer:
-    return {"kind": "commands", "commands": commands_value(asked.state, asked.examples)}
+def _commands(context: QueryContext, _: FindCommands) -> Answer:
+    return {"kind": "commands", "commands": commands_value(context.state, context.examples)}
 
 
-def _link(asked: Asked, _: FindLink) -> Answer | None:
-    notebook = asked.state.notebook
+def _link(context: QueryContext, _: FindLink) -> Answer | None:
+    notebook = context.state.notebook
     return None if notebook is None else {"kind": "link", "fragment": fragment_of(notebook.document.text)}
 
 
@@ -156,7 +156,7 @@ QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindRepair: _repair,
     FindWindow: _window,
     FindTask: _task,
-    Blame: _step_to_blame,
+    SelectStall: _step_to_blame,
     FindTrials: _trials,
     FindWords: _words,
     FindPrimitives: _primitives,

@@ -31,7 +31,7 @@ CHECK_IDLE_S = 60.0
 log = logging.getLogger("tilewright.server")
 
 
-class SeatError(TilewrightError):
+class SessionError(TilewrightError):
     """A session that cannot be opened or found: "too-many-sessions", "no-such-session", "has-a-page", "no-answer"."""
 
 
@@ -68,10 +68,10 @@ class WatchedScreen:
         if self._page is not None:
             self._page.download(name, text)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         """Send the prediction of a drop."""
         if self._page is not None:
-            self._page.foretell(prediction)
+            self._page.show_prediction(prediction)
         self._news()
 
     def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
@@ -120,12 +120,12 @@ class SessionHandle:
         self._event_loop = event_loop
 
     async def do(self, work: Callable[[], Result]) -> Result:
-        """The result of `work()` on the session's event loop; for a page this runs under Bokeh's document lock. Raises SeatError
+        """The result of `work()` on the session's event loop; for a page this runs under Bokeh's document lock. Raises SessionError
         "no-answer"."""
         return await self.done(lambda tell: tell(work()))
 
     async def done(self, begin: Callable[[Callable[[Result], None]], None]) -> Result:
-        """The result that `begin`, called on the session's event loop, passes to its callback. Raises SeatError "no-answer"."""
+        """The result that `begin`, called on the session's event loop, passes to its callback. Raises SessionError "no-answer"."""
         self.used = time.monotonic()
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
@@ -145,7 +145,7 @@ class SessionHandle:
         try:
             return await asyncio.wait_for(future, LIMITS.wait_seconds)
         except TimeoutError:
-            raise SeatError(Refusal("no-answer", "the session is busy")) from None
+            raise SessionError(Refusal("no-answer", "the session is busy")) from None
 
 
 class LoopClock:
@@ -175,7 +175,7 @@ class SessionRegistry:
         self.places = SearchSlots()
 
     def take(self, session: Session, event_loop: EventLoop, page: Screen | None = None) -> SessionHandle:
-        """Register a session and watch its screen. An API session first closes the idle ones. Raises SeatError "too-many-sessions"."""
+        """Register a session and watch its screen. An API session first closes the idle ones. Raises SessionError "too-many-sessions"."""
         if page is None:
             self.close_idle()
             self._require_room()
@@ -189,7 +189,7 @@ class SessionRegistry:
         count, most = sum(not handle.has_page for handle in self.all.values()), LIMITS.api_sessions
         if count >= most:
             said = f"the API has {count} open sessions"
-            raise SeatError(Refusal("too-many-sessions", said, expected=f"at most {most}; close one"))
+            raise SessionError(Refusal("too-many-sessions", said, expected=f"at most {most}; close one"))
 
     async def close_idle_often(self, pause_s: float = CHECK_IDLE_S) -> None:
         """Close idle sessions repeatedly, while this is awaited."""
@@ -208,9 +208,9 @@ class SessionRegistry:
                 self.leave(handle)
 
     def find(self, key: str) -> SessionHandle:
-        """The session with this key. Raises SeatError "no-such-session"."""
+        """The session with this key. Raises SessionError "no-such-session"."""
         if key not in self.all:
-            raise SeatError(Refusal("no-such-session", "there is no such session", found=key[:80]))
+            raise SessionError(Refusal("no-such-session", "there is no such session", found=key[:80]))
         return self.all[key]
 
     def leave(self, handle: SessionHandle) -> None:
@@ -228,4 +228,4 @@ class SessionRegistry:
             log.exception("a session did not close")
 
 
-__all__ = ["LoopClock", "SeatError", "SessionHandle", "SessionRegistry", "WatchedScreen"]
+__all__ = ["LoopClock", "SessionError", "SessionHandle", "SessionRegistry", "WatchedScreen"]

@@ -27,6 +27,6 @@ class Screen(Protocol):
         """Show the results of on-demand analyses: of the machine, of a comparison."""
         ...
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         """Show the prediction of a drop beside its target rows."""
         ...

@@ -108,7 +108,7 @@ class Session:
             scheduler=scheduler,
             places=places,
         )
-        self.drop_preview = DropPreview(self.store, event_loop, self.updater.foretell, scheduler)
+        self.drop_preview = DropPreview(self.store, event_loop, self.updater.show_prediction, scheduler)
         self.queue = StateQueue(event_loop, lambda: self.state.notebook, moment, self.updater.turned)
         self._closed = False
 
@@ -236,7 +236,7 @@ class Session:
         """The drop targets for the blocks or loops of `rows`."""
         return targets(self.state, self.store, rows)
 
-    def foretold(self, rows: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
+    def predictions(self, rows: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
         """The known predictions for drops of `rows`, and whether they are complete."""
         return self.drop_preview.predictions(self.state, rows)
 

@@ -73,10 +73,10 @@ class ViewUpdater:
         if self.screen is not None:
             self.screen.draw_later(self._now(), self._store)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         """Show the prediction of a drop."""
         if self.screen is not None:
-            self.screen.foretell(prediction)
+            self.screen.show_prediction(prediction)
 
     def download(self, name: str, text: str) -> None:
         """Send a file to the user."""

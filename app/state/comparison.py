@@ -31,11 +31,11 @@ class Compare(Intent, frozen=True, eq=False):
     b: Side
 
 
-class EndCompare(Message, frozen=True, tag="uncompare"):
+class EndCompare(Message, frozen=True, tag="end_compare"):
     """Return to the tree and the timeline."""
 
 
-class ShowSpan(Message, frozen=True, tag="span"):
+class ShowSpan(Message, frozen=True, tag="show_span"):
     """Set the range of cycles that the overlaid timelines show; None is all of them."""
 
     start: float | None = None

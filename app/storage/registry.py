@@ -175,7 +175,7 @@ def _commit(files: Iterable[OpenFile]) -> None:
             file.committed(entry, trouble)
 
 
-def cabinet_of(path: str | Path | None) -> OpenFileRegistry:
+def open_file_registry(path: str | Path | None) -> OpenFileRegistry:
     """The registry for a served folder, for a file (new notebooks go into its folder), or for drafts only (None)."""
     if path is None:
         return OpenFileRegistry(drafts=drafts_folder())
@@ -185,4 +185,4 @@ def cabinet_of(path: str | Path | None) -> OpenFileRegistry:
     return OpenFileRegistry(place.parent, named=place, drafts=drafts_folder())
 
 
-__all__ = ["OpenFileRegistry", "cabinet_of"]
+__all__ = ["OpenFileRegistry", "open_file_registry"]

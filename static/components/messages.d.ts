@@ -29,10 +29,10 @@ export type Message =
   | RemoveItem
   | MoveItem
   | MoveItemInto
-  | Mend
+  | ApplySuggestion
   | SkipConflicts
   | StopHere
-  | PutBack
+  | RestoreStep
   | AddBranch
   | ChooseBranch
   | RenameBranch
@@ -41,19 +41,19 @@ export type Message =
   | ShowSpan
   | Explore
   | StopExploring
-  | GoOnExploring
-  | LookAtTrial
+  | ResumeExploring
+  | ShowTrial
   | OpenPoint
   | SetDefault
   | AutoSpace
   | PickMachine
-  | TurnKnob
-  | ResetKnob
+  | SetParameter
+  | ResetParameter
   | Undo
   | Redo
   | Select
-  | Blame
-  | LookAt
+  | SelectStall
+  | ShowLayout
   | SetTheme
   | ShowPane
   | Dismiss
@@ -239,7 +239,7 @@ export interface SetText {
 
 /** Set the whole text to an earlier version of the file, by its number among those shown. */
 export interface RestoreVersion {
-  kind: "go_back";
+  kind: "restore_version";
   version: number;
   base?: number | null;
 }
@@ -306,8 +306,8 @@ export interface MoveItemInto {
 }
 
 /** Apply the suggestion for the notebook's error: a similar name, or the calls that make a step legal. */
-export interface Mend {
-  kind: "mend";
+export interface ApplySuggestion {
+  kind: "apply_suggestion";
   base?: number | null;
 }
 
@@ -324,8 +324,8 @@ export interface StopHere {
 }
 
 /** Restore step `step` of the last notebook without an error. */
-export interface PutBack {
-  kind: "put_back";
+export interface RestoreStep {
+  kind: "restore_step";
   step: number;
   base?: number | null;
 }
@@ -362,13 +362,13 @@ export interface DeleteBranch {
 
 /** Return to the tree and the timeline. */
 export interface EndCompare {
-  kind: "uncompare";
+  kind: "end_compare";
   base?: number | null;
 }
 
 /** Set the range of cycles that the overlaid timelines show; None is all of them. */
 export interface ShowSpan {
-  kind: "span";
+  kind: "show_span";
   start?: number | null;
   end?: number | null;
   base?: number | null;
@@ -392,14 +392,14 @@ export interface StopExploring {
 }
 
 /** Resume a stopped search. */
-export interface GoOnExploring {
-  kind: "go_on_exploring";
+export interface ResumeExploring {
+  kind: "resume_exploring";
   base?: number | null;
 }
 
 /** Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best. */
-export interface LookAtTrial {
-  kind: "trial";
+export interface ShowTrial {
+  kind: "show_trial";
   trial: number | null;
   base?: number | null;
 }
@@ -415,7 +415,7 @@ export interface OpenPoint {
 
 /** Set the default of the hole on schedule line `step`, its value outside a search: the one at `position` becomes the first. */
 export interface SetDefault {
-  kind: "default";
+  kind: "set_default";
   step: number;
   position: number;
   base?: number | null;
@@ -435,16 +435,16 @@ export interface PickMachine {
 }
 
 /** Set a parameter of the machine, by its path; the value is written into the machine cell. It may be a text such as "256 KiB". */
-export interface TurnKnob {
-  kind: "knob";
+export interface SetParameter {
+  kind: "set_parameter";
   path: string;
   value: number | boolean | string;
   base?: number | null;
 }
 
 /** Reset a parameter to the value of the machine file; without a path, all of them. */
-export interface ResetKnob {
-  kind: "unknob";
+export interface ResetParameter {
+  kind: "reset_parameter";
   path?: string | null;
   base?: number | null;
 }
@@ -470,8 +470,8 @@ export interface Select {
 }
 
 /** Select a stall of an engine: its cause, and the buffer that a block holds, or (as `block`) another awaited resource. `row` is that of the block that holds the resource. */
-export interface Blame {
-  kind: "blame";
+export interface SelectStall {
+  kind: "select_stall";
   engine: string;
   cause: string;
   buffer?: string;
@@ -481,8 +481,8 @@ export interface Blame {
 }
 
 /** Show another part of the chosen buffer, follow another access to it, or type an index map. */
-export interface LookAt {
-  kind: "look";
+export interface ShowLayout {
+  kind: "show_layout";
   look: Look;
   base?: number | null;
 }
@@ -559,7 +559,7 @@ export interface NewFile {
   base?: number | null;
 }
 
-/** Resolve a conflict with another writer of the file (`clash` in the part `file`): one choice per conflicting place. With the conflict's `id`, the answer is refused if the conflict has changed. */
+/** Resolve a conflict with another writer of the file (`conflict` in the part `file`): one choice per conflicting place. With the conflict's `id`, the answer is refused if the conflict has changed. */
 export interface Resolve {
   kind: "resolve";
   choices: ("both" | "ours" | "theirs")[];
@@ -589,13 +589,13 @@ export interface Export {
 
 /** Remove the message about the file. */
 export interface DismissFileMessage {
-  kind: "heard";
+  kind: "dismiss_file_message";
   base?: number | null;
 }
 
 /** Show the earlier versions of the file. */
 export interface ShowVersions {
-  kind: "versions";
+  kind: "show_versions";
   base?: number | null;
 }
 
@@ -608,13 +608,13 @@ export interface ChooseVersion {
 
 /** Hide the earlier versions of the file. */
 export interface HideVersions {
-  kind: "no_versions";
+  kind: "hide_versions";
   base?: number | null;
 }
 
 /** Begin to drag `rows`; the drops near the row `near` are predicted first. */
 export interface BeginDrag {
-  kind: "grabbed";
+  kind: "begin_drag";
   rows: string[];
   near?: string;
   base?: number | null;
@@ -622,20 +622,20 @@ export interface BeginDrag {
 
 /** The pointer of a drag is over a row. */
 export interface DragOver {
-  kind: "near";
+  kind: "drag_over";
   row: string;
   base?: number | null;
 }
 
 /** End a drag without a drop. */
 export interface EndDrag {
-  kind: "released";
+  kind: "end_drag";
   base?: number | null;
 }
 
 /** Stop the running change, or the background work. */
 export interface CancelWork {
-  kind: "give_up";
+  kind: "cancel_work";
   base?: number | null;
 }
 
@@ -661,7 +661,7 @@ export interface FindMenu {
 
 /** The calls that make a refused drop legal. */
 export interface FindRepair {
-  kind: "wish";
+  kind: "find_repair";
   block: string;
   loop: string;
   primitive: string;

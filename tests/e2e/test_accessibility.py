@@ -32,7 +32,7 @@ def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page)
 def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
     gallery.get_by_role("tab", name="Machine").click()
-    expect(gallery.locator(".levers")).to_be_visible(timeout=60_000)
+    expect(gallery.locator(".sensitivities")).to_be_visible(timeout=60_000)
     gallery.locator(".machine-panel").evaluate(
         "panel => panel.querySelectorAll('details').forEach(d => (d.open = true))"
     )
@@ -76,7 +76,7 @@ def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
     gallery.locator('.tour [data-part="do"]').wait_for()
     assert_no_violations(gallery)
     gallery.locator('.tour [data-part="do"]').click()
-    expect(gallery.locator(".tour-told")).to_be_visible()
+    expect(gallery.locator(".tour-result")).to_be_visible()
     assert_no_violations(gallery)
 
 

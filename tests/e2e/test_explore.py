@@ -30,14 +30,14 @@ def opened(page: Page, url: str, name: str) -> Page:
     return page
 
 
-def standing(page: Page, what: str) -> None:
-    expect(page.locator(f'.xp-title[data-standing="{what}"]')).to_be_visible(timeout=PATIENT)
+def status(page: Page, what: str) -> None:
+    expect(page.locator(f'.xp-title[data-status="{what}"]')).to_be_visible(timeout=PATIENT)
 
 
 def searched(page: Page) -> None:
     """From the form to the end."""
     page.get_by_role("button", name="Start").click()
-    standing(page, "ended")
+    status(page, "ended")
     expect(page.locator(".xp-count")).to_have_text("12 of 12")
 
 
@@ -98,7 +98,7 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     # It is there again after a reload, and can be opened from another branch.
     page.goto(f"{url}/file/holes.py")
     page.get_by_role("tab", name="Explore").click()
-    standing(page, "ended")
+    status(page, "ended")
     expect(page.locator(".xp-count")).to_have_text("12 of 12")
 
 
@@ -140,24 +140,24 @@ def test_given_a_long_search_then_it_can_be_stopped_and_gone_on_with_while_the_p
 ) -> None:
     page = opened(open_page(), app_url, "explore_tiles")
     page.get_by_role("button", name="Start").click()
-    standing(page, "running")
+    status(page, "running")
     expect(page.locator(".xp-left")).to_contain_text("left", timeout=PATIENT)
     page.get_by_role("button", name="Stop", exact=True).click()
-    standing(page, "stopped")
+    status(page, "stopped")
     count = int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text()))
     assert 0 < count < 432
     page.get_by_role("button", name="Resume").click()
-    standing(page, "running")
+    status(page, "running")
     page.get_by_role("button", name="Make small").click()
     expect(page.locator("#area-tree")).to_be_visible()
     page.get_by_role("treeitem").first.click()
     expect(page.get_by_role("treeitem").first).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="Stop", exact=True).click()
-    standing(page, "stopped")
+    status(page, "stopped")
     page.get_by_role("button", name="New search").click()
     expect(page.get_by_role("button", name="Start")).to_be_focused()
     page.get_by_role("button", name="Back", exact=True).click()
-    standing(page, "stopped")
+    status(page, "stopped")
 
 
 def test_given_a_second_then_the_search_ends_with_it_and_what_it_found_is_checked(
@@ -202,5 +202,5 @@ def test_given_form_and_pictures_then_axe_has_no_complaint(
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)
     page.get_by_role("button", name="Stop", exact=True).click()
-    standing(page, "stopped")
+    status(page, "stopped")
     assert_no_violations(page)

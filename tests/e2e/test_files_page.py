@@ -14,7 +14,7 @@ from support.browser.axe import assert_no_violations
 from support.browser.page import row
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.storage.registry import cabinet_of
+from tilewright.app.storage.registry import open_file_registry
 
 FAST = {"timeout": 30_000}
 
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def pages(serve_page: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
     """More and more pages of one server on one file."""
-    open_files = cabinet_of(path)
+    open_files = open_file_registry(path)
     url = serve_page(path, open_files)
 
     def another() -> Page:
@@ -129,7 +129,7 @@ def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: 
     page = pages()
     write(path, MATMUL_NOTEBOOK.replace("# %% report", "sch.parallel(i)\n\n# %% report"))
     expect(page.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
-    banner = page.locator(".banner.is-told")
+    banner = page.locator(".banner.is-notice")
     expect(banner).to_contain_text("Another program changed the file")
     banner.get_by_role("button", name="Undo").click()
     until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)

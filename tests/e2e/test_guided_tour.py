@@ -47,17 +47,17 @@ def test_given_the_tour_when_its_tasks_are_done_with_the_mouse_then_each_is_noti
     is_at(gallery, COMPUTE_AT)
     expect(gallery.locator(".tour-ring")).to_have_count(2)
     drag(gallery, "B", "io")
-    expect(gallery.locator(".tour-told")).to_contain_text("16\u202fKiB to 4\u202fKiB")
+    expect(gallery.locator(".tour-result")).to_contain_text("16\u202fKiB to 4\u202fKiB")
     expect(gallery.locator("[role=status].tw-hidden").first).to_contain_text("Done.")
     part(gallery, "next")
     is_at(gallery, SET_SCOPE)
     choose(gallery, "B", "Set scope…")
     gallery.locator(".form [name=storage_scope]").fill("local")
     gallery.locator(".form [type=submit]").click()
-    expect(gallery.locator(".tour-told")).to_contain_text("no loop changed")
+    expect(gallery.locator(".tour-result")).to_contain_text("no loop changed")
     # Undone, it is to be done again.
     gallery.get_by_label("Undo (Ctrl+Z)").click()
-    expect(gallery.locator(".tour-told")).to_have_count(0)
+    expect(gallery.locator(".tour-result")).to_have_count(0)
     expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")
 
 
@@ -86,7 +86,7 @@ def test_given_the_keyboard_alone_then_the_tour_is_gone_through_and_ended(galler
     gallery.keyboard.press("ArrowDown")
     expect(row(gallery, "io")).to_be_focused()
     gallery.keyboard.press("Enter")
-    expect(gallery.locator(".tour-told")).to_be_visible()
+    expect(gallery.locator(".tour-result")).to_be_visible()
     assert steps(gallery)[-1].strip() == "sch.compute_at(B, io)"
     for n in range(SET_SCOPE, len(STEPS)):
         gallery.keyboard.press("Alt+n")
@@ -94,7 +94,7 @@ def test_given_the_keyboard_alone_then_the_tour_is_gone_through_and_ended(galler
         do = gallery.locator('.tour [data-part="do"]')
         if STEPS[n].calls:
             do.press("Enter")
-            expect(gallery.locator(".tour-told")).to_be_visible()
+            expect(gallery.locator(".tour-result")).to_be_visible()
             expect(gallery.locator('.tour [data-part="next"]')).to_be_focused()
     gallery.keyboard.press("Escape")
     expect(gallery.locator(".tour")).to_be_hidden()

@@ -1,4 +1,4 @@
-"""The machine's knobs, sensitivity, roofline and traffic, with the real mouse and keyboard."""
+"""The machine's parameters, sensitivity, roofline and traffic, with the real mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]
     return opened
 
 
-def knob(page: Page, path: str) -> Locator:
-    return page.locator(f'[data-knob="{path}"]')
+def parameter(page: Page, path: str) -> Locator:
+    return page.locator(f'[data-parameter="{path}"]')
 
 
 def machine_lines(page: Page) -> str:
@@ -38,15 +38,15 @@ def machine_lines(page: Page) -> str:
 
 def tried(page: Page) -> None:
     """Every figure was tried."""
-    expect(page.locator(".levers")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
-def test_given_the_mouse_then_a_knob_writes_a_line_and_every_figure_follows(
+def test_given_the_mouse_then_a_parameter_writes_a_line_and_every_figure_follows(
     page_of: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = page_of("vtcm_double_buffer", "Machine")
     cycles = number(page, "Cycles")
-    row = knob(page, DDR_READ)
+    row = parameter(page, DDR_READ)
     expect(row).to_contain_text("TVM, hexagon bandwidth benchmark")
     row.get_by_role("button", name="read bandwidth: 52").click()
     expect(row.locator("input")).to_have_value("52")
@@ -55,7 +55,7 @@ def test_given_the_mouse_then_a_knob_writes_a_line_and_every_figure_follows(
         re.compile(f"^{cycles:,}$".replace(",", "\u202f"))
     )
     assert number(page, "Cycles") < cycles
-    shoot(page, "machine-knob")
+    shoot(page, "machine-parameter")
     row.get_by_role("button", name="Reset read bandwidth to 26").click()
     expect(page.locator(".cell.machine")).not_to_contain_text("replace")
     expect(row.locator("input")).to_have_value("26")
@@ -64,7 +64,7 @@ def test_given_the_mouse_then_a_knob_writes_a_line_and_every_figure_follows(
 
 def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset(page_of: Callable[..., Page]) -> None:
     page = page_of("vtcm_double_buffer", "Machine")
-    field = knob(page, "memories.vtcm.capacity_bytes").locator("input")
+    field = parameter(page, "memories.vtcm.capacity_bytes").locator("input")
     field.fill("0.5 MiB")
     field.press("Enter")
     expect(page.locator(".cell.machine")).to_contain_text('replace("memories.vtcm.capacity_bytes", 524288)')
@@ -75,7 +75,7 @@ def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset
     field.press("ArrowUp")
     expect(field).to_have_value("1 MiB")
 
-    banks = knob(page, "memories.vtcm.banks").locator("input")
+    banks = parameter(page, "memories.vtcm.banks").locator("input")
     banks.fill("3")
     banks.press("Enter")
     notice = page.locator(".page-notice").get_by_role("alert")
@@ -104,22 +104,22 @@ def test_given_sizes_of_real_parts_then_one_click_takes_one(page_of: Callable[..
     expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
 
 
-def test_given_time_then_the_figure_that_limits_is_named_and_leads_to_its_knob(
+def test_given_time_then_the_figure_that_limits_is_named_and_leads_to_its_parameter(
     page_of: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = page_of("vtcm_double_buffer", "Machine")
     tried(page)
     expect(page.locator(".limit")).to_have_attribute("data-limit", DDR_READ)
     expect(page.locator(".limit")).to_contain_text("read bandwidth of ddr limits this program")
-    expect(knob(page, DDR_READ)).to_contain_text("limits")
+    expect(parameter(page, DDR_READ)).to_contain_text("limits")
     promised = re.search(r": ([\d\s]+) cycles", page.locator(".limit").inner_text())
     assert promised is not None
-    page.locator(".lever").first.click()
-    expect(knob(page, DDR_READ).locator("input")).to_be_focused()
+    page.locator(".sensitivity").first.click()
+    expect(parameter(page, DDR_READ).locator("input")).to_be_focused()
     shoot(page, "machine-sensitivity")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".cell.machine")).to_contain_text(f'"{DDR_READ}", 52')
-    # What the panel promised is what the knob does.
+    # What the panel promised is what the parameter does.
     expect(page.locator('[data-figure="Cycles"] b')).to_have_text(promised[1].strip())
     tried(page)
 
@@ -128,10 +128,10 @@ def test_given_another_machine_then_its_own_figures_are_shown_without_the_old_ch
     page_of: Callable[..., Page],
 ) -> None:
     page = page_of("place_the_copies", "Machine")
-    knob(page, DDR_READ).get_by_role("button", name="read bandwidth: 52").click()
+    parameter(page, DDR_READ).get_by_role("button", name="read bandwidth: 52").click()
     expect(page.locator(".cell.machine")).to_contain_text("replace")
     page.locator(".machine-picker").select_option("cpu-core")
-    expect(knob(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
+    expect(parameter(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
     expect(page.locator(".cell.machine")).not_to_contain_text("replace")
     assert page.locator(".part").count() == 1 + sum(
         len(load_machine("cpu-core").parts(group)) for group in ("memories", "caches", "buses", "engines")

@@ -103,7 +103,7 @@ def figures_value(machine: Machine) -> list[Value]:
 
 
 def search_value(state: State, store: Store) -> Value | None:
-    """The current search: key (identifies its rows), standing (status), asked (the request in words), stale (its origin, if the notebook
+    """The current search: key (identifies its rows), status, asked (the request in words), stale (its origin, if the notebook
     has changed), branch, holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size,
     counts, front, best, seconds, left, checking (progress while the best candidates are verified), error, now (metrics of the
     displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
@@ -113,7 +113,7 @@ def search_value(state: State, store: Store) -> Value | None:
     request, found = exploration.request, found_now(exploration, store) or Found("waiting")
     return {
         "key": request.serial,
-        "standing": found.status if exploration.going or found.status != "running" else "stopped",
+        "status": found.status if exploration.going or found.status != "running" else "stopped",
         **store.remember("search-request", (request,), lambda: _request_value(request)),
         "stale": _stale(state, request, store),
         "count": len(found.trials),

@@ -38,7 +38,7 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
         "scope": chosen.buffer.scope,
         "colour": colour,
         "facts": fact_rows(chosen, None if now is None else now.figures),
-        "people": accessing_blocks(chosen),
+        "accesses": accessing_blocks(chosen),
         "grid": None,
         "uses": None,
         "cards": [],

@@ -102,7 +102,7 @@ def _limit(text: str, detail: str = "", path: str = "", done: int = 0, total: in
     return {"text": text, "detail": detail, "path": path, "done": done, "total": total}
 
 
-def levers(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
+def sensitivities(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
     """The parameters with the largest gain, at most MOST: path, name and the fields of `gain_value`."""
     if found is None or not isinstance(report, Report):
         return []

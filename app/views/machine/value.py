@@ -16,7 +16,7 @@ from ...state.derived import Store, attempt
 from ...state.model import State
 from .capacities import offers
 from .parameters import figure_text, steps
-from .sensitivity import SensitivityProgress, gain_value, levers, limit_value, tried_now
+from .sensitivity import SensitivityProgress, gain_value, limit_value, sensitivities, tried_now
 
 Value = dict[str, Any]
 
@@ -29,11 +29,11 @@ CHANGED_SOURCE = "changed in this notebook"
 
 
 def machine_value(state: State, store: Store) -> Value:
-    """The panel's value: name, description, changed (count), limit (`limit_value`), levers, parts with their parameters."""
+    """The panel's value: name, description, changed (count), limit (`limit_value`), sensitivities, parts with their parameters."""
     machine = store.machine(state)
     if isinstance(machine, TilewrightError) or state.notebook is None:
         message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
-        return {"name": "", "description": message, "changed": 0, "limit": None, "levers": [], "parts": []}
+        return {"name": "", "description": message, "changed": 0, "limit": None, "sensitivities": [], "parts": []}
     base = store.remember("machine-file", (state.notebook.document, machine), lambda: _base(state, machine))
     report = store.report_now(state)
     found = tried_now(state, store)
@@ -45,7 +45,7 @@ def machine_value(state: State, store: Store) -> Value:
         "description": machine.description,
         "changed": len(overridden_paths(state.notebook.document, machine)),
         "limit": limit_value(found, report),
-        "levers": levers(found, report),
+        "sensitivities": sensitivities(found, report),
         "parts": [
             {
                 **part,

@@ -89,13 +89,13 @@ def file_banners(state: State) -> list[dict[str, Any]]:
         needed = f" Required: {why.expected}." if why is not None and why.expected else ""
         return [{"kind": "unsaved", "text": f"Not saved: {hint}{needed}", "count": None}]
     if status == "asking":
-        return [{"kind": "clash", "text": hint, "count": None}]
+        return [{"kind": "conflict", "text": hint, "count": None}]
     notice = state.file.save.notice
-    return [{"kind": "told", "text": notice, "count": None}] if notice else []
+    return [{"kind": "notice", "text": notice, "count": None}] if notice else []
 
 
 def file_state(state: State) -> dict[str, Any]:
-    """The file for programs: name, draft, status, durable, error, told, and the conflict with another writer."""
+    """The file for programs: name, draft, status, durable, error, notice, and the conflict with another writer."""
     if state.file is None:
         return {
             "name": "",
@@ -103,8 +103,8 @@ def file_state(state: State) -> dict[str, Any]:
             "status": "none",
             "durable": False,
             "error": None,
-            "told": "",
-            "clash": None,
+            "notice": "",
+            "conflict": None,
         }
     save, conflict = state.file.save, merge_conflict_value(state.file)
     why = save.why or save.no_history
@@ -114,8 +114,8 @@ def file_state(state: State) -> dict[str, Any]:
         "status": save.status if conflict is None else "asking",
         "durable": save.durable,
         "error": None if why is None else why.to_json(),
-        "told": save.notice,
-        "clash": conflict,
+        "notice": save.notice,
+        "conflict": conflict,
     }
 
 

@@ -91,10 +91,12 @@ def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]
     near = suggestion(notebook, conflict.error)
     repair = conflict.error.refusal.repair
     if near is not None and not any(need.made_by for need in conflict.needs):
-        yield _choice("mend", f"Replace with {near.new}", "The most similar existing name")
+        yield _choice("apply_suggestion", f"Replace with {near.new}", "The most similar existing name")
     elif repair:
         yield _choice(
-            "mend", f"Insert {'; '.join(map(str, repair))}", "Inserted before this step, it makes the step legal"
+            "apply_suggestion",
+            f"Insert {'; '.join(map(str, repair))}",
+            "Inserted before this step, it makes the step legal",
         )
     below = max((need.below for need in conflict.needs if need.below is not None), default=None)
     if below is not None:
@@ -105,7 +107,7 @@ def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]
         if change.kind in ("removed", "off"):
             label = "Restore" if change.kind == "removed" else "Enable"
             yield _choice(
-                "put_back", f"{label} {_short(change.text)}", "Restores the line at its position", step=change.step
+                "restore_step", f"{label} {_short(change.text)}", "Restores the line at its position", step=change.step
             )
     yield _choice("edit", "Edit step", "Change the call of this step")
     yield _choice("switch_item", "Disable step", "Keeps the line in the text, disabled", item=conflict.item, on=False)

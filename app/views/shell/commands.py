@@ -78,7 +78,7 @@ PANES = (
 def _comparison(state: State) -> Command:
     if state.comparison is not None:
         return _command(
-            "Close the A/B comparison", "Page", "return to the tree and the timeline", {"kind": "uncompare"}, "Esc"
+            "Close the A/B comparison", "Page", "return to the tree and the timeline", {"kind": "end_compare"}, "Esc"
         )
     return _command("Compare (A/B)", "Page", "compare two steps, branches or files side by side", {"kind": "compare"})
 

@@ -50,7 +50,7 @@ def summary(state: State) -> dict[str, Any]:
     }
 
 
-def account(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+def state_parts(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
     """The requested parts of `PARTS`, and the names of the pending ones."""
     values = {part: PARTS[part](state, store) for part in parts}
     return values, [part for part, value in values.items() if value is None and state.notebook is not None]
@@ -76,8 +76,8 @@ def _notebook(state: State, _: Store) -> Known:
 
 def _file(state: State, _: Store) -> Known:
     """The notebook's file: name, draft (whether it is an unsaved notebook that the server keeps), status ("none", "new", "saving", "saved",
-    "failed", "asking"), durable, error (the reason why it cannot be saved or has no history), told (a notice about automatic changes),
-    and `clash`, the merge conflict with another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve
+    "failed", "asking"), durable, error (the reason why it cannot be saved or has no history), notice (about automatic changes),
+    and `conflict`, the merge conflict with another writer: {"id", "who", "places": [{"line", "ours", "theirs"}]}, which the intent Resolve
     answers."""
     return file_state(state)
 
@@ -134,7 +134,7 @@ def _python(state: State, store: Store) -> Known:
 
 
 def _machine(state: State, store: Store) -> Known:
-    """The machine with all parameters, under the paths that TurnKnob accepts, or {"error"}."""
+    """The machine with all parameters, under the paths that SetParameter accepts, or {"error"}."""
     machine = store.machine(state)
     return msgspec.to_builtins(machine) if isinstance(machine, Machine) else _or_error(machine)
 

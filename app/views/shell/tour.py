@@ -95,7 +95,7 @@ def is_tour(document: Document) -> bool:
 
 
 def tour_value(state: State, store: Store) -> dict[str, Any] | None:
-    """The steps: title, text, anchors, task, keys, notice, calls, done, told. None if another notebook is open."""
+    """The steps: title, text, anchors, task, keys, notice, calls, done, result. None if another notebook is open."""
     if state.notebook is None or state.shown is None or not is_tour(state.notebook.document):
         return None
     moments = state.shown.states
@@ -113,7 +113,7 @@ def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Sto
         "notice": step.notice,
         "calls": step.calls,
         "done": change is not None,
-        "told": step.result(change) if step.result is not None and change is not None else "",
+        "result": step.result(change) if step.result is not None and change is not None else "",
     }
 
 

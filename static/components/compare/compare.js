@@ -378,7 +378,7 @@ export function render({ model }) {
     );
   }
 
-  const close = () => model.send_msg({ kind: "uncompare" });
+  const close = () => model.send_msg({ kind: "end_compare" });
 
   function draw() {
     if (!data.sides.length) return view.replaceChildren();

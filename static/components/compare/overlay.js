@@ -277,7 +277,7 @@ export function render({ model }) {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
       const all = span.start <= 0 && span.end >= data.longest;
-      model.send_msg({ kind: "span", start: all ? null : span.start, end: all ? null : span.end });
+      model.send_msg({ kind: "show_span", start: all ? null : span.start, end: all ? null : span.end });
     }, REQUEST_DELAY_MS);
   }
 

@@ -17,7 +17,7 @@ import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 
 const PAGE = document.documentElement;
 const SETTLED_MS = 160;
-const STANDING = {
+const STATUS_TEXT = {
   waiting: "Queued",
   running: "Searching",
   stopped: "Stopped",
@@ -27,9 +27,9 @@ const STANDING = {
 const OUTCOME_NAMES = /** @type {Outcome[]} */ (Object.keys(OUTCOMES));
 
 /** @param {Search} search */
-function standingText({ standing, checking, count, total }) {
-  if (standing === "running" && checking) return "Checking the best";
-  return standing === "ended" && count < total ? "Time is up" : STANDING[standing];
+function statusText({ status, checking, count, total }) {
+  if (status === "running" && checking) return "Checking the best";
+  return status === "ended" && count < total ? "Time is up" : STATUS_TEXT[status];
 }
 
 /** @param {Search} search */
@@ -53,8 +53,8 @@ function duration(seconds) {
  * @param {Search} search
  * @param {number} since Seconds since the search was received.
  */
-function timeText({ standing, left, seconds }, since) {
-  if (standing !== "running") return seconds ? `in ${duration(seconds)}` : "";
+function timeText({ status, left, seconds }, since) {
+  if (status !== "running") return seconds ? `in ${duration(seconds)}` : "";
   return left === null ? "" : `${duration(Math.max(0, left - since))} left`;
 }
 
@@ -87,7 +87,7 @@ class Explorer {
       search: () => this.search,
       colors: () => (this.colors ??= readColors(this.view)),
       hover: (row, rect) => this.hover(row, rect),
-      choose: (row) => model.send_msg({ kind: "trial", trial: row.number }),
+      choose: (row) => model.send_msg({ kind: "show_trial", trial: row.number }),
       open: (row) => this.open(row.point),
       filtered: () => this.filtered(),
     };
@@ -290,10 +290,10 @@ class Explorer {
 
   /** @param {Search} search */
   searchHead(search) {
-    const isRunning = search.standing === "waiting" || search.standing === "running";
+    const isRunning = search.status === "waiting" || search.status === "running";
     const send = (/** @type {string} */ kind) => () => this.model.send_msg({ kind });
     return [
-      h("b", { class: "xp-title", role: "status", "data-standing": search.standing }, standingText(search)),
+      h("b", { class: "xp-title", role: "status", "data-status": search.status }, statusText(search)),
       progressOf(search),
       this.time,
       h("span", { class: "quiet xp-words", title: search.asked }, search.asked),
@@ -314,10 +314,10 @@ class Explorer {
           icon("remove"),
           "Stop",
         ),
-      search.standing === "stopped" &&
+      search.status === "stopped" &&
         h(
           "button",
-          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("go_on_exploring") },
+          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("resume_exploring") },
           "Resume",
         ),
       !isRunning &&

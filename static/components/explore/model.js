@@ -7,7 +7,7 @@ import { plainText } from "../core/hole_text.js";
 /** @import { Unit } from "./amounts.js" */
 
 /** @typedef {keyof typeof OUTCOMES} Outcome */
-/** @typedef {"waiting" | "running" | "stopped" | "ended" | "failed"} Standing The progress of a search. */
+/** @typedef {"waiting" | "running" | "stopped" | "ended" | "failed"} SearchStatus The progress of a search. */
 /** @typedef {"proved" | "tested" | "failed" | "unknown"} Verdict Whether a candidate computes the same as the program. */
 /** @typedef {{ key: string, label: string, unit: Unit }} Figure */
 /** @typedef {{ name: string, kind: string, cycles: string, share: number }} Limit A lower bound on the cycles. */
@@ -48,7 +48,7 @@ import { plainText } from "../core/hole_text.js";
  * A search, without the rows of its candidates.
  * @typedef {object} Search
  * @property {number} key
- * @property {Standing} standing
+ * @property {SearchStatus} status
  * @property {string} asked The request in words.
  * @property {string} stale The origin of the candidates if the notebook has changed.
  * @property {{ name: string, values: string[], order: number[] }[]} holes `order`: the positions of the values along the axis.

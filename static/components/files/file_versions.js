@@ -36,7 +36,7 @@ export class Versions {
     this.list = h("div", { class: "versions-list", role: "listbox", "aria-label": "Versions, newest first" });
     this.lines = h("pre", { class: "versions-lines", tabindex: "0", "aria-label": "Changes of the restoration" });
     this.dialog = h("dialog", { class: "decision versions", "aria-labelledby": "versions-title" });
-    this.dialog.addEventListener("close", () => this.data && model.send_msg({ kind: "no_versions" }));
+    this.dialog.addEventListener("close", () => this.data && model.send_msg({ kind: "hide_versions" }));
     this.list.addEventListener("keydown", (event) => this.key(event));
     holder.append(this.dialog);
   }
@@ -60,7 +60,7 @@ export class Versions {
         class: "tool primary",
         type: "button",
         disabled: chosen?.now ?? true,
-        onclick: () => this.model.send_msg({ kind: "go_back", version: data.chosen }),
+        onclick: () => this.model.send_msg({ kind: "restore_version", version: data.chosen }),
       },
       "Restore this version",
     );

@@ -106,7 +106,7 @@ export class FileChip {
         key: "v",
         help: "Compare and restore versions from the history of the file",
         disabled: noFile,
-        run: () => model.send_msg({ kind: "versions" }),
+        run: () => model.send_msg({ kind: "show_versions" }),
       });
     items.push({
       label: "Download",

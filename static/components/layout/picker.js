@@ -51,7 +51,7 @@ export class LayoutPicker {
     this.call = h("code", { class: "picker-call" });
     this.controls = h("div", { class: "layout-controls" });
     this.facts = h("dl", { class: "facts" });
-    this.people = h("p", { class: "people" });
+    this.accesses = h("p", { class: "accesses" });
     const layouts = section("Layouts", this.cards, this.call);
     layouts.classList.add("layouts");
     this.parts = [
@@ -65,14 +65,14 @@ export class LayoutPicker {
       { class: "layout-picker" },
       this.head,
       this.note,
-      h("div", { class: "picker-parts" }, ...this.parts, section("Facts", this.people, this.facts)),
+      h("div", { class: "picker-parts" }, ...this.parts, section("Facts", this.accesses, this.facts)),
     );
   }
 
   /** @param {Partial<View>} changes */
   request(changes) {
     this.view = { ...this.view, ...changes };
-    this.model.send_msg({ kind: "look", look: this.view });
+    this.model.send_msg({ kind: "show_layout", look: this.view });
   }
 
   /** @param {LayoutCall} call */
@@ -122,7 +122,7 @@ export class LayoutPicker {
     this.note.hidden = !this.note.textContent;
     for (const part of this.parts) part.hidden = !value.grid;
     this.updateLayout(value);
-    this.people.replaceChildren(...this.blockLinks(value.people));
+    this.accesses.replaceChildren(...this.blockLinks(value.accesses));
     this.facts.replaceChildren(
       ...value.facts.flatMap(([name, text, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, text)]),
     );
@@ -174,10 +174,10 @@ export class LayoutPicker {
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
   }
 
-  /** @param {LayoutValue["people"]} people */
-  blockLinks(people) {
+  /** @param {LayoutValue["accesses"]} accesses */
+  blockLinks(accesses) {
     const parts = Object.entries(SIDES).flatMap(([side, text]) => {
-      const blocks = people.filter((one) => one.side === side);
+      const blocks = accesses.filter((one) => one.side === side);
       if (!blocks.length) return [];
       const links = blocks.map(({ block, row }) =>
         h(

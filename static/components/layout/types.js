@@ -113,7 +113,7 @@
  * @property {string} scope
  * @property {number} colour
  * @property {[name: string, value: string, meaning: string][]} facts
- * @property {{ side: "read" | "write", block: string, row: string }[]} people Blocks that read or write the buffer.
+ * @property {{ side: "read" | "write", block: string, row: string }[]} accesses Blocks that read or write the buffer.
  * @property {Grid | null} grid Null without a simulation; then `uses` and `draft` are not used.
  * @property {Use[] | null} uses Null until they are computed.
  * @property {number} [use]

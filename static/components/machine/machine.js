@@ -26,7 +26,7 @@ import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom
 
 /** @typedef {{ path: string, name: string, kind: string, about: string, used: boolean, figures: Parameter[] }} Part */
 /** @typedef {{ path: string, text: string, detail: string, done: number, total: number }} Limit */
-/** @typedef {{ path: string, name: string, better: string, change: string, share: number, hint: string }} Lever */
+/** @typedef {{ path: string, name: string, better: string, change: string, share: number, hint: string }} Sensitivity */
 
 /**
  * @typedef {object} MachineData
@@ -34,7 +34,7 @@ import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom
  * @property {string} description
  * @property {number} changed The number of changed parameters.
  * @property {Limit | null} limit
- * @property {Lever[]} levers
+ * @property {Sensitivity[]} sensitivities
  * @property {Part[]} parts
  */
 
@@ -79,7 +79,7 @@ function stepper(model, figure, direction) {
       "aria-label": value === null ? `${figure.label}: no ${direction}` : `${figure.label}: ${value}`,
       title: value ?? "No further value",
       disabled: value === null,
-      onclick: () => model.send_msg({ kind: "knob", path: figure.path, value }),
+      onclick: () => model.send_msg({ kind: "set_parameter", path: figure.path, value }),
     },
     sign,
   );
@@ -91,7 +91,7 @@ function stepper(model, figure, direction) {
  */
 function field(model, figure) {
   const input = h("input", {
-    class: "knob-input",
+    class: "parameter-input",
     type: "text",
     inputmode: "decimal",
     value: figure.text,
@@ -103,7 +103,7 @@ function field(model, figure) {
     title: figure.meaning,
   });
   const send = (/** @type {string | null} */ text) =>
-    text !== null && text !== figure.text && model.send_msg({ kind: "knob", path: figure.path, value: text });
+    text !== null && text !== figure.text && model.send_msg({ kind: "set_parameter", path: figure.path, value: text });
   input.addEventListener("change", () => {
     input.dataset.sent = input.value;
     send(input.value);
@@ -117,7 +117,7 @@ function field(model, figure) {
       input.value = figure.text;
     }
   });
-  return h("span", { class: "knob-field" }, stepper(model, figure, "less"), input, stepper(model, figure, "more"));
+  return h("span", { class: "parameter-field" }, stepper(model, figure, "less"), input, stepper(model, figure, "more"));
 }
 
 /**
@@ -129,16 +129,16 @@ function choice(model, figure) {
   const select = h(
     "select",
     {
-      class: "knob-choice",
+      class: "parameter-choice",
       "aria-label": figure.label,
       title: figure.meaning,
       "data-key": figure.path,
-      onchange: () => model.send_msg({ kind: "knob", path: figure.path, value: select.value }),
+      onchange: () => model.send_msg({ kind: "set_parameter", path: figure.path, value: select.value }),
     },
     figure.choices.map((value) => h("option", { value, selected: value === figure.text }, value.replaceAll("_", " "))),
   );
   select.value = figure.text;
-  return h("span", { class: "knob-field" }, select);
+  return h("span", { class: "parameter-field" }, select);
 }
 
 /**
@@ -154,7 +154,7 @@ function reset(model, figure) {
       "data-key": `${figure.path} reset`,
       title: `Back to ${figure.was}, as in the machine file`,
       "aria-label": `Reset ${figure.label} to ${figure.was}`,
-      onclick: () => model.send_msg({ kind: "unknob", path: figure.path }),
+      onclick: () => model.send_msg({ kind: "reset_parameter", path: figure.path }),
     },
     icon("undo"),
   );
@@ -178,7 +178,7 @@ function sizes(model, figure) {
           disabled: !offer.possible,
           title: offer.possible ? `${offer.value}. ${offer.hint}` : "Does not divide into the memory's banks",
           "data-key": `${figure.path} ${offer.text}`,
-          onclick: () => model.send_msg({ kind: "knob", path: figure.path, value: offer.value }),
+          onclick: () => model.send_msg({ kind: "set_parameter", path: figure.path, value: offer.value }),
         },
         offer.text,
       ),
@@ -194,18 +194,21 @@ function sizes(model, figure) {
 function parameterRow(model, figure, limiting) {
   return h(
     "div",
-    { class: `knob ${figure.changed ? "is-changed" : ""} ${limiting ? "is-limit" : ""}`, "data-knob": figure.path },
-    h("span", { class: "knob-label", title: figure.meaning }, figure.label, reset(model, figure)),
+    {
+      class: `parameter ${figure.changed ? "is-changed" : ""} ${limiting ? "is-limit" : ""}`,
+      "data-parameter": figure.path,
+    },
+    h("span", { class: "parameter-label", title: figure.meaning }, figure.label, reset(model, figure)),
     h(
       "span",
-      { class: "knob-value" },
+      { class: "parameter-value" },
       figure.choices.length ? choice(model, figure) : field(model, figure),
-      h("span", { class: "knob-unit" }, figure.unit),
+      h("span", { class: "parameter-unit" }, figure.unit),
     ),
     gainBar(figure.gain),
     h(
       "span",
-      { class: "knob-source" },
+      { class: "parameter-source" },
       limiting ? h("span", { class: "tw-badge tw-badge--accent" }, "limits") : null,
       figure.changed ? `changed in this notebook; the file has ${figure.was}: ${figure.source}` : figure.source,
     ),
@@ -266,27 +269,32 @@ function limit(data) {
  * @param {MachineData} data
  * @param {(path: string) => void} reach
  */
-function levers(data, reach) {
-  if (!data.levers.length) return null;
+function sensitivities(data, reach) {
+  if (!data.sensitivities.length) return null;
   return h(
     "ul",
-    { class: "levers", "aria-label": "Largest gains of a parameter twice as good" },
-    data.levers.map((lever) => {
-      const most = data.levers[0].share;
+    { class: "sensitivities", "aria-label": "Largest gains of a parameter twice as good" },
+    data.sensitivities.map((sensitivity) => {
+      const most = data.sensitivities[0].share;
       return h(
         "li",
         {},
         h(
           "button",
-          { class: "lever", "data-key": `lever ${lever.path}`, title: lever.hint, onclick: () => reach(lever.path) },
-          h("span", { class: "lever-name" }, lever.name),
+          {
+            class: "sensitivity",
+            "data-key": `sensitivity ${sensitivity.path}`,
+            title: sensitivity.hint,
+            onclick: () => reach(sensitivity.path),
+          },
+          h("span", { class: "sensitivity-name" }, sensitivity.name),
           h(
             "span",
             { class: "gain-track", "aria-hidden": "true" },
-            h("i", { style: `width:${Math.max(3, (100 * lever.share) / most)}%` }),
+            h("i", { style: `width:${Math.max(3, (100 * sensitivity.share) / most)}%` }),
           ),
-          h("span", { class: "change better" }, lever.change),
-          h("span", { class: "quiet" }, `with ${lever.better}`),
+          h("span", { class: "change better" }, sensitivity.change),
+          h("span", { class: "quiet" }, `with ${sensitivity.better}`),
         ),
       );
     }),
@@ -303,7 +311,7 @@ function head(model, data, reach) {
     "div",
     { class: "machine-head" },
     limit(data),
-    levers(data, reach),
+    sensitivities(data, reach),
     h(
       "div",
       { class: "machine-about" },
@@ -314,7 +322,7 @@ function head(model, data, reach) {
             {
               class: "tool small",
               "data-key": "reset-all",
-              onclick: () => model.send_msg({ kind: "unknob", path: null }),
+              onclick: () => model.send_msg({ kind: "reset_parameter", path: null }),
             },
             icon("undo"),
             `Reset ${data.changed === 1 ? "the changed parameter" : `${data.changed} parameters`}`,
@@ -339,7 +347,7 @@ export function render({ model }) {
    * @param {string} path
    */
   function reach(path) {
-    const row = view.querySelector(`[data-knob="${CSS.escape(path)}"]`);
+    const row = view.querySelector(`[data-parameter="${CSS.escape(path)}"]`);
     if (!row) return;
     for (let box = row.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
     bringIntoView(view, row);

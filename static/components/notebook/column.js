@@ -315,13 +315,13 @@ export class Notebook {
     /** @type {Record<string, HTMLElement[]>} */
     const files = {
       unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
-      clash: [event("Decide…", "tilewright:decide")],
-      told: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "heard" })],
+      conflict: [event("Decide…", "tilewright:decide")],
+      notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);
     return h(
       "div",
-      { class: `banner is-${kind}`, role: kind === "unsaved" || kind === "clash" ? "alert" : "status" },
+      { class: `banner is-${kind}`, role: kind === "unsaved" || kind === "conflict" ? "alert" : "status" },
       h("span", {}, text),
       h("span", { class: "banner-tools" }, tools),
     );
@@ -485,7 +485,7 @@ export class Notebook {
       const here = problems.filter((p) => p.line === from + n + 1);
       return [
         this.codeLine(line, here),
-        ...here.map((p) => problemLine(p, p.in_file, { mend: () => this.send({ kind: "mend" }) })),
+        ...here.map((p) => problemLine(p, p.in_file, { mend: () => this.send({ kind: "apply_suggestion" }) })),
       ];
     });
     return h(

@@ -209,7 +209,7 @@ export function noteRow(line) {
  * @param {StepActions} act
  */
 function holeChips(line, { name, values, order }, act) {
-  const choose = (/** @type {number} */ position) => act.send({ kind: "default", step: line.index, position });
+  const choose = (/** @type {number} */ position) => act.send({ kind: "set_default", step: line.index, position });
   return h(
     "span",
     { class: "hole-values", role: "group", "aria-label": `Values of ${name}` },

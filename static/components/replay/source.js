@@ -5,7 +5,7 @@ import { decodedLevels } from "../timeline/windows.js";
 
 /** @import { Message } from "../core/types.js" */
 /** @import { Copies } from "../timeline/time_map.js" */
-/** @import { Band, BinnedWindowOf, BlameQuery, BlamedAnswer, FindQuery, FoundAnswer, Intervals, MemoryLine, Repeat } from "../timeline/types.js" */
+/** @import { Band, BinnedWindowOf, StallQuery, BlamedAnswer, FindQuery, FoundAnswer, Intervals, MemoryLine, Repeat } from "../timeline/types.js" */
 /** @import { Select, SentExactWindow, SentWindow, TimelineData, WindowAnswer, WindowQuery } from "../timeline/types.js" */
 
 /**
@@ -54,12 +54,12 @@ export class RecordedModel {
 
   /** @param {Message} message */
   send_msg(message) {
-    const answer = this.answer(/** @type {WindowQuery | FindQuery | BlameQuery | Select} */ (message));
+    const answer = this.answer(/** @type {WindowQuery | FindQuery | StallQuery | Select} */ (message));
     if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.({ data: answer }));
   }
 
   /**
-   * @param {WindowQuery | FindQuery | BlameQuery | Select} query
+   * @param {WindowQuery | FindQuery | StallQuery | Select} query
    * @returns {WindowAnswer | FoundAnswer | BlamedAnswer | null}
    */
   answer(query) {
@@ -68,7 +68,7 @@ export class RecordedModel {
     if (query.kind === "window") return { kind: "window", ticket: query.ticket, report, window: this.window(query) };
     if (query.kind === "find")
       return { kind: "found", ticket: query.ticket, report, cycle: this.find(query.template, query.place) };
-    if (query.kind === "blame")
+    if (query.kind === "select_stall")
       return { kind: "blamed", ...(steps[`${query.buffer} ${query.block}`] ?? { step: null, text: "" }) };
     if (query.kind === "select" && query.id) this.select(query.id);
     return null;

@@ -58,8 +58,8 @@ test("answers have the ticket of their query; a selected row is shown", async ()
   const answers = [];
   model.on("msg:custom", ({ data }) => answers.push(data));
   model.send_msg({ kind: "find", ticket: 5, template: 0, place: [2] });
-  model.send_msg({ kind: "blame", buffer: "A", block: "copy" });
-  model.send_msg({ kind: "blame", buffer: "", block: "queue of dma" });
+  model.send_msg({ kind: "select_stall", buffer: "A", block: "copy" });
+  model.send_msg({ kind: "select_stall", buffer: "", block: "queue of dma" });
   model.send_msg({ kind: "select", id: "C" });
   await Promise.resolve();
   assert.deepEqual(answers, [

@@ -118,7 +118,7 @@ function waitButton(model, verdict) {
   if (verdict.status !== "checking" && !verdict.stopped) return null;
   const [kind, title] = verdict.stopped
     ? ["resume", "Check the equivalence with the original"]
-    : ["give_up", "Stop checking (Escape)"];
+    : ["cancel_work", "Stop checking (Escape)"];
   return h(
     "button",
     {
@@ -195,7 +195,7 @@ function toolsOf(model, data) {
         "aria-label": "A/B comparison",
         title: "A/B: compare two steps, branches or files",
         "aria-pressed": String(data.comparing),
-        onclick: () => model.send_msg({ kind: data.comparing ? "uncompare" : "compare" }),
+        onclick: () => model.send_msg({ kind: data.comparing ? "end_compare" : "compare" }),
       },
       icon("compare"),
       h("span", { class: "words" }, "A/B"),

@@ -75,7 +75,7 @@ export class RunningJobs {
     const button = h("button", {
       class: "tool small",
       type: "button",
-      onclick: () => this.send({ kind: line.stopped ? "resume" : "give_up" }),
+      onclick: () => this.send({ kind: line.stopped ? "resume" : "cancel_work" }),
     });
     const element = h(
       "div",
@@ -106,7 +106,7 @@ export class RunningJobs {
     );
     if (!running || document.documentElement.dataset.mode === "compare") return;
     event.preventDefault();
-    this.send({ kind: "give_up" });
+    this.send({ kind: "cancel_work" });
   }
 }
 

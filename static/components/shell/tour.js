@@ -7,7 +7,7 @@ import { withCode } from "../core/primitive_card.js";
 /** @import { PayloadModel, Rect } from "../core/types.js" */
 
 /**
- * A step. `anchors` are selectors through shadow roots; `notice` names a task that only the browser sees; `told` describes the result.
+ * A step. `anchors` are selectors through shadow roots; `notice` names a task that only the browser sees; `result` describes the result.
  * @typedef {object} Step
  * @property {string} title
  * @property {string} text
@@ -17,7 +17,7 @@ import { withCode } from "../core/primitive_card.js";
  * @property {string} notice
  * @property {string[]} calls
  * @property {boolean} done
- * @property {string} told
+ * @property {string} result
  */
 
 /** @typedef {{ steps: Step[], example: string }} TourData */
@@ -178,7 +178,7 @@ export class Tour {
   }
 
   announce() {
-    this.status.textContent = `Done. ${this.current?.told.replaceAll("`", "")} Alt+N for the next step.`;
+    this.status.textContent = `Done. ${this.current?.result.replaceAll("`", "")} Alt+N for the next step.`;
   }
 
   show() {
@@ -229,7 +229,7 @@ export class Tour {
             ),
           )
         : "",
-      current.told ? h("p", { class: "tour-told" }, withCode(current.told)) : "",
+      current.result ? h("p", { class: "tour-result" }, withCode(current.result)) : "",
       h(
         "div",
         { class: "tour-buttons" },

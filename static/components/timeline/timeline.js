@@ -397,7 +397,7 @@ class TimelineView {
     if (wait.cause === "idle") return;
     const { cause, buffer, row } = wait;
     const engine = data.engines[wait.lane].name;
-    this.send({ kind: "blame", engine, cause, buffer, block: wait.block || wait.what, row });
+    this.send({ kind: "select_stall", engine, cause, buffer, block: wait.block || wait.what, row });
   }
 
   /**

@@ -134,7 +134,7 @@
 
 /** @typedef {{ kind: "window", ticket: number, start: number, end: number, folded: boolean }} WindowQuery */
 /** @typedef {{ kind: "find", ticket: number, template: number, place: number[] }} FindQuery */
-/** @typedef {{ kind: "blame", engine: string, cause: string, buffer: string, block: string, row: string }} BlameQuery */
+/** @typedef {{ kind: "select_stall", engine: string, cause: string, buffer: string, block: string, row: string }} StallQuery */
 /** @typedef {{ kind: "select", id?: string, buffer?: string }} Select */
 
 /** @typedef {{ kind: "window", ticket: number, report: number, window: SentWindow }} WindowAnswer */

@@ -258,9 +258,9 @@ export class Dialogs {
 
   /**
    * Offer the calls that make a refused drop possible.
-   * @param {{ wish: FindRepair, calls: string[] }} message
+   * @param {{ request: FindRepair, calls: string[] }} message
    */
-  showRepair({ wish: { block, loop, primitive }, calls }) {
+  showRepair({ request: { block, loop, primitive }, calls }) {
     const { notice } = this.tree;
     const pending = this.pendingRepair;
     const isPending = pending?.block === block && pending.loop === loop && pending.primitive === primitive;

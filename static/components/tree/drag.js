@@ -167,7 +167,7 @@ export class Drag {
     tree.say(`${grab.name} grabbed. ${legal} legal, ${costly} costly, ${illegal} not possible. ${how}`);
     if (grab.over) this.hover(grab.over);
     else if (grab.by !== "pointer") this.hover(tree.cursor);
-    tree.send({ kind: "grabbed", rows: grab.rows, near: grab.over || grab.row.id });
+    tree.send({ kind: "begin_drag", rows: grab.rows, near: grab.over || grab.row.id });
   }
 
   /**
@@ -187,7 +187,7 @@ export class Drag {
       tree.tip.hide();
       return;
     }
-    if (before !== id && offer.choices.some((choice) => !choice.value)) tree.send({ kind: "near", row: id });
+    if (before !== id && offer.choices.some((choice) => !choice.value)) tree.send({ kind: "drag_over", row: id });
     tree.tip.element.dataset.offer = offer.state;
     tree.tip.show(
       element.getBoundingClientRect(),
@@ -214,8 +214,8 @@ export class Drag {
     }, REPAIR_DELAY);
   }
 
-  /** @param {{ wish: FindRepair, calls: string[] }} message Without calls, no repair is known. */
-  receiveRepair({ wish: { block, loop }, calls }) {
+  /** @param {{ request: FindRepair, calls: string[] }} message Without calls, no repair is known. */
+  receiveRepair({ request: { block, loop }, calls }) {
     if (this.grab?.row.id !== block) return;
     this.repairs.set(loop, calls);
     if (calls.length && this.grab.over === loop) this.hover(loop);
@@ -313,7 +313,7 @@ export class Drag {
     }
     const { tree } = this;
     this.grab = null;
-    if (!dropped) tree.send({ kind: "released" });
+    if (!dropped) tree.send({ kind: "end_drag" });
     tree.element.classList.remove("is-grabbing", "is-predicting");
     tree.decorateAll();
     tree.tip.hide();
@@ -332,7 +332,7 @@ export class Drag {
 function repairRequest({ row, rows }, offer, loop) {
   const primitive = offer.reasons[0]?.head;
   return row.kind === "block" && rows.length === 1 && primitive
-    ? { kind: "wish", block: row.id, loop, primitive }
+    ? { kind: "find_repair", block: row.id, loop, primitive }
     : null;
 }
 

@@ -158,7 +158,7 @@
  * What the server sends beside the parameters.
  * @typedef {{ kind: "answered" }
  *   | { kind: "notice" } & TreeNotice
- *   | { kind: "repair", wish: FindRepair, calls: string[] }
+ *   | { kind: "repair", request: FindRepair, calls: string[] }
  *   | { kind: "targets", rows: string[], entries: Target[] }
  *   | { kind: "predicted", rows: string[], loop: string, primitive: string, value: Prediction }
  *   | { kind: "menu", row: string, entries: MenuEntry[] }} TreeMessage

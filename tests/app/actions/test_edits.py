@@ -10,17 +10,17 @@ from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 from tilewright.app.actions.calls import Call
 from tilewright.app.actions.cell_actions import (
     AddBranch,
+    ApplySuggestion,
     ChooseBranch,
     DeleteBranch,
     InsertCell,
-    Mend,
     MoveCell,
     MoveItem,
     MoveItemInto,
-    PutBack,
     RemoveCell,
     RemoveItem,
     RenameBranch,
+    RestoreStep,
     SkipConflicts,
     StopHere,
     SwitchItem,
@@ -151,19 +151,19 @@ def test_given_a_conflict_then_each_way_on_leads_out_of_it() -> None:
     assert broken.notebook is not None and broken.notebook.error is not None
     assert broken.step_count == 2, "the picture is of what applies"
     assert broken.good is start.notebook
-    for intent, count in ((PutBack(2), 6), (SkipConflicts(), 3), (StopHere(), 2)):
+    for intent, count in ((RestoreStep(2), 6), (SkipConflicts(), 3), (StopHere(), 2)):
         state = act(broken, intent)
         assert state.notebook is not None and state.notebook.error is None, intent
         assert len(steps(state)) == count
         assert act(state, Undo()).notebook is broken.notebook
-    assert act(broken, PutBack(99)).notice is not None
-    assert act(act(start, RemoveItem(2)), PutBack(2)).notebook.document.text == start.notebook.document.text  # type: ignore[union-attr]
+    assert act(broken, RestoreStep(99)).notice is not None
+    assert act(act(start, RemoveItem(2)), RestoreStep(2)).notebook.document.text == start.notebook.document.text  # type: ignore[union-attr]
 
 
 def test_given_a_name_that_is_misspelt_when_mended_then_the_nearest_one_stands_there() -> None:
-    state = act(opened(with_lines("sch.unrol(ki)")), Mend())
+    state = act(opened(with_lines("sch.unrol(ki)")), ApplySuggestion())
     assert steps(state)[-1] == "sch.unroll(ki)"
-    assert act(opened(), Mend()).notice is not None
+    assert act(opened(), ApplySuggestion()).notice is not None
 
 
 def test_given_cells_then_they_are_put_in_moved_and_taken_out_and_prose_is_written() -> None:
@@ -214,10 +214,10 @@ MESSAGES: list[tuple[dict[str, Any], Intent]] = [
     ({"kind": "remove_item", "item": 1}, RemoveItem(1)),
     ({"kind": "move_item", "item": 1, "target": 2, "after": True}, MoveItem(1, 2, True)),
     ({"kind": "move_item_into", "item": 1, "cell": 4}, MoveItemInto(1, 4)),
-    ({"kind": "mend"}, Mend()),
+    ({"kind": "apply_suggestion"}, ApplySuggestion()),
     ({"kind": "skip_conflicts"}, SkipConflicts()),
     ({"kind": "stop_here"}, StopHere()),
-    ({"kind": "put_back", "step": 1}, PutBack(1)),
+    ({"kind": "restore_step", "step": 1}, RestoreStep(1)),
     ({"kind": "add_branch", "name": "a", "steps": None}, AddBranch("a", None)),
     ({"kind": "choose_branch", "name": "a"}, ChooseBranch("a")),
     ({"kind": "rename_branch", "name": "a", "new": "b"}, RenameBranch("a", "b")),

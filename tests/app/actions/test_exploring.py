@@ -10,10 +10,10 @@ from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.exploring import (
     AutoSpace,
     Explore,
-    GoOnExploring,
-    LookAtTrial,
     OpenPoint,
+    ResumeExploring,
     SetDefault,
+    ShowTrial,
     StopExploring,
 )
 from tilewright.app.actions.opening import OpenText
@@ -62,7 +62,7 @@ def test_given_no_holes_then_there_is_nothing_to_search() -> None:
 def test_given_a_stop_then_it_can_be_gone_on_with_and_a_candidate_is_looked_at() -> None:
     state = act(act(with_holes(), Explore()), StopExploring())
     assert state.exploration is not None and not state.exploration.going
-    state = act(act(state, GoOnExploring()), LookAtTrial(3))
+    state = act(act(state, ResumeExploring()), ShowTrial(3))
     assert state.exploration is not None and state.exploration.going and state.exploration.trial == 3
 
 

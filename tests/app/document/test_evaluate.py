@@ -90,7 +90,7 @@ def test_given_a_broken_workload_then_the_error_has_the_files_line() -> None:
     assert notebook.schedule is None
 
 
-def test_given_a_machine_with_a_turned_knob_then_it_is_turned() -> None:
+def test_given_a_machine_with_a_changed_parameter_then_it_is_turned() -> None:
     text = MATMUL_NOTEBOOK.replace(
         "\n# %% workload", '\nmachine = machine.replace("memories.vtcm.banks", 4)\n# %% workload'
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.machine_actions import PickMachine, ResetKnob, TurnKnob
+from tilewright.app.actions.machine_actions import PickMachine, ResetParameter, SetParameter
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
 from tilewright.app.document import evaluate, read_document
@@ -41,38 +41,38 @@ def opened() -> State:
     return act(state, PickMachine("dual-bank-npu"))
 
 
-def test_given_a_knob_then_one_readable_line_says_so_and_undo_takes_it_back(opened: State) -> None:
-    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
+def test_given_a_parameter_then_one_readable_line_says_so_and_undo_takes_it_back(opened: State) -> None:
+    turned = act(opened, SetParameter("memories.vtcm.banks", 4))
     assert machine_of(turned).memory("vtcm").banks == 4
     assert machine_cell(turned).strip().splitlines()[-1] == 'machine = machine.replace("memories.vtcm.banks", 4)'
     assert act(turned, Undo()).notebook is opened.notebook
 
 
-def test_given_a_knob_turned_again_then_its_line_is_changed_and_no_other(opened: State) -> None:
-    state = act(act(opened, TurnKnob("memories.vtcm.banks", 4)), TurnKnob("engines.dma.setup_cycles", 20))
-    again = act(state, TurnKnob("memories.vtcm.banks", 8))
+def test_given_a_parameter_set_again_then_its_line_is_changed_and_no_other(opened: State) -> None:
+    state = act(act(opened, SetParameter("memories.vtcm.banks", 4)), SetParameter("engines.dma.setup_cycles", 20))
+    again = act(state, SetParameter("memories.vtcm.banks", 8))
     assert machine_cell(again) == machine_cell(state).replace('banks", 4', 'banks", 8')
     assert machine_of(again).memory("vtcm").banks == 8
 
 
 def test_given_the_files_own_figure_then_the_line_goes(opened: State) -> None:
-    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
-    assert machine_cell(act(turned, TurnKnob("memories.vtcm.banks", 2))) == machine_cell(opened)
-    both = act(turned, TurnKnob("clock_hz", 2_000_000_000))
-    assert machine_cell(act(both, ResetKnob("clock_hz"))) == machine_cell(turned)
-    assert machine_cell(act(both, ResetKnob())) == machine_cell(opened)
+    turned = act(opened, SetParameter("memories.vtcm.banks", 4))
+    assert machine_cell(act(turned, SetParameter("memories.vtcm.banks", 2))) == machine_cell(opened)
+    both = act(turned, SetParameter("clock_hz", 2_000_000_000))
+    assert machine_cell(act(both, ResetParameter("clock_hz"))) == machine_cell(turned)
+    assert machine_cell(act(both, ResetParameter())) == machine_cell(opened)
 
 
 def test_given_what_no_machine_can_have_then_nothing_changes_and_it_is_said(opened: State) -> None:
-    refused = act(opened, TurnKnob("memories.vtcm.banks", 3))
+    refused = act(opened, SetParameter("memories.vtcm.banks", 3))
     assert refused.notebook is opened.notebook
     assert refused.notice is not None and refused.notice.code == "uneven-banks"
-    unknown = act(opened, TurnKnob("memories.nowhere.banks", 3))
+    unknown = act(opened, SetParameter("memories.nowhere.banks", 3))
     assert unknown.notice is not None and unknown.notice.code == "unknown-figure"
 
 
 def test_given_another_machine_then_the_old_ones_figures_go(opened: State) -> None:
-    turned = act(opened, TurnKnob("memories.vtcm.banks", 4))
+    turned = act(opened, SetParameter("memories.vtcm.banks", 4))
     other = act(turned, PickMachine("vta"))
     assert "replace" not in machine_cell(other)
     assert machine_of(other) == load_machine("vta")
@@ -119,8 +119,10 @@ def test_given_an_error_in_a_chain_then_its_line_is_named() -> None:
     assert error.refusal.place is not None and error.refusal.place.line == 4
 
 
-def test_given_a_turned_knob_then_python_itself_makes_the_same_machine(opened: State, tmp_path: Path) -> None:
-    turned = act(act(opened, TurnKnob("memories.vtcm.banks", 4)), TurnKnob("memories.vtcm.capacity_bytes", 1 << 20))
+def test_given_a_changed_parameter_then_python_itself_makes_the_same_machine(opened: State, tmp_path: Path) -> None:
+    turned = act(
+        act(opened, SetParameter("memories.vtcm.banks", 4)), SetParameter("memories.vtcm.capacity_bytes", 1 << 20)
+    )
     assert turned.notebook is not None
     file = tmp_path / "notebook.py"
     file.write_text(turned.notebook.document.text)

@@ -117,7 +117,7 @@ def test_given_a_long_simulation_when_it_is_stopped_then_every_view_says_so_and_
     watched = watch(0)
     watched.open()
     assert slow_report.begun.wait(60)
-    watched.session.receive({"kind": "give_up"})
+    watched.session.receive({"kind": "cancel_work"})
     assert slow_report.unwound.wait(60)
     assert isinstance(watched.report, TilewrightError) and watched.report.code == "given-up"
     assert all(entry.stopped for entry in watched.doing) and "report" in watched.names()
@@ -134,7 +134,7 @@ def test_given_a_long_check_when_it_is_stopped_then_the_verdict_is_not_known_and
     watched.open()
     watched.until(slow_check.begun.is_set)
     assert "verdict" in watched.names()
-    watched.session.receive({"kind": "give_up"})
+    watched.session.receive({"kind": "cancel_work"})
     assert slow_check.unwound.wait(60)
     assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
     assert headline_value(watched.session.state, watched.session.store)["verdict"]["stopped"]
@@ -148,7 +148,7 @@ def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_be
 ) -> None:
     watched = watch(60)
     watched.open()
-    watched.session.receive({"kind": "give_up"})
+    watched.session.receive({"kind": "cancel_work"})
     watched.until(watched.event_loop.work.empty)
     assert not slow_check.begun.is_set()
     assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)

@@ -56,7 +56,7 @@ class Paper:
     def download(self, name: str, text: str) -> None:
         pass
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         self.told.append(prediction)
 
 
@@ -75,7 +75,7 @@ def legal(session: Session, *rows: str) -> list[str]:
 
 def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     told = [entry["loop"] for entry in screen.told]
     assert sorted(told) == sorted(legal(session, COPY))
@@ -87,7 +87,7 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, _ = page
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     monkeypatch.setattr("tilewright.app.actions.calls.apply_call", lambda *_: pytest.fail("the call is made again"))
     monkeypatch.setattr("tilewright.app.state.derived.simulate", lambda *_, **__: pytest.fail("simulated again"))
@@ -111,7 +111,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     )
     trying = Slow(drop_preview.report_of)
     monkeypatch.setattr(drop_preview, "report_of", trying)
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
     calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
 
@@ -136,7 +136,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
 
 def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
@@ -147,26 +147,26 @@ def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queu
 
 def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     before = len(screen.told)
-    session.receive({"kind": "released"})
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "mo"})
+    session.receive({"kind": "end_drag"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "mo"})
     assert len(screen.told) == 2 * before
     assert not event_loop.waiting
 
 
 def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
-    session.receive({"kind": "released"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "end_drag"})
     event_loop.run()
     assert screen.told == []
 
 
 def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
-    session.receive({"kind": "grabbed", "rows": ["ko"], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": ["ko"], "near": "ko"})
     event_loop.run()
     assert {entry["primitive"] for entry in screen.told} == {"reorder"}
     order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
@@ -181,7 +181,7 @@ def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
 ) -> None:
     session, event_loop, screen = page
     rows = ["B_local.vtcm", COPY]
-    session.receive({"kind": "grabbed", "rows": rows, "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": rows, "near": "ko"})
     event_loop.run()
     assert any(entry["loop"] == "ko" for entry in screen.told)
     session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
@@ -241,7 +241,7 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
 ) -> None:
     session, event_loop, screen = page
     monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 3)
-    session.receive({"kind": "grabbed", "rows": [COPY], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     assert len(session.drop_preview._kept) == 3
     tried = [entry["loop"] for entry in screen.told]
@@ -251,7 +251,7 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     assert session.state.notice is None
     moment = session.state.moment
     assert moment is not None
-    session.receive({"kind": "grabbed", "rows": ["B_local.vtcm"], "near": "ko"})
+    session.receive({"kind": "begin_drag", "rows": ["B_local.vtcm"], "near": "ko"})
     event_loop.run()
     machine = session.store.machine(session.state)
     assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
@@ -264,10 +264,10 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
 @pytest.mark.parametrize(
     "message",
     [
-        {"kind": "grabbed"},
-        {"kind": "grabbed", "rows": 3},
-        {"kind": "grabbed", "rows": ["nobody", {}], "near": []},
-        {"kind": "near"},
+        {"kind": "begin_drag"},
+        {"kind": "begin_drag", "rows": 3},
+        {"kind": "begin_drag", "rows": ["nobody", {}], "near": []},
+        {"kind": "drag_over"},
         {"kind": "moves", "rows": [[]], "loop": 1},
         {"kind": "moves", "rows": ["C"], "loop": "C"},
         {"kind": "calls", "method": "__class__", "targets": ["C"], "arguments": {}},

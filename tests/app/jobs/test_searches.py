@@ -11,7 +11,7 @@ from support.sessions.paper import PaperClock, PaperScreen
 from support.sessions.searching import HOLES, searched, with_holes
 from support.sessions.slow import Slow
 
-from tilewright.app.actions.exploring import Explore, GoOnExploring, StopExploring
+from tilewright.app.actions.exploring import Explore, ResumeExploring, StopExploring
 from tilewright.app.actions.opening import OpenDocument
 from tilewright.app.actions.table import act
 from tilewright.app.folders.state import state_path
@@ -68,7 +68,7 @@ def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
     assert watcher.found is not None and watcher.found.status == "stopped"
     known = watcher.found.trials
     assert known
-    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.look(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     assert watcher.found.trials[: len(known)] == known
     assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
@@ -103,7 +103,7 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     monkeypatch.setattr(
         "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
     )
-    watcher.look(act(watcher.state, GoOnExploring()))
+    watcher.look(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
     assert len(said) == front and "proved" in said, "a check that was made is not made again"
@@ -188,7 +188,7 @@ def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_p
     assert again is not None and not again.going
     found = found_now(again, second.store)
     assert found is not None and len(found.trials) >= 3
-    second.receive({"kind": "go_on_exploring"})
+    second.receive({"kind": "resume_exploring"})
 
     def ended() -> bool:
         now = found_now(again, second.store)

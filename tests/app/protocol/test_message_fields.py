@@ -8,7 +8,7 @@ import pytest
 from support.sessions.hostile import NoClock
 
 from tilewright.app.actions.cell_actions import MoveItem
-from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
+from tilewright.app.actions.exploring import Explore, OpenPoint, ShowTrial
 from tilewright.app.protocol.messages import MESSAGES, decode
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
@@ -21,14 +21,14 @@ from tilewright.app.views.shell.gallery import load_examples
         ({"kind": "move_cell", "cell": "x", "to": 1}, "cell"),
         ({"kind": "move_cell", "cell": 10**400, "to": 1}, "cell"),
         ({"kind": "move_item", "item": 1, "target": "x", "after": True}, "target"),
-        ({"kind": "grabbed", "rows": 3}, "rows"),
+        ({"kind": "begin_drag", "rows": 3}, "rows"),
         ({"kind": "reorder", "loops": [["ko"]]}, "loops"),
         ({"kind": "call", "method": "split", "target": "ko", "arguments": []}, "arguments"),
         ({"kind": "repair"}, "method"),
         ({"kind": "undo", "more": 1}, "more"),
-        ({"kind": "go_back", "version": "x"}, "version"),
+        ({"kind": "restore_version", "version": "x"}, "version"),
         ({"kind": "export", "to": [[1]]}, "to"),
-        ({"kind": "look", "look": {"row": -1}}, "look"),
+        ({"kind": "show_layout", "look": {"row": -1}}, "look"),
         ({"kind": "explore", "budgets": {"cycles": "x"}}, "budgets"),
         ({"kind": "view"}, "count"),
         ({"kind": "edit", "base": [], "cell": 1, "body": ""}, "base"),
@@ -63,9 +63,9 @@ def test_given_a_message_of_another_make_then_the_notice_names_the_field(message
             {"kind": "call", "method": "unroll", "target": "ko", "arguments": {"method": "", "notebook": 1}},
             "bad-arguments",
         ),
-        ({"kind": "knob", "path": "memories.vtcm.banks", "value": "9" * 400 + ".0"}, "bad-figure"),
+        ({"kind": "set_parameter", "path": "memories.vtcm.banks", "value": "9" * 400 + ".0"}, "bad-figure"),
         ({"kind": "export", "to": "nothing"}, "no-such-export"),
-        ({"kind": "go_back", "version": 3}, "no-such-version"),
+        ({"kind": "restore_version", "version": 3}, "no-such-version"),
     ],
 )
 def test_given_something_that_is_not_there_then_the_notice_says_so(message: dict[str, Any], code: str) -> None:
@@ -92,4 +92,4 @@ def test_given_messages_of_a_search_then_they_are_these_intents() -> None:
     assert decode(message) == Explore(("cycles",), {"peak": 5.0}, 7, 1)
     assert decode({**message, "seconds": 20}) == Explore(("cycles",), {"peak": 5.0}, 7, 1, 20.0)
     assert decode({"kind": "open_point", "point": [0, 1]}) == OpenPoint((0, 1))
-    assert decode({"kind": "trial", "trial": None}) == LookAtTrial(None)
+    assert decode({"kind": "show_trial", "trial": None}) == ShowTrial(None)

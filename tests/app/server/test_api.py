@@ -61,10 +61,11 @@ def test_every_intent_is_offered_but_the_server_s_own() -> None:
     assert inner == {"Say", "Saved", "KeepTyped"} | resolved
     pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
     assert pages == {
-        "go", "compare_text", "discard_draft", "download", "export", "heard", "versions", "version", "no_versions", "go_back",
-        "grabbed", "near", "released", "give_up", "resume",
+        "go", "compare_text", "discard_draft", "download", "export", "dismiss_file_message",
+        "show_versions", "version", "hide_versions", "restore_version",
+        "begin_drag", "drag_over", "end_drag", "cancel_work", "resume",
     }  # fmt: skip
-    assert {"call", "undo", "edit", "view", "knob", "add_branch", "open", "save"} <= REQUESTS.keys()
+    assert {"call", "undo", "edit", "view", "set_parameter", "add_branch", "open", "save"} <= REQUESTS.keys()
 
 
 def test_given_no_token_then_nothing_is_told(server: Served) -> None:
@@ -147,9 +148,9 @@ def test_given_a_version_then_the_next_news_is_waited_for(server: Served, sessio
 
 
 def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: str) -> None:
-    answer = server.ask("GET", f"{session}/targets?row=A_local.vtcm&forecast=1&wait=60")
+    answer = server.ask("GET", f"{session}/targets?row=A_local.vtcm&predict=1&wait=60")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["foretold"]}
+    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
     assert told.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
     assert "ko" in told
     assert server.ask("GET", f"{session}/menu?row=ko").json["menu"]
@@ -159,7 +160,7 @@ def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: s
     ("intent", "part", "expected"),
     [
         ({"kind": "machine", "name": "cpu-core"}, "machine", "cpu-core"),
-        ({"kind": "knob", "path": "memories.vtcm.banks", "value": 4}, "cells", "memories.vtcm.banks"),
+        ({"kind": "set_parameter", "path": "memories.vtcm.banks", "value": 4}, "cells", "memories.vtcm.banks"),
         ({"kind": "rename", "id": "ko", "name": "outer"}, "rows", "outer"),
         ({"kind": "add_branch", "name": "other"}, "branches", "other"),
         ({"kind": "fix", "calls": ["sch.compute_at(AL, ko)"]}, "steps", "sch.compute_at(AL, ko)"),

@@ -23,7 +23,7 @@ from tilewright.app.session.registry import WatchedScreen
 TOO_LONG_S = 15
 """By then what is waited for is long there; the requests would wait for longer."""
 
-FORETOLD = "targets?row=A_local.vtcm&forecast=1&wait=30"
+PREDICTIONS = "targets?row=A_local.vtcm&predict=1&wait=30"
 REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}
 
 
@@ -67,10 +67,10 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
     monkeypatch.setattr(WatchedScreen, "draw", drawing)
     monkeypatch.setattr(drop_preview, "prediction_value", predicting)
     address = server.opened()
-    answer = server.ask("GET", f"{address}/{FORETOLD}")
+    answer = server.ask("GET", f"{address}/{PREDICTIONS}")
     assert len(made) >= 2, "the report came between two"
     assert answer.status == 200
-    assert {entry["loop"] for entry in answer.json["foretold"]} == legal(answer.json)
+    assert {entry["loop"] for entry in answer.json["predictions"]} == legal(answer.json)
 
 
 def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
@@ -86,9 +86,9 @@ def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
 
     monkeypatch.setattr(drop_preview, "prediction_value", failing)
     address = server.opened()
-    answer = server.ask("GET", f"{address}/{FORETOLD}")
+    answer = server.ask("GET", f"{address}/{PREDICTIONS}")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["foretold"]}
+    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
     assert told.keys() == legal(answer.json)
     (failed,) = (value for value in told.values() if "refused" in value)
     assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
@@ -98,13 +98,13 @@ def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_f
     server: Served,
 ) -> None:
     address = server.opened()
-    before = server.ask("GET", f"{address}/{FORETOLD}").json
-    assert server.ask("GET", f"{address}/{FORETOLD}").json["foretold"] == before["foretold"]
+    before = server.ask("GET", f"{address}/{PREDICTIONS}").json
+    assert server.ask("GET", f"{address}/{PREDICTIONS}").json["predictions"] == before["predictions"]
     call = {"kind": "call", "method": "compute_at", "target": "B_local.vtcm", "arguments": {"loop": "ko"}}
     assert server.ask("POST", address, call).status in (200, 202)
-    after = server.ask("GET", f"{address}/{FORETOLD}")
-    assert after.status == 200 and after.json["foretold"] != before["foretold"]
-    assert {entry["loop"] for entry in after.json["foretold"]} == legal(after.json)
+    after = server.ask("GET", f"{address}/{PREDICTIONS}")
+    assert after.status == 200 and after.json["predictions"] != before["predictions"]
+    assert {entry["loop"] for entry in after.json["predictions"]} == legal(after.json)
 
 
 def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait_for_other_news(
@@ -115,7 +115,7 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
     monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
     monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
-    handle, told = server.sessions.find(address.rpartition("/")[2]), api.account
+    handle, told = server.sessions.find(address.rpartition("/")[2]), api.state_parts
     loops: list[asyncio.AbstractEventLoop] = []
 
     def telling(*given: Any) -> Any:
@@ -128,7 +128,7 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
             assert handle.session.updater._background._simulating._done.wait(60)
         return answer
 
-    monkeypatch.setattr(api, "account", telling)
+    monkeypatch.setattr(api, "state_parts", telling)
     began = time.monotonic()
     answer = server.ask("GET", f"{address}?parts=report&wait=30")
     assert answer.status == 200 and answer.json["state"]["report"]["cycles"] > 0

@@ -96,7 +96,7 @@ def test_given_a_draft_in_a_file_without_a_history_when_it_is_answered_then_it_o
 def test_given_an_example_then_an_edit_makes_it_a_durable_draft(server: Served) -> None:
     session = server.opened("place_the_copies")
     assert server.ask("GET", session).json["durable"] is False, "no edit yet, and no file"
-    answer = server.ask("POST", session, {"kind": "knob", "path": "clock_hz", "value": 2_000_000_000})
+    answer = server.ask("POST", session, {"kind": "set_parameter", "path": "clock_hz", "value": 2_000_000_000})
     assert answer.json["durable"] is True and "error" not in answer.json
     assert answer.status in (200, 202) and answer.json["state"]["file"]["draft"] is True
 
@@ -228,7 +228,7 @@ def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(
     server.ask("POST", session, {"kind": "draft_item", "item": item, "text": "sch.vectorize(j)"})
     server.ask("POST", other, {"kind": "edit_item", "item": item, "text": "sch.unroll(i)"})
     clashing = server.ask("POST", session, {"kind": "edit_item", "item": item, "text": "sch.vectorize(j)"})
-    clash = file_of(clashing)["clash"]
+    clash = file_of(clashing)["conflict"]
     assert clashing.status == 200 and clashing.json["durable"] is True, "the history has it as a draft"
     assert clash["who"] == "page" and file_of(clashing)["status"] == "asking"
     assert [(p["ours"], p["theirs"]) for p in clash["places"]] == [("sch.vectorize(j)\n", "sch.unroll(i)\n")]
@@ -236,7 +236,7 @@ def test_given_a_clash_of_two_sessions_then_it_is_shown_and_answered(
     assert kept is not None and any("sch.vectorize(j)" in draft.text for draft in kept.drafts)
     _refuses_wrong_answers(server, session)
     done = server.ask("POST", session, {"kind": "resolve", "choices": ["both"], "id": clash["id"]})
-    assert done.status == 200 and file_of(done)["clash"] is None and done.json["durable"] is True
+    assert done.status == 200 and file_of(done)["conflict"] is None and done.json["durable"] is True
     text = done.json["state"]["notebook"]["text"]
     assert "sch.vectorize(j)" in text and "sch.unroll(i)" in text
     kept = History(tmp_path).load("mine.py")
@@ -264,13 +264,13 @@ def test_given_a_clash_with_another_program_then_it_is_shown_and_answered(
     version, clash = None, None
     while clash is None:
         answer = server.ask("GET", f"{session}?parts=file&wait=10&since={version}")
-        version, clash = answer.json["version"], file_of(answer)["clash"]
+        version, clash = answer.json["version"], file_of(answer)["conflict"]
     assert clash["who"] == "program" and answer.json["durable"] is True
     monkeypatch.undo()
     server.ask("POST", session, {"kind": "resolve", "choices": ["theirs"], "id": clash["id"]})
     saved = server.ask("POST", session, {"kind": "save"})
     assert saved.status == 200 and "sch.unroll(i)" in (tmp_path / "mine.py").read_text()
-    assert server.ask("POST", session, {"kind": "resolve", "choices": []}).json["error"]["code"] == "no-clash"
+    assert server.ask("POST", session, {"kind": "resolve", "choices": []}).json["error"]["code"] == "no-conflict"
 
 
 def test_given_a_session_that_is_ended_then_what_was_typed_in_it_is_in_the_history(

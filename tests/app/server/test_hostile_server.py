@@ -289,7 +289,7 @@ def test_given_a_nasty_word_wherever_a_word_can_stand_then_the_session_answers(s
         {"kind": "edit_item", "item": 1, "text": word},
         {"kind": "edit_prose", "cell": 0, "text": word},
         {"kind": "edit", "cell": 2, "body": word},
-        {"kind": "knob", "path": word, "value": word},
+        {"kind": "set_parameter", "path": word, "value": word},
         {
             "kind": "call",
             "method": "transform_layout",
@@ -303,7 +303,7 @@ def test_given_a_nasty_word_wherever_a_word_can_stand_then_the_session_answers(s
             "target": "mo",
             "arguments": {"factors": [None, 2], "names": [word, word + "i"]},
         },
-        {"kind": "look", "look": {"draft": word[:2000]}},
+        {"kind": "show_layout", "look": {"draft": word[:2000]}},
     ):
         answer = server.ask("POST", f"{session}?parts=notebook,steps,tree,script", intent)
         assert answer.status in (200, 202, 409), answer.body[:300]

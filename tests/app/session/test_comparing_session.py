@@ -46,25 +46,25 @@ def keys(state: State) -> tuple[str, str]:
 
 
 def test_given_typed_figures_then_they_are_read_with_their_units(session: Session) -> None:
-    state = send(session, "knob", path="memories.vtcm.capacity_bytes", value="0.5 MiB")
+    state = send(session, "set_parameter", path="memories.vtcm.capacity_bytes", value="0.5 MiB")
     assert state.notebook is not None and state.notebook.machine is not None
     assert state.notebook.machine.memory("vtcm").capacity_bytes == 1 << 19
-    assert send(session, "knob", path="clock_hz", value="1.2 GHz").notice is None
-    state = send(session, "unknob", path=None)
+    assert send(session, "set_parameter", path="clock_hz", value="1.2 GHz").notice is None
+    state = send(session, "reset_parameter", path=None)
     assert state.notebook is not None and state.notebook.document.text == MATMUL_NOTEBOOK
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        {"kind": "knob", "path": "memories.vtcm.banks", "value": "many"},
-        {"kind": "knob", "path": "memories.vtcm.name", "value": "4"},
-        {"kind": "knob", "path": "memories.vtcm.scopes", "value": "4"},
-        {"kind": "knob", "path": 'memories.vtcm.banks", 4)\nimport os #', "value": "4"},
-        {"kind": "knob", "path": "memories.vtcm.mapping", "value": 'block")\nimport os #'},
-        {"kind": "knob", "path": "", "value": ""},
-        {"kind": "knob"},
-        {"kind": "unknob", "path": "no.such.figure"},
+        {"kind": "set_parameter", "path": "memories.vtcm.banks", "value": "many"},
+        {"kind": "set_parameter", "path": "memories.vtcm.name", "value": "4"},
+        {"kind": "set_parameter", "path": "memories.vtcm.scopes", "value": "4"},
+        {"kind": "set_parameter", "path": 'memories.vtcm.banks", 4)\nimport os #', "value": "4"},
+        {"kind": "set_parameter", "path": "memories.vtcm.mapping", "value": 'block")\nimport os #'},
+        {"kind": "set_parameter", "path": "", "value": ""},
+        {"kind": "set_parameter"},
+        {"kind": "reset_parameter", "path": "no.such.figure"},
         {"kind": "compare", "a": "step:many"},
         {"kind": "compare", "a": "step:-1"},
         {"kind": "compare", "a": "step:-99999999999999999999"},
@@ -72,7 +72,7 @@ def test_given_typed_figures_then_they_are_read_with_their_units(session: Sessio
         {"kind": "compare", "a": "example:../../etc/passwd"},
         {"kind": "compare_text", "side": "a", "name": "x", "text": "def (:"},
         {"kind": "compare_text", "side": "a"},
-        {"kind": "span", "start": "now", "end": []},
+        {"kind": "show_span", "start": "now", "end": []},
     ],
 )
 def test_given_a_message_of_another_make_then_it_is_a_notice_and_nothing_changes(
@@ -110,7 +110,7 @@ def test_given_the_button_then_the_last_change_is_compared_and_simulated_after_t
     wait(session, explained)
     value = compare_value(session.state, session.store, EXAMPLES)
     assert value["table"] and not any(side["waiting"] for side in value["sides"])
-    assert send(session, "uncompare").comparison is None
+    assert send(session, "end_compare").comparison is None
 
 
 def test_given_keys_of_sides_then_the_other_side_stays(session: Session) -> None:
@@ -140,7 +140,7 @@ def test_given_branches_then_each_is_a_side_of_its_own_program(session: Session)
 
 def test_given_a_side_that_follows_then_an_edit_is_in_it(session: Session) -> None:
     send(session, "compare", a="step:0", b="now")
-    send(session, "knob", path="memories.ddr.read_bytes_per_cycle", value="52")
+    send(session, "set_parameter", path="memories.ddr.read_bytes_per_cycle", value="52")
     state = session.state
     assert state.comparison is not None and state.shown is not None
     now = side_state(state, state.comparison.b)

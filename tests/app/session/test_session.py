@@ -96,8 +96,8 @@ def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_mad
     assert session.state.moment is not None
     ids = row_ids(session.state.moment.schedule.func)
     loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
-    wish = {"block": "B", "loop": loop, "primitive": "compute_at"}
-    calls = repair(session.state, FindRepair(**wish))
+    request = {"block": "B", "loop": loop, "primitive": "compute_at"}
+    calls = repair(session.state, FindRepair(**request))
     assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
     assert repair(session.state, FindRepair("nobody", loop, "compute_at")) == []
     send(session, "repair", method="compute_at", target="B", arguments={"loop": loop})
@@ -164,7 +164,7 @@ def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> No
         {"kind": "targets", "rows": ["nobody"]},
         {"kind": "menu", "row": "i"},
         {"kind": "menu", "row": "nobody"},
-        {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"},
+        {"kind": "find_repair", "block": "C", "loop": "nobody", "primitive": "compute_at"},
         {"kind": "rename", "id": "i", "name": "m"},
     ):
         session.receive(message, answers.append)
@@ -172,7 +172,7 @@ def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> No
     assert {loop for entry in targets["entries"] for loop in entry["loops"]} == {"i", "j", "ko", "ki"}
     assert menu["row"] == "i" and menu["entries"]
     assert no_targets["entries"] == no_menu["entries"] == no_repair["calls"] == []
-    assert no_repair["wish"] == {"kind": "wish", "block": "C", "loop": "nobody", "primitive": "compute_at"}
+    assert no_repair["request"] == {"kind": "find_repair", "block": "C", "loop": "nobody", "primitive": "compute_at"}
     assert answered == {"kind": "answered"} and session.state.notice is None
 
 

@@ -152,7 +152,7 @@ def test_given_a_typed_text_when_it_is_stopped_then_it_stays_and_can_be_gone_on_
     shown = person.state.shown
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     person.until(lambda: READING in person.doing)
-    person.send("give_up")
+    person.send("cancel_work")
     assert "sch.unroll(ki)" in person.text and person.state.shown is shown
     assert person.doing[0].stopped and person.doing[0].text == READING.text
     assert notebook_value(person.state, person.session.store, {})["problems"][0]["code"] == "given-up"
@@ -169,7 +169,7 @@ def test_given_a_typed_text_when_it_is_stopped_then_it_stays_and_can_be_gone_on_
 def test_given_a_stopped_text_when_it_is_typed_once_more_then_it_is_read(person: Person, slow: Slow) -> None:
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ki)")
-    person.send("give_up")
+    person.send("cancel_work")
     slow.may_end.set()
     assert person.state.notebook is not None
     cell = person.state.notebook.document.of_kind("schedule")[0]
@@ -191,7 +191,7 @@ def test_given_something_else_when_it_is_stopped_then_everything_is_as_it_was_an
     before = person.state.notebook
     person.send("open", name="box_blur")
     assert slow.begun.wait(60)
-    person.send("give_up")
+    person.send("cancel_work")
     assert person.state.notebook is before
     assert person.state.notice is not None and person.state.notice.code == "given-up"
     slow.may_end.set()
@@ -292,7 +292,7 @@ def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_c
 ) -> None:
     mine = typed_beside(beside, slow)
     text = text_of(mine)
-    mine.receive({"kind": "give_up"})
+    mine.receive({"kind": "cancel_work"})
     assert not mine.queue.busy and text_of(mine) == text and mine.state.notice is None
     assert mine.updater.doing[0].stopped and mine.updater.doing[0].text == READING.text
     slow.may_end.set()
@@ -310,7 +310,7 @@ def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_t
     monkeypatch.setattr(desk.open_files, "begun", lambda path, line, anew: begun(path, line, anew=anew))
     mine.receive({"kind": "save_as", "name": "other", "replacing": True})
     assert begun.begun.wait(60)
-    mine.receive({"kind": "give_up"})
+    mine.receive({"kind": "cancel_work"})
     assert mine.state.file is not None and mine.state.file.name == "mine.py"
     assert mine.state.notice is not None and mine.state.notice.code == "given-up"
     begun.may_end.set()
@@ -341,7 +341,7 @@ def test_given_a_program_whose_text_takes_long_when_a_person_stops_it_then_it_is
     before = person.state
     perform(person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), told.append)
     assert slow.begun.wait(60)
-    person.send("give_up")
+    person.send("cancel_work")
     assert told[0] is not None and told[0].code == "given-up"
     assert person.state.notebook is before.notebook and person.doing[0].key != READING.key
 

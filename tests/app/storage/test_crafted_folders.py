@@ -21,7 +21,7 @@ from tilewright.app.server.api import ApiContext
 from tilewright.app.session.execute_request import opened_with
 from tilewright.app.session.registry import SessionRegistry
 from tilewright.app.session.session import Session
-from tilewright.app.storage.registry import OpenFileRegistry, cabinet_of
+from tilewright.app.storage.registry import OpenFileRegistry, open_file_registry
 from tilewright.app.storage.save_debounce import Times
 from tilewright.engine.ir import TilewrightError
 
@@ -182,7 +182,7 @@ def test_given_a_link_that_is_named_on_the_command_line_then_it_is_written_throu
     inside, outside = places
     (inside / "link.py").symlink_to(outside / "notebook.py")
     desk = Desk(inside, FAST)
-    desk.open_files = cabinet_of(inside / "link.py")
+    desk.open_files = open_file_registry(inside / "link.py")
     page = desk.page(inside / "link.py")
     send(page, "edit_prose", cell=0, text="# Edited by a person")
     desk.until(lambda: filed(page).save.status == "saved")

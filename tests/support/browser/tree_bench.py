@@ -20,7 +20,7 @@ from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin
 from tilewright.engine.script import parse
 
-QUIET = ("select", "grabbed", "near", "released")
+QUIET = ("select", "begin_drag", "drag_over", "end_drag")
 """Messages that change nothing."""
 
 PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
@@ -57,12 +57,12 @@ class Bench:
     def targets_of(self, *rows: str) -> list[dict[str, Any]]:
         return targets_of(self.schedule, rows)
 
-    def repair_of(self, wish: dict[str, Any]) -> list[str]:
+    def repair_of(self, request: dict[str, Any]) -> list[str]:
         ids = row_ids(self.schedule.func)
         try:
-            getattr(self.schedule.copy(), wish["primitive"])(ids[wish["block"]], ids[wish["loop"]])
+            getattr(self.schedule.copy(), request["primitive"])(ids[request["block"]], ids[request["loop"]])
         except TilewrightError as error:
-            move = f"sch.{wish['primitive']}({wish['block']!r}, {wish['loop']})"
+            move = f"sch.{request['primitive']}({request['block']!r}, {request['loop']})"
             return [*map(str, error.refusal.repair), move] if error.refusal.repair else []
         return []
 
@@ -93,8 +93,8 @@ class Bench:
                 self.tree.send({"kind": "targets", "rows": message["rows"], "entries": entries})
             case "menu":
                 self.tree.send({"kind": "menu", "row": message["row"], "entries": self.menu_of(message["row"])})
-            case "wish":
-                self.tree.send({"kind": "repair", "wish": message, "calls": self.repair_of(message)})
+            case "find_repair":
+                self.tree.send({"kind": "repair", "request": message, "calls": self.repair_of(message)})
             case "select":
                 self.tree.selected = message["id"]
                 self.act(message)

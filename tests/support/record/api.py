@@ -36,7 +36,7 @@ somebody has open, or one that the API opened. This page is made of the code and
 auth="Authorization: Bearer $TOKEN"; json="Content-Type: application/json"
 curl -H "$auth" $URL/api/notebooks
 curl -H "$auth" -H "$json" $URL/api/sessions -d '{"name": "place_the_copies"}'
-curl -H "$auth" "$URL/api/sessions/KEY/targets?row=A_local.vtcm&forecast=1&wait=10"
+curl -H "$auth" "$URL/api/sessions/KEY/targets?row=A_local.vtcm&predict=1&wait=10"
 curl -H "$auth" -H "$json" "$URL/api/sessions/KEY?parts=steps,report,problems&wait=30" \\
      -d '{"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ko"}}'
 ```

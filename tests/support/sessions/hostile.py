@@ -25,7 +25,7 @@ from tilewright.app.views.shell.commands import commands_value
 from tilewright.app.views.shell.gallery import gallery_value, load_examples
 from tilewright.app.views.shell.headline import headline_value
 from tilewright.app.views.shell.page import page_value
-from tilewright.app.views.shell.state_json import PARTS, account
+from tilewright.app.views.shell.state_json import PARTS, state_parts
 from tilewright.app.views.shell.tour import tour_value
 from tilewright.app.views.timeline.value import timeline_value
 from tilewright.app.views.tree.tree_now import costs_now, rows_now
@@ -39,7 +39,7 @@ def all_views(state: State, store: Store) -> dict[str, Any]:
         "page": page_value(state, 0) | {"tour": tour_value(state, store)},
         "gallery": gallery_value(state, EXAMPLES, {}, ""),
         "commands": commands_value(state, EXAMPLES),
-        "account": account(state, store, PARTS)[0],
+        "state_parts": state_parts(state, store, PARTS)[0],
     }
     if state.notebook is None:
         return always
@@ -78,7 +78,7 @@ class Onlooker:
     def download(self, name: str, text: str) -> None:
         (name + text).encode()
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         msgspec.json.encode(prediction)
 
 

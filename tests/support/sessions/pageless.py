@@ -136,7 +136,7 @@ class Pageless:
 
         await think(0, 4)
         while time.perf_counter() < until:
-            await self.send({"kind": "grabbed", "rows": [self.block], "near": self.block})
+            await self.send({"kind": "begin_drag", "rows": [self.block], "near": self.block})
             await think(0.4, 1.2)
             await self._timed(self._move)
             await think(1.5, 4)

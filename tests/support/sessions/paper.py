@@ -55,7 +55,7 @@ class PaperScreen:
     def draw_studies(self, state: State, store: Store) -> None:
         self.studied.append(state)
 
-    def foretell(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: dict[str, Any]) -> None:
         self.told.append(prediction)
 
     def download(self, name: str, text: str) -> None:

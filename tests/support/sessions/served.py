@@ -18,7 +18,7 @@ from tilewright.app.server.api import ApiContext
 from tilewright.app.server.http import open_server
 from tilewright.app.server.page_application import make_page
 from tilewright.app.session.registry import SessionRegistry
-from tilewright.app.storage.registry import OpenFileRegistry, cabinet_of
+from tilewright.app.storage.registry import OpenFileRegistry, open_file_registry
 
 
 class Answer(NamedTuple):
@@ -95,7 +95,7 @@ def served(
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
-        sessions, thumbnails, files = SessionRegistry(), Thumbnails(), open_files or cabinet_of(path)
+        sessions, thumbnails, files = SessionRegistry(), Thumbnails(), open_files or open_file_registry(path)
         api_context = ApiContext(sessions, path, files)
         ended = asyncio.Event()
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from support.sessions.pages import machine_now, opened_example, report_now, simulate_steps
 
-from tilewright.app.actions.machine_actions import TurnKnob
+from tilewright.app.actions.machine_actions import SetParameter
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError
@@ -249,7 +249,7 @@ def test_given_a_name_in_both_then_its_colour_is_bs_and_what_only_a_has_takes_a_
 
 def test_given_one_program_on_two_machines_then_the_sides_have_their_own() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
-    turned = act(state, TurnKnob("memories.ddr.read_bytes_per_cycle", 52))
+    turned = act(state, SetParameter("memories.ddr.read_bytes_per_cycle", 52))
     compared = act(turned, Compare(side_of("opened", turned, no_examples), NOW))  # type: ignore[arg-type]
     study_all(compared, store)
     a, b = reports(compared, store)

@@ -7,7 +7,7 @@ from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.searching import HOLES, searched, with_holes
 
 from tilewright.app.actions.cell_actions import RemoveItem
-from tilewright.app.actions.exploring import Explore, LookAtTrial, OpenPoint
+from tilewright.app.actions.exploring import Explore, OpenPoint, ShowTrial
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ShowPane, act
@@ -49,7 +49,7 @@ def test_given_so_many_points_that_no_browser_counts_them_then_they_are_sent_all
 def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_space() -> None:
     state, store, found = searched()
     value = explore_value(state, store)["search"]
-    assert value["standing"] == "ended" and value["count"] == value["total"] == 12 and value["all"]
+    assert value["status"] == "ended" and value["count"] == value["total"] == 12 and value["all"]
     assert value["best"] == found.front[0] == value["card"]["trial"] and value["card"]["is_best"]
     assert value["bound"]["whole"] and value["stale"] == "" and value["left"] is None
     best = next(trial for trial in found.trials if trial.number == value["best"])
@@ -72,7 +72,7 @@ def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_sp
 def test_given_a_refused_candidate_then_its_card_says_which_line_refused_it() -> None:
     state, store, found = searched()
     refused = next(trial for trial in found.trials if trial.outcome.status == "refused")
-    card = explore_value(act(state, LookAtTrial(refused.number)), store)["search"]["card"]
+    card = explore_value(act(state, ShowTrial(refused.number)), store)["search"]["card"]
     assert card["status"] == "refused" and "sch.compute_at(AL, place)" in card["why"] and card["words"] == ""
     assert any(choice["changed"] for choice in card["choices"])
 

@@ -83,15 +83,15 @@ def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> N
 
 def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
     state = act(example("vtcm_double_buffer"), Select(buffer="A"))
-    there = act(state, decode({"kind": "look", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}))
+    there = act(state, decode({"kind": "show_layout", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}))
     assert (there.look.row, act(there, Select(buffer="A")).look.row) == (8, 8)
     assert act(there, Select(buffer="B")).look.row == 0
 
 
 @pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "x"}])
 def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any]) -> None:
-    with pytest.raises(DocumentError, match="the message 'look' has an invalid field 'look'"):
-        decode({"kind": "look", "look": look})
+    with pytest.raises(DocumentError, match="the message 'show_layout' has an invalid field 'look'"):
+        decode({"kind": "show_layout", "look": look})
 
 
 def test_given_a_scope_that_the_machine_has_not_then_a_buffer_still_has_its_facts() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.app.actions.calls import CallOnRow
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import LookAt, Select, ViewStep, act
+from tilewright.app.actions.table import Select, ShowLayout, ViewStep, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Look, State
 from tilewright.app.views.labels.buffer_ids import buffer_ids
@@ -50,7 +50,7 @@ def applied(state: State, call: dict[str, Any]) -> State:
 
 
 def typed(state: State, text: str) -> State:
-    return act(state, LookAt(Look(draft=text)))
+    return act(state, ShowLayout(Look(draft=text)))
 
 
 def card(value: dict[str, Any], key: str) -> dict[str, Any]:
@@ -160,12 +160,12 @@ def test_given_a_large_buffer_then_a_window_of_it_is_shown_and_cells_of_several_
     state, store = example("bank_conflicts", "A"), Store()
     grid = value_of(state, store)["grid"]
     assert (grid["rows"], grid["columns"], grid["height"], grid["width"], grid["scale"]) == (256, 256, 64, 64, 1)
-    moved = act(state, LookAt(Look(row=100, column=30)))
+    moved = act(state, ShowLayout(Look(row=100, column=30)))
     there = value_of(moved, store)["grid"]
     assert there["addresses"][0] == (100 * 256 + 30) * 4 and there["addresses"][64] == (101 * 256 + 30) * 4
-    beyond = value_of(act(state, LookAt(Look(row=10_000, column=10_000))), store)["grid"]
+    beyond = value_of(act(state, ShowLayout(Look(row=10_000, column=10_000))), store)["grid"]
     assert (beyond["row"], beyond["column"]) == (192, 192)
-    whole = value_of(act(state, LookAt(Look(across=256))), store)["grid"]
+    whole = value_of(act(state, ShowLayout(Look(across=256))), store)["grid"]
     assert (whole["scale"], whole["height"], whole["width"]) == (4, 64, 64)
     assert whole["addresses"][1] == 16 and whole["addresses"][64] == 4 * 256 * 4
 
@@ -174,7 +174,7 @@ def test_given_cells_of_several_banks_then_they_are_marked_as_mixed() -> None:
     state, store = unpadded(), Store()
     tall = applied(state, card(value_of(state, store), "padded 1")["call"])
     # 64 cells hold a tile of 32; a small one is shown in fewer.
-    small = value_of(act(tall, LookAt(Look(across=8))), store)["grid"]
+    small = value_of(act(tall, ShowLayout(Look(across=8))), store)["grid"]
     assert (small["height"], small["width"], small["scale"]) == (8, 8, 1) and MIXED not in small["units"]
     state = example("vtcm_two_halves", "A_local.vtcm")
     grid = value_of(state, store)["grid"]
@@ -187,7 +187,7 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
     state, store = unpadded(), Store()
     before = value_of(state, store)
     shown = card(before, key)
-    grid = value_of(act(state, LookAt(Look(preview=shown["key"]))), store)["grid"]
+    grid = value_of(act(state, ShowLayout(Look(preview=shown["key"]))), store)["grid"]
     assert grid["preview"] == shown["title"] and before["grid"]["preview"] == ""
     after = applied(state, shown["call"])
     real = store.report_now(after)
@@ -209,17 +209,17 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
 
 def test_given_a_preview_of_nothing_that_is_known_then_the_grid_is_as_it_is() -> None:
     state, store = unpadded(), Store()
-    assert value_of(act(state, LookAt(Look(preview="no such"))), store)["grid"]["preview"] == ""
+    assert value_of(act(state, ShowLayout(Look(preview="no such"))), store)["grid"]["preview"] == ""
     # A map that is typed can be looked at, too.
     text = "lambda i, j: [j, i]"
-    now = act(state, LookAt(Look(draft=text, preview=f"custom {text}")))
+    now = act(state, ShowLayout(Look(draft=text, preview=f"custom {text}")))
     grid = value_of(now, store)["grid"]
     assert grid["preview"] == "custom map" and grid["addresses"][1] == 32 * 4
 
 
 def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
     state, store = example("vtcm_double_buffer", "A_local.vtcm"), Store()
-    first, second = (value_of(act(state, LookAt(Look(slot=n))), store)["grid"] for n in (0, 1))
+    first, second = (value_of(act(state, ShowLayout(Look(slot=n))), store)["grid"] for n in (0, 1))
     assert (first["slots"], set(first["units"]), set(second["units"])) == (2, {0}, {1})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions.pages import machine_now, opened_example, report_now
 
-from tilewright.app.actions.machine_actions import PickMachine, TurnKnob
+from tilewright.app.actions.machine_actions import PickMachine, SetParameter
 from tilewright.app.actions.machine_parameters import MEANINGS, figure_value
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.actions.text_edits import DraftCell
@@ -98,10 +98,10 @@ def test_given_what_is_no_number_then_it_is_refused_in_words(text: str) -> None:
     assert refused.value.code == "bad-figure" and "banks" in refused.value.refusal.message
 
 
-def test_given_a_turned_knob_then_it_is_marked_and_says_what_the_file_has() -> None:
+def test_given_a_changed_parameter_then_it_is_marked_and_says_what_the_file_has() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     assert machine_value(state, store)["changed"] == 0
-    turned = act(state, TurnKnob("memories.ddr.read_bytes_per_cycle", 52))
+    turned = act(state, SetParameter("memories.ddr.read_bytes_per_cycle", 52))
     value = machine_value(turned, store)
     figure = figures(value)["memories.ddr.read_bytes_per_cycle"]
     assert (value["changed"], figure["text"], figure["was"], figure["changed"]) == (1, "52", "26", True)
@@ -124,17 +124,17 @@ def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() 
     assert seen == list(range(1, len(seen) + 1))
     assert sensitivity_analysis(looking, store) is None
     assert state.moment is not None
-    knobs = sensitivity(state.moment.schedule.described, machine)
+    parameters = sensitivity(state.moment.schedule.described, machine)
     value = machine_value(looking, store)
-    assert value["limit"]["path"] == knobs[0].path == "memories.ddr.read_bytes_per_cycle"
-    assert f"{knobs[0].cycles:,}".replace(",", "\u202f") in value["limit"]["detail"]
-    assert [lever["path"] for lever in value["levers"]] == [k.path for k in knobs[:4]]
+    assert value["limit"]["path"] == parameters[0].path == "memories.ddr.read_bytes_per_cycle"
+    assert f"{parameters[0].cycles:,}".replace(",", "\u202f") in value["limit"]["detail"]
+    assert [sensitivity["path"] for sensitivity in value["sensitivities"]] == [k.path for k in parameters[:4]]
     shown = figures(value)
-    for knob in knobs:
-        gain = shown[knob.path]["gain"]
+    for parameter in parameters:
+        gain = shown[parameter.path]["gain"]
         assert isinstance(gain, dict)
-        assert gain["share"] == pytest.approx(knob.saved / report.cycles)
-        assert gain["trend"] == ("better" if knob.saved > 0 else "worse" if knob.saved else "same")
+        assert gain["share"] == pytest.approx(parameter.saved / report.cycles)
+        assert gain["trend"] == ("better" if parameter.saved > 0 else "worse" if parameter.saved else "same")
 
 
 def test_given_real_parts_then_their_sizes_belong_to_figures_of_presets_and_have_a_source() -> None:

@@ -85,7 +85,7 @@ def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on()
     ]
     assert conflict["changes"][0]["text"].startswith("removed: ko, ki")
     assert [c["message"]["kind"] for c in conflict["choices"]] == [
-        "put_back", "edit", "switch_item", "skip_conflicts", "stop_here",
+        "restore_step", "edit", "switch_item", "skip_conflicts", "stop_here",
     ]  # fmt: skip
     assert conflict["waiting"] == 1 and row(state, "sch.unroll")["status"] == "skipped"
     assert value(state)["banners"][0]["kind"] == "stopped"

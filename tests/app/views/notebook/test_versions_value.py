@@ -39,7 +39,7 @@ def value(page: Session) -> dict[str, Any]:
 
 def test_given_edits_then_each_version_says_what_it_changed_and_which_is_there_now(page: Session) -> None:
     assert versions_value(page.state) is None
-    send(page, "versions")
+    send(page, "show_versions")
     shown = value(page)
     assert shown["name"] == "mine.py"
     assert [v["what"] for v in shown["versions"]] == ["+ sch.unroll(ki)", "+ sch.parallel(i)", "first version"]
@@ -52,14 +52,14 @@ def test_given_edits_then_each_version_says_what_it_changed_and_which_is_there_n
     assert [(line["mark"], line["text"]) for line in value(page)["lines"] if line["mark"] in ("added", "removed")] == [
         ("removed", "sch.parallel(i)")
     ]
-    send(page, "no_versions")
+    send(page, "hide_versions")
     assert versions_value(page.state) is None
 
 
 def test_given_a_version_when_gone_back_to_then_the_notebook_is_it_and_undo_leads_back(page: Session) -> None:
     before = text_of(page)
-    send(page, "versions")
-    send(page, "go_back", version=value(page)["versions"][0]["number"])
+    send(page, "show_versions")
+    send(page, "restore_version", version=value(page)["versions"][0]["number"])
     assert "sch.unroll(ki)" in text_of(page) and versions_value(page.state) is None
     send(page, "undo")
     assert text_of(page) == before
@@ -67,15 +67,15 @@ def test_given_a_version_when_gone_back_to_then_the_notebook_is_it_and_undo_lead
 
 def test_given_a_version_that_is_not_there_then_nothing_is_done(page: Session) -> None:
     before = text_of(page)
-    send(page, "go_back", version=1)
+    send(page, "restore_version", version=1)
     assert text_of(page) == before and page.state.notice is not None
-    send(page, "versions")
-    send(page, "go_back", version=10**9)
+    send(page, "show_versions")
+    send(page, "restore_version", version=10**9)
     assert text_of(page) == before
 
 
 def test_given_a_notebook_in_no_file_then_there_are_no_versions() -> None:
     page = Desk().page()
     send(page, "open_text", text=MATMUL_NOTEBOOK)
-    send(page, "versions")
+    send(page, "show_versions")
     assert versions_value(page.state) is None

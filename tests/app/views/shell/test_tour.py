@@ -53,7 +53,7 @@ def test_given_the_calls_of_each_step_then_it_is_done_and_those_before_stay_done
         assert state.notice is None, state.notice
         assert done(state, store)[n]
         value = tour_value(state, store)
-        assert value is not None and len(value["steps"][n]["told"]) > 40
+        assert value is not None and len(value["steps"][n]["result"]) > 40
     assert sum(done(state, store)) == sum(step.test is not None for step in STEPS)
 
 
@@ -62,7 +62,7 @@ def test_given_a_step_then_what_is_told_has_the_figures_of_this_program() -> Non
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     value = tour_value(state, store)
     assert value is not None
-    told = value["steps"][2]["told"]
+    told = value["steps"][2]["result"]
     assert "from 16\u202fKiB to 4\u202fKiB" in told and "57\u202f344" in told
 
 

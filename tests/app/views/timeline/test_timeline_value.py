@@ -6,7 +6,7 @@ import pytest
 from support.sessions.hostile import NoClock
 
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import Blame, Select, act
+from tilewright.app.actions.table import Select, SelectStall, act
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Blamed, State
@@ -103,7 +103,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
     _, text = step_to_blame(state, store, wait["buffer"], wait["block"])
     assert "cache_read(C, 1" in text
     engine = value["engines"][wait["lane"]]["name"]
-    state = act(state, Blame(engine, wait["cause"], wait["buffer"], wait["block"], wait["row"]))
+    state = act(state, SelectStall(engine, wait["cause"], wait["buffer"], wait["block"], wait["row"]))
     assert state.blamed == Blamed("matrix", "data", "B_local.vtcm", "B_local.vtcm")
     assert state.selected == "B_local.vtcm"
     section = inspector_value(state, store)["sections"][0]
@@ -120,7 +120,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
         ({"kind": "window", "ticket": 1, "start": 0, "end": 9, "folded": False}, True),
         ({"kind": "find", "ticket": 1, "template": 0, "place": [1, 2, 3, 4, 5, 6]}, True),
         ({"kind": "find", "ticket": 1, "template": 99, "place": []}, False),
-        ({"kind": "blame", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
+        ({"kind": "select_stall", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
     ],
 )
 def test_given_a_query_then_it_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
@@ -130,5 +130,5 @@ def test_given_a_query_then_it_is_answered_unless_it_is_malformed(message: dict[
     answers: list[dict[str, object]] = []
     session.receive(message, answers.append)
     assert [answer["kind"] for answer in answers] == (
-        [{"window": "window", "find": "found", "blame": "blamed"}[str(message["kind"])]] if has_answer else []
+        [{"window": "window", "find": "found", "select_stall": "blamed"}[str(message["kind"])]] if has_answer else []
     )

@@ -66,11 +66,11 @@ def test_given_energy_per_byte_and_operation_then_the_parts_make_up_the_whole():
 
 
 def test_given_a_machine_limited_by_its_dma_then_more_bandwidth_of_dma_and_memory_must_come_together():
-    knobs = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
-    assert knobs["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
-    assert knobs["memories.ddr.read_bytes_per_cycle"].saved == 0
-    assert knobs["engines.dma.setup_cycles"].saved > 0
-    best = max(knobs.values(), key=lambda k: k.saved)
+    parameters = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
+    assert parameters["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
+    assert parameters["memories.ddr.read_bytes_per_cycle"].saved == 0
+    assert parameters["engines.dma.setup_cycles"].saved > 0
+    best = max(parameters.values(), key=lambda k: k.saved)
     assert simulate(staged(32, 24, 16), plain().replace(best.path, best.better)).cycles == best.cycles
 
 

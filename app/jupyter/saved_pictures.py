@@ -35,7 +35,7 @@ def layout_picture(state: State, store: Store) -> str:
     return layout_svg(inspector_value(state, store)["picker"], theme="light")
 
 
-def still(pictures: Sequence[str], name: str) -> str:
+def saved_picture(pictures: Sequence[str], name: str) -> str:
     """Pictures as HTML, with the name by which the live view finds them. They are images, so that their styles do not affect the page."""
     shown = "".join(map(_image, pictures))
     return f'<div data-tilewright="{escape(name)}"><style>{_STYLE.format(name=escape(name))}</style>{shown}</div>'

@@ -12,7 +12,7 @@ from ...engine.schedule import Schedule
 from .views import LoopTree, Timeline
 
 
-class Bare:
+class CellOutputs:
     """The views of schedules and reports. Each schedule has one view, so that all outputs of the schedule show its current state."""
 
     def __init__(self) -> None:
