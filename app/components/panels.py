@@ -19,7 +19,7 @@ class PageView(JsonView):
 
     def download(self, name: str, text: str) -> None:
         """Give the browser a file to save."""
-        self._send_msg({"name": name, "text": text})
+        self._send_msg({"kind": "download", "name": name, "text": text})
 
     def tell_doing(self, doing: list[dict[str, Any]]) -> None:
         """Send the running jobs: key, area, text, done, total, stopped."""

@@ -237,7 +237,7 @@ class DropPreview:
     ) -> tuple[Entry, Callable[[], None]]:
         """The prediction for a drop, and the callback that stores its result."""
         state = drag.state
-        move = _move_of(drag, entry)
+        move = move_of(drag, entry)
         assert state.notebook is not None
         key = drag.trying = _key(state.notebook, move)
         assert key is not None
@@ -282,7 +282,7 @@ def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[En
     return _prediction(drag, entry, value), lambda: None
 
 
-def _move_of(drag: Drag, entry: Entry) -> Call | Calls:
+def move_of(drag: Drag, entry: Entry) -> Call | Calls:
     """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
     if entry.get("order"):
         return Call("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"]))

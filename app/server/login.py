@@ -46,7 +46,7 @@ def opening_page(location: str) -> str:
 def _page(body: str) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>Tilewright</title><style>{_STYLE}</style><main><h1>Tilewright</h1>{body}</main></html>"
+        f"<title>Tilewright</title><link rel=icon href='data:,'><style>{_STYLE}</style><main><h1>Tilewright</h1>{body}</main></html>"
     )
 
 

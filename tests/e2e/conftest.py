@@ -57,7 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             # Clicks and deadlines of a real browser on a machine that others use too: what fails is tried twice more, and told as rerun.
-            item.add_marker(pytest.mark.flaky(reruns=2))
+            if item.config.getoption("reruns") != 0:  # `--reruns 0`: each failure is one
+                item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,8 +82,13 @@ class WatchedPage:
         self.page = context.new_page()
         self.page.set_default_timeout(20_000)
         self.problems: list[str] = []
-        self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
-        self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e}"))
+        self.page.on(
+            "console",
+            lambda m: (
+                self.problems.append(f"console: {m.text} {m.location.get('url', '')}") if m.type == "error" else None
+            ),
+        )
+        self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e.stack or e}"))
         context.on("requestfailed", self._local_only)
 
     def look(self) -> None:

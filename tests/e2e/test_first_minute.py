@@ -47,7 +47,7 @@ def test_given_the_first_example_then_the_readmes_first_minute_works(
     expect(page.get_by_role("tab", name="Problems")).to_contain_text("1")
     page.get_by_role("tab", name="Problems").click()
     expect(page.locator('.problem[data-code="capacity-overflow"]')).to_contain_text(
-        "local.vtcm[0] and 512 KiB in the 128 KiB of local.vtcm[1]"
+        "local.vtcm[0] needs 512 KiB but has 128 KiB, local.vtcm[1] needs 512 KiB but has 128 KiB"
     )
     page.wait_for_timeout(300)
     shoot(page, "minute-1-overflow")

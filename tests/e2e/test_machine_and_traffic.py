@@ -88,7 +88,7 @@ def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset
     page.get_by_role("tab", name="Problems").click()
     page.get_by_role("button", name="1 changed").press("Enter")
     expect(page.get_by_role("tab", name="Machine")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("button", name="Reset the changed figure").press("Enter")
+    page.get_by_role("button", name="Reset the changed parameter").press("Enter")
     expect(page.get_by_role("button", name="1 changed")).to_have_count(0)
     expect(page.locator(".cell.machine")).not_to_contain_text("replace")
     expect(field).to_have_value("256 KiB")

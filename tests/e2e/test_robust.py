@@ -143,6 +143,7 @@ def test_given_a_half_written_cell_then_leaving_asks_too(own_page: Page, url: st
     page.wait_for_timeout(500)
     assert asked == ["beforeunload"]
     page.get_by_role("button", name="Cancel").click()
+    page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     page.reload()
     page.get_by_role("treeitem").first.wait_for()
     assert asked == ["beforeunload"]

@@ -215,8 +215,9 @@ class _Search:
         return self._batches(workers) or time.monotonic() >= self._until
 
     def _is_enough(self) -> bool:
+        """Whether to stop now. The time budget alone does not stop a search without a candidate: workers may take seconds to start."""
         checkpoint()
-        return time.monotonic() >= self._until or self._stop()
+        return (time.monotonic() >= self._until and bool(self.trials)) or self._stop()
 
     def _batches(self, workers: Workers) -> bool:
         """Runs batches; returns True when none is left, False when the search stops earlier."""

@@ -50,7 +50,10 @@ export function promptName(popup, anchor, { title, value, action, most = 100, ba
   form.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape") close();
-    if (event.key === "Enter" && event.target === input) apply();
+    if (event.key === "Enter" && event.target === input) {
+      event.preventDefault(); // it would press the element that has the focus after `apply`
+      apply();
+    }
   });
   popup.hide();
   popup.show(anchor.getBoundingClientRect(), "below", form);

@@ -145,7 +145,7 @@ function machineAndVerdict(model, data) {
     {
       class: "machine-picker",
       "aria-label": "Machine",
-      onchange: () => model.send_msg({ kind: "machine", name: machine.value }),
+      onchange: (event) => model.send_msg({ kind: "machine", name: /** @type {HTMLSelectElement} */ (event.currentTarget).value }),
     },
     data.machines.map((name) => h("option", { value: name, selected: name === data.machine }, name)),
   );

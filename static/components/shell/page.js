@@ -242,7 +242,7 @@ export function render({ model }) {
     if (data.kind === "primitives") receivePrimitives(data.pages);
     else if (data.kind === "doing") jobs.draw(data.doing);
     else if (data.kind === "link") copyLink(holder, data.fragment);
-    else download(data.name, data.text);
+    else if (data.kind === "download") download(data.name, data.text);
   });
   /** @type {string | null} */
   let screen = null;

@@ -13,11 +13,11 @@ from tilewright.app.actions.table import Select, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.export.exports import apart, made
 from tilewright.app.jobs.background_analysis import verdict_of
-from tilewright.app.jobs.drop_preview import move_of
+from tilewright.app.jobs.drop_preview import Drag, move_of
 from tilewright.app.state.derived import MAX_TASKS, Store, report_of, sizes_of
 from tilewright.app.state.model import State
+from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.labels.buffer_ids import buffer_ids
-from tilewright.app.views.labels.row_ids import row_ids
 from tilewright.app.views.layouts import layout_work
 from tilewright.app.views.machine.sensitivity import trying
 from tilewright.app.views.shell.gallery import load_examples
@@ -75,9 +75,10 @@ def preview(state: State, machine: Machine, blocks: int) -> None:
     schedule = state.moment.schedule
     ids = row_ids(schedule.func)
     for row in [row for row, handle in ids.items() if isinstance(handle, str)][:blocks]:
+        drag = Drag(state, machine, [row], [], row)
         for entry in targets_of(schedule, [row]):
             if entry["legal"]:
-                after = act(state, move_of(ids, schedule, {**entry, "rows": [row]}))
+                after = act(state, move_of(drag, entry))
                 if after.moment is not None:
                     report_of(after.moment.schedule.described, machine)
 
