@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port
@@ -82,14 +82,13 @@ class WatchedPage:
         self.page = context.new_page()
         self.page.set_default_timeout(20_000)
         self.problems: list[str] = []
-        self.page.on(
-            "console",
-            lambda m: (
-                self.problems.append(f"console: {m.text} {m.location.get('url', '')}") if m.type == "error" else None
-            ),
-        )
+        self.page.on("console", self._watch_console)
         self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e.stack or e}"))
         context.on("requestfailed", self._local_only)
+
+    def _watch_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.problems.append(f"console: {message.text} {message.location.get('url', '')}")
 
     def look(self) -> None:
         """At what stands there in the end: values that were no text are written so by the browser."""
