@@ -115,6 +115,7 @@ def test_given_a_draft_that_is_saved_in_the_folder_then_the_address_is_the_files
     name.first.fill("kept.py")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{url}/file/kept.py")
+    expect(page.locator('[data-file="saved"]')).to_be_visible()
     assert "parallel" in (folder / "kept.py").read_text()
 
 
