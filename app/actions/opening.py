@@ -25,15 +25,22 @@ class OpenText(Message, frozen=True, tag="open_text"):
     linked: bool = False
 
 
+class OpenProgram(Message, frozen=True, tag="open_program"):
+    """Open another program of the text that was opened; `number` counts from 1. Raises DocumentError "no-such-program"."""
+
+    number: int
+
+
 class OpenDocument(Intent, frozen=True):
-    """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, and `address` the page's
-    new address."""
+    """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, `address` the page's
+    new address, and `program` the number of the program in a text with several (0: the first)."""
 
     text: str
     title: str = ""
     path: str | None = None
     read: Notebook | None = None
     address: Address | None = NEW_DRAFT
+    program: int = 0
 
 
 class OpenNotebook(Intent, frozen=True, eq=False):
@@ -56,9 +63,15 @@ def _text_opened(state: State, intent: OpenText) -> State:
     return opened(state, OpenDocument(intent.text, intent.title, address=None if intent.linked else NEW_DRAFT))
 
 
+def _program_opened(state: State, intent: OpenProgram) -> State:
+    if state.post is None or not 1 <= intent.number <= len(state.post.labels):
+        raise DocumentError(Refusal("no-such-program", f"the opened text has no program {intent.number}"))
+    return opened(state, OpenDocument(state.post.text, state.named, program=intent.number))
+
+
 def opened(state: State, intent: OpenDocument) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
-    made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE)
+    made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE, program=intent.program)
     document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
         path = intent.path and path_beside(
@@ -77,6 +90,7 @@ def opened(state: State, intent: OpenDocument) -> State:
         pane=state.pane,
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
         notes=notes_of(made),
+        post=made.post,
         address=intent.address,
     )
 
@@ -115,6 +129,7 @@ def _module_name(text: str) -> str:
 
 OPENING: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenText: _text_opened,
+    OpenProgram: _program_opened,
     OpenDocument: opened,
     OpenNotebook: notebook_opened,
 }

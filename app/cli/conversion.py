@@ -26,16 +26,18 @@ from ..document import (
 from ..document.editing.machine_parameters import with_machine
 from ..document.pasted import machine_for, workload_text
 from .exit_codes import EXIT_OK, RefusedError
-from .opened import whole
+from .opened import source, split_program, whole
 from .output import print_json, print_text
 
 _DECORATOR = re.compile(r"^[ \t]*@(?:(?P<name>\w+)\.(?P<what>prim_func|ir_module)\b|.*)", re.MULTILINE)
 _TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MULTILINE)
 
 
-def as_cells(found: Document, sizes: Mapping[str, int]) -> Converted:
-    """Convert any text that contains a program to a notebook."""
-    made = whole(lambda: converted(found, DEFAULT_MACHINE, sizes))
+def as_cells(file: str, sizes: Mapping[str, int]) -> Converted:
+    """Convert FILE, any text that contains a program, or FILE#2 to a notebook."""
+    path, number = split_program(file)
+    found = source(path)
+    made = whole(lambda: converted(found, DEFAULT_MACHINE, sizes, number))
     if any(cell.kind != "preamble" for cell in made.document.cells):
         return made
     program = parse(found.text, found.path or "").program

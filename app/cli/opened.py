@@ -1,7 +1,7 @@
 """The input of commands: a notebook with its schedule applied, its sizes and its machine.
 
 All commands share one syntax: a path, `-` for standard input, or a link that contains a notebook. `FILE@3` is the schedule after three of
-its lines, `FILE@start` the program before it, `FILE@NAME` a branch.
+its lines, `FILE@start` the program before it, `FILE@NAME` a branch. `FILE#2` is the second program of a text with several.
 """
 
 from __future__ import annotations
@@ -114,9 +114,16 @@ def _split_step(file: str) -> tuple[str, str]:
     return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
 
 
+def split_program(path: str) -> tuple[str, int]:
+    """Split FILE#2 into the file and the number of the program; 0 without one. An existing path that contains a # is not split."""
+    file, sign, number = path.rpartition("#")
+    named = sign and file and number.isdecimal() and len(number) < 4
+    return (file, int(number)) if named and not is_link(path) and not os.path.exists(path) else (path, 0)
+
+
 def path_of(file: str) -> str:
-    """The path in `FILE@3`."""
-    return _split_step(file)[0]
+    """The path in `FILE@3` and in `FILE#2`."""
+    return split_program(_split_step(file)[0])[0]
 
 
 def _on_branch(document: Document, name: str) -> Document:
@@ -191,8 +198,11 @@ def notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[s
 
 def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[str, int], int | None, bool]:
     path, at = _split_step(file)
+    path, number = split_program(path)
     read = source(path)
-    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes))
+    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, number))
+    if number == 0 and found.post is not None and len(found.post.labels) > 1:
+        log.info("note: %s#2 is %s", path, found.post.labels[1])
     count = 0 if at == "start" else int(at) if at.isdecimal() else None
     document = _on_branch(found.document, at) if at and count is None else found.document
     return document, {} if found.sizes_used else dict(sizes), count, document.text == read.text

@@ -21,6 +21,7 @@ from ...engine.script import Note, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
+from .posts import Post, read_post, with_prose_around
 from .workload import read_workload
 
 _LISTS = frozenset({"split", "get_loops"})
@@ -30,16 +31,19 @@ _OURS = ("sch", "machine", "tilewright", "T", "I", "sizes")
 
 
 class Converted(msgspec.Struct, frozen=True, eq=False):
-    """A document with cells, notes on its source text, and the error of the first schedule line that was not applied (`stopped`)."""
+    """A document with cells, notes on its source text, and the error of the first schedule line that was not applied (`stopped`). `post`
+    has the programs of a text with several."""
 
     document: Document
     notes: tuple[Note, ...] = ()
     stopped: TilewrightError | None = None
     sizes_used: frozenset[str] = frozenset()
+    post: Post | None = None
 
 
-def converted(document: Document, machine: str, sizes: Mapping[str, int] | None = None) -> Converted:
-    """The notebook for a plain file of TE text, of a snippet with schedule code, or of an unindented program; other documents unchanged.
+def converted(document: Document, machine: str, sizes: Mapping[str, int] | None = None, program: int = 0) -> Converted:
+    """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of program number `program`
+    of a post; other documents unchanged.
 
     The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
     file. `sizes` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes; `sizes_used` names
@@ -48,6 +52,11 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
     if any(cell.kind != "preamble" for cell in document.cells):
         return Converted(document)
     text = document.text.lstrip("\ufeff")
+    post = read_post(text, document.path or "", program, sizes or {})
+    if post is not None:
+        written = with_prose_around(post, notebook_of(post.program.text, post.found, _machine_of(post.found, machine)))
+        made = read_document(written, path_beside(document.path) if document.path else None)
+        return Converted(made, post.notes, post.found.stopped, post.used, post.post)
     if not is_te(text) and not is_post(text) and not _has_notes(document):
         return Converted(document)
     used: frozenset[str] = frozenset()
@@ -58,7 +67,7 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
             raise
         found, used = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes), frozenset(sizes)
     made = read_document(
-        notebook_of(text, found, machine_for(found.schedule.func, machine)),
+        notebook_of(text, found, _machine_of(found, machine)),
         path_beside(document.path) if document.path else None,
     )
     return Converted(made, found.notes, found.stopped, used)
@@ -108,6 +117,10 @@ def machine_for(func: PrimFunc, default: str) -> str:
         return default
     knowing = [m for m in map(load_machine, preset_names()) if _knows(m, scopes)]
     return next((m.name for m in sorted(knowing, key=lambda m: not _copies(m, scopes))), default)
+
+
+def _machine_of(found: Snippet, default: str) -> str:
+    return machine_for(found.schedule.func, default)
 
 
 def _copies(machine: Machine, scopes: set[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import ipywidgets
 import param
 
-from ..actions.opening import OpenText
+from ..actions.opening import OpenProgram, OpenText
 from ..actions.table import SetTheme, ShowGallery, ShowPane
 from ..components.esm import Compiled
 from ..document import Notebook
@@ -40,6 +40,7 @@ ELSEWHERE = (
     EndCompare,
     Open,
     OpenText,
+    OpenProgram,
     NewFile,
     GoTo,
     DiscardDraft,

@@ -15,6 +15,7 @@ from ..document import State as Moment
 from ..document.files.history import Version
 from ..document.files.merging import Part
 from ..document.notebook import revision_of
+from ..document.posts import Post
 from ..document.title import title_of
 from ..storage.file_status import SaveStatus
 from .addresses import Address
@@ -140,11 +141,12 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `selected` is a row id of the tree, `buffer` the id of the buffer whose layout is shown. `saved` is the text that was last opened, saved
     or downloaded.
 
-    `notes` are about the source text that the notebook was converted from. `draft_of` is the notebook before the unfinished typing in
-    `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the wait that is selected on the timeline, until
-    another selection. `file` is the file that edits are saved to, None for a notebook without one; `looked_back` are the file's earlier
-    versions, while they are shown; `folder` is the folder for new files, "" for none. `exploration` is the last search, independent of
-    later edits. `address` is the page's; None leaves the browser's address unchanged: it is a link that carries the notebook itself.
+    `notes` are about the source text that the notebook was converted from; `post` is that text if it has several programs. `draft_of` is
+    the notebook before the unfinished typing in `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the
+    wait that is selected on the timeline, until another selection. `file` is the file that edits are saved to, None for a notebook without
+    one; `looked_back` are the file's earlier versions, while they are shown; `folder` is the folder for new files, "" for none.
+    `exploration` is the last search, independent of later edits. `address` is the page's; None leaves the browser's address unchanged: it
+    is a link that carries the notebook itself.
     """
 
     notebook: Notebook | None = None
@@ -161,6 +163,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     notice: Notice | None = None
     saved: str = ""
     notes: tuple[Note, ...] = ()
+    post: Post | None = None
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
     blamed: Blamed | None = None

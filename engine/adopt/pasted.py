@@ -26,6 +26,7 @@ _MAKERS = ("Schedule", "create_schedule")
 _SHOWN = ("print", "show")
 _PROGRAM = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module|script\.tir)\b", re.MULTILINE)
 _MAKING = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[\w.]*\b(?:Schedule|create_schedule)\(", re.MULTILINE)
+_BLOCK_SCHEDULE = re.compile(r"^\w+[ \t]*=[ \t]*[\w.]*\bSchedule\(", re.MULTILINE)
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
@@ -65,14 +66,19 @@ def read_as_far_as_possible(
     program: IRModule | PrimFunc | None = None,
     filename: str = "",
     sizes: Mapping[str, int] | None = None,
+    *,
+    assumes: bool = False,
 ) -> Snippet:
-    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes` are those of `read_te`.
+    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes` and `assumes` are those of `read_te`.
 
     Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
     if program is None and is_te(text):
-        found = read_te(text, filename, sizes)
-        return Snippet(found.program, found.schedule, found.names, sources=found.sources)
+        found = read_te(text, filename, sizes, assumes=assumes)
+        if _BLOCK_SCHEDULE.search(text) is None:
+            return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
+        calls = _block_calls(Source(text, filename))
+        return replace_fields(read_as_far_as_possible(calls, found.program, filename), notes=found.notes)
     source = Source(text, filename)
     lines = _lines(source)
     names: tuple[str, ...] = ()
@@ -104,6 +110,22 @@ def read_as_far_as_possible(
             stopped = _placed(error, rest[0])
             return Snippet(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
     return Snippet(program, replay.schedule, replay.values, notes, tuple(sources))
+
+
+def _block_calls(source: Source) -> str:
+    """Return the text from the line that creates a TensorIR schedule, with a name in place of its program."""
+    body = source.tree.body
+    first = next(n for n, node in enumerate(body) if _BLOCK_SCHEDULE.match(f"{ast.unparse(node)}\n"))
+    kept = _only(source, [node for node in body[first:] if not isinstance(node, ast.Import | ast.ImportFrom)]).split(
+        "\n"
+    )
+    made = body[first]
+    assert isinstance(made, ast.Assign)
+    kept[made.lineno - 1 : made.end_lineno] = [
+        f"{ast.unparse(made.targets[0])} = Schedule(mod)",
+        *[""] * ((made.end_lineno or made.lineno) - made.lineno),
+    ]
+    return "\n".join(kept)
 
 
 def _placed(error: TilewrightError, place: Place) -> TilewrightError:

@@ -52,9 +52,7 @@ def _const(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
-    value = reader.value(node)
-    items = value if isinstance(value, tuple) else (value,)
-    found = tuple(reader.as_expr(item, node) for item in items)
+    found = reader.shape(node)
     require_small(reader, found, node)
     for extent in found:
         if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
@@ -224,6 +222,16 @@ def _create_prim_func(reader: TEReader, node: ast.Call) -> Value:
     return Runtime()
 
 
+def _block_schedule(reader: TEReader, node: ast.Call) -> Value:
+    """Read the creation of a TensorIR schedule for te.create_prim_func: `adopt` reads its calls."""
+    for argument in reader.items(node.args):
+        if not isinstance(argument, Runtime):
+            raise reader.error(
+                node, "wrong-type", "the schedule needs a program", expected="Schedule(te.create_prim_func([A, B]))"
+            )
+    return Runtime()
+
+
 def _set_parameters(reader: TEReader, node: ast.expr) -> None:
     value = reader.value(node)
     found = value if isinstance(value, tuple) else (value,)
@@ -311,6 +319,7 @@ FUNCTIONS: dict[str, Read] = {
     "lower": _lower,
     "build": _lower,
     "create_prim_func": _create_prim_func,
+    "Schedule": _block_schedule,
     "decl_buffer": binds.read_layout,
     "get_env": _environment,
     **{name: _refused(reason) for name, reason in UNREAD.items()},

@@ -11,7 +11,7 @@ import msgspec
 
 from ..ir import FAULTS, Place, PrimFunc, Var, free_vars, walk
 from ..schedule import Schedule
-from ..script import Parsed, Positions
+from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
 from ..script.reading.source import Source
@@ -32,7 +32,7 @@ class TEProgram(msgspec.Struct, frozen=True, eq=False):
     """The content of TE text: its program and schedule (`schedule.trace` has the calls).
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace.
-    `positions` are places of the program's nodes in the text.
+    `positions` are places of the program's nodes in the text, `notes` the reader's assumptions.
     """
 
     program: PrimFunc
@@ -40,6 +40,7 @@ class TEProgram(msgspec.Struct, frozen=True, eq=False):
     names: Mapping[str, Var | str]
     sources: tuple[Place, ...]
     positions: Positions
+    notes: tuple[Note, ...] = ()
 
 
 def is_te(text: str) -> bool:
@@ -57,17 +58,22 @@ def parse(text: str, filename: str = "") -> Parsed:
         return Parsed(_made(reader).func, reader.positions.freeze())
 
 
-def read_te(text: str, filename: str = "", sizes: Mapping[str, int] | None = None) -> TEProgram:
-    """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name.
+def read_te(
+    text: str, filename: str = "", sizes: Mapping[str, int] | None = None, *, assumes: bool = False
+) -> TEProgram:
+    """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name. If it `assumes`, undefined
+    names in shapes are sizes, as in a quoted part of a program.
 
     Raises ParseError for unreadable text, and ScheduleError, with the line of the text, for an illegal schedule step.
     """
     source = Source(text, filename)
     with _refusing_faults(source):
-        reader = _read(source, sizes or {})
+        reader = _read(source, sizes or {}, assumes=assumes)
         made = _made(reader)
         found = translate(reader, made)
-        return TEProgram(made.func, found.schedule, found.names, found.sources, reader.positions.freeze())
+        return TEProgram(
+            made.func, found.schedule, found.names, found.sources, reader.positions.freeze(), tuple(reader.notes)
+        )
 
 
 @contextmanager
@@ -81,8 +87,8 @@ def _refusing_faults(source: Source) -> Generator[None]:
         raise source.refused(source.tree, error) from error
 
 
-def _read(source: Source, sizes: Mapping[str, int]) -> TEReader:
-    reader = TECallReader(source, sizes)
+def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
+    reader = TECallReader(source, sizes, assumes=assumes)
     reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
     for node in source.tree.body:
         reader.statement(node)

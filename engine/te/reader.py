@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..ir import FAULTS, BufferLoad, Expr, Place, Var, build
 from ..ir import dtype as dt
+from ..script import Note
 from ..script.errors import parse_error
 from ..script.reading import operators
 from ..script.reading.expressions import ExpressionReader
@@ -15,6 +16,7 @@ from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
 from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
+from .vta import ENVIRONMENT
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
@@ -27,11 +29,13 @@ _MODULES = (
     "tvm.te.",
     "tvm.tir.",
     "tvm.tirx.",
+    "tvm.s_tir.",
     "tvm.script.tir.",
     "tvm.script.tirx.",
     "te.",
     "tir.",
     "tirx.",
+    "s_tir.",
     "tvm.",
     "vta.",
 )
@@ -47,14 +51,20 @@ _RUNNING = frozenset((
 class TEReader(ExpressionReader):
     """Reads expressions of TE text. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds toward zero."""
 
-    def __init__(self, source: Source, sizes: Mapping[str, int]) -> None:
-        """Create a reader; `sizes` are the known values of te.var's variables."""
+    def __init__(self, source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> None:
+        """Create a reader; `sizes` are the known values of te.var's variables. If it `assumes`, an undefined name in a shape is a
+        variable, and `env` the environment of VTA."""
         super().__init__(source, PositionTable())
         self.sizes = sizes
-        self.aliases: dict[str, str] = {m: m for m in ("tvm", "te", "tir", "tirx", "topi", "vta", "np", "numpy")}
+        self.aliases: dict[str, str] = {
+            m: m for m in ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
+        }
         self.old = False
         self.operations: list[Operation] = []
         self.record = stages.Record()
+        self.notes: list[Note] = []
+        self._assumes = assumes
+        self._shapes = 0  # levels of shapes around the expression that is read
         self._steps = 0
         self._calls = 0
 
@@ -86,7 +96,9 @@ class TEReader(ExpressionReader):
         if name is None:
             return False
         module, *rest = name.split(".")
-        return module in ("numpy", "np") or (module == "tvm" and bool(rest) and rest[0] in _RUNNING)
+        return module in ("numpy", "np", "timeit", "time", "os", "sys", "logging") or (
+            module == "tvm" and bool(rest) and rest[0] in _RUNNING
+        )
 
     # --- values
 
@@ -134,9 +146,35 @@ class TEReader(ExpressionReader):
             return self.scope[node.id]
         if node.id in self.aliases:
             raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
+        if self._assumes and (self._shapes or node.id == "env"):
+            return self._assumed(node)
         fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
         raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
                          fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
+
+    def _assumed(self, node: ast.Name) -> Value:
+        """Define a name that the text uses and does not define."""
+        if node.id == "env":
+            what, value = "VTA's environment", Names(dict(ENVIRONMENT), "VTA's environment")
+        else:
+            size = self.sizes.get(node.id)
+            what, value = "a size", Var(node.id, "int32") if size is None else build.const(size, "int32")
+        self.notes.append(
+            Note(f"{node.id} is not defined in the text: it is assumed to be {what}", self.source.place(node))
+        )
+        self.scope.define(node.id, value)
+        return value
+
+    def shape(self, node: ast.expr) -> tuple[Expr, ...]:
+        """Return the extents of a shape; quotients of Python numbers without a remainder are integers."""
+        self._shapes += 1
+        try:
+            value = self.value(node)
+        finally:
+            self._shapes -= 1
+        items = value if isinstance(value, tuple) else (value,)
+        whole = (int(item) if isinstance(item, float) and item.is_integer() else item for item in items)
+        return tuple(self.as_expr(item, node) for item in whole)
 
     def _divide(self, node: ast.BinOp) -> Value:
         """Read `/`: between integers it truncates, as in C, in texts of TVM 0.6 and older, and is ambiguous since."""

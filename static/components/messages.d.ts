@@ -2,6 +2,7 @@
 
 export type Message =
   | OpenText
+  | OpenProgram
   | ShowGallery
   | Rename
   | Move
@@ -94,6 +95,13 @@ export interface OpenText {
   text: string;
   title?: string;
   linked?: boolean;
+  base?: number | null;
+}
+
+/** Open another program of the text that was opened; `number` counts from 1. Raises DocumentError "no-such-program". */
+export interface OpenProgram {
+  kind: "open_program";
+  number: number;
   base?: number | null;
 }
 

@@ -15,7 +15,7 @@ from ...document.pasted import machine_for
 from ..arguments import takes_file, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import RefusedError
-from ..opened import source
+from ..opened import source, split_program
 from ..usage import Parser, takes_json
 
 EXAMPLES = ("matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt")
@@ -39,14 +39,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _imported(arguments: Namespace) -> tuple[Document, list[str]]:
-    found = source(arguments.file)
+    found = source(split_program(arguments.file)[0])
     if _is_trace(found.text):
         return _of_trace(found.text, arguments), []
     if arguments.program is not None:
         raise DocumentError(
             Refusal("not-a-trace", "--program needs the JSON of a trace", found=f"{arguments.file} is not a trace")
         )
-    made = as_cells(found, dict(arguments.size))
+    made = as_cells(arguments.file, dict(arguments.size))
     return on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
 
 

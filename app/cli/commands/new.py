@@ -12,7 +12,6 @@ from ...document.title import title_of
 from ..arguments import takes_file, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK
-from ..opened import source
 from ..output import print_json, print_line
 from ..usage import Parser, takes_json
 
@@ -46,7 +45,7 @@ def run(arguments: Namespace) -> int:
             print_line("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
         return EXIT_OK
     if arguments.source is not None:
-        document = as_cells(source(arguments.source), dict(arguments.size)).document
+        document = as_cells(arguments.source, dict(arguments.size)).document
     else:
         name = arguments.template or DEFAULT_TEMPLATE
         if name not in known:

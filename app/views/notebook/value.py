@@ -24,8 +24,9 @@ __all__ = ["known_changes", "notebook_value"]
 def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     """Cells in the file's order. `changes` is what `known_changes` found so far, by step.
 
-    banners [{kind, text, count}], branches [{name, current, steps, shared}], problems [{line, column, end_line, end_column, message, found,
-    expected, code, mend}] with the file's lines; `draft`: something is being typed; `revision`: by this the text is known that is shown.
+    banners [{kind, text, count, others [{number, label}]}], branches [{name, current, steps, shared}], problems [{line, column, end_line,
+    end_column, message, found, expected, code, mend}] with the file's lines; `draft`: something is being typed; `revision`: by this the
+    text is known that is shown.
     """
     if state.notebook is None:
         return {"title": "", "cells": [], "chosen": 0, "banners": [], "branches": [], "problems": [], "draft": False}
@@ -50,10 +51,15 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str
 
 
 def _banners(state: State) -> list[dict[str, Any]]:
-    """The banners about the displayed program: it is of an earlier step, or of the last valid text."""
+    """The banners about the displayed program: it is one of several, of an earlier step, or of the last valid text."""
     notebook, shown = state.notebook, state.shown
     assert notebook is not None
     found: list[dict[str, Any]] = []
+    if state.post is not None and len(state.post.labels) > 1:
+        post = state.post
+        text = f"The text has {len(post.labels)} programs. This is {post.labels[post.number - 1]}."
+        others = [{"number": n, "label": label} for n, label in enumerate(post.labels, 1) if n != post.number]
+        found.append({"kind": "programs", "text": text, "count": post.number, "others": others})
     if state.looks_back and shown is not None:
         numbers = shown.step_numbers
         here = sum(index < state.step_count for index in numbers)

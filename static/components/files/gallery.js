@@ -247,7 +247,7 @@ function ownProgram(model, view) {
     h(
       "p",
       { class: "quiet" },
-      "Paste TVMScript, TE or a notebook, or drop a file on this page. The text is never executed.",
+      "Paste TVMScript, TE, a notebook or a whole post, or drop a file on this page. The text is never executed.",
     ),
     area,
     problem,

@@ -282,7 +282,7 @@ export class Notebook {
   }
 
   /** @param {Banner} banner */
-  banner({ kind, text, count }) {
+  banner({ kind, text, count, others = [] }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
     const event = (/** @type {string} */ words, /** @type {string} */ name) =>
@@ -316,6 +316,7 @@ export class Notebook {
     const files = {
       unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
       conflict: [event("Decide…", "tilewright:decide")],
+      programs: others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number })),
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);

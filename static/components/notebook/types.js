@@ -76,7 +76,10 @@
  * @property {boolean} [takes_steps]
  */
 
-/** @typedef {{ kind: string, text: string, count: number | null }} Banner */
+/**
+ * `others`: the other programs of the text that was opened.
+ * @typedef {{ kind: string, text: string, count: number | null, others?: { number: number, label: string }[] }} Banner
+ */
 /** @typedef {{ name: string, current: boolean, shared: number | null }} Branch */
 
 /**

@@ -1,0 +1,151 @@
+"""Notebooks of posts: one program of a text with its schedule, and the prose around it as markdown cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ...engine.adopt import (
+    Part,
+    PostProgram,
+    Sliced,
+    Snippet,
+    has_prose,
+    programs_in,
+    read_as_far_as_possible,
+    read_program,
+    unread_lines,
+)
+from ...engine.ir import Place, Refusal, TilewrightError
+from ...engine.script import Note, ParseError
+from ...engine.script.syntax import find_tree
+from ...engine.te import is_te
+from .cells import Cell
+from .files.read_write import DocumentError
+
+_MAKERS = re.compile(r"^[^#\n]*\b(?:create_schedule|Schedule)\(", re.MULTILINE)
+_HEADING = re.compile(r"[^\W\d_][^.?!:;,]{2,90}\??$")
+
+
+class Post(msgspec.Struct, frozen=True):
+    """A text with one or more programs: `labels` has one for each, `number` (from 1) is the one that is open."""
+
+    text: str
+    labels: tuple[str, ...]
+    number: int
+
+
+class PostRead(msgspec.Struct, frozen=True, eq=False):
+    """One program of a post with its schedule; `used` are the sizes that it was read with."""
+
+    post: Post
+    sliced: Sliced
+    program: PostProgram
+    found: Snippet
+    notes: tuple[Note, ...]
+    used: frozenset[str] = frozenset()
+
+
+def read_post(text: str, filename: str, number: int, sizes: Mapping[str, int]) -> PostRead | None:
+    """Read program `number` (from 1; 0 is the first) of a post; None for a text that is a single program.
+
+    Raises the errors of `read_program`, and DocumentError "no-such-program".
+    """
+    is_python = find_tree(text) is not None
+    if is_python and not is_te(text) and len(_MAKERS.findall(text)) < 2:
+        return None
+    sliced = programs_in(text, filename)
+    several = len(sliced.programs) > 1
+    if not sliced.programs or not (several if is_python else has_prose(sliced.parts)):
+        return None
+    if number > len(sliced.programs):
+        raise DocumentError(Refusal("no-such-program", f"the text has no program {number}",
+                                    expected=f"1 to {len(sliced.programs)}"))  # fmt: skip
+    number = number or 1
+    program = sliced.programs[number - 1]
+    found, used = _with_sizes(program, filename, sizes)
+    post = Post(text, tuple(_label(p) for p in sliced.programs), number)
+    return PostRead(post, sliced, program, found, _notes(post, sliced, program, found, filename), used)
+
+
+def _with_sizes(program: PostProgram, filename: str, sizes: Mapping[str, int]) -> tuple[Snippet, frozenset[str]]:
+    """Read the program for all sizes, else for the given ones, else without the schedule lines that are refused."""
+    for given in ({}, sizes) if sizes else ({},):
+        try:
+            found = read_as_far_as_possible(program.text, filename=filename, sizes=given, assumes=True)
+            return found, frozenset(given)
+        except TilewrightError:
+            continue
+    return read_program(program, filename, {}), frozenset()
+
+
+def _label(program: PostProgram) -> str:
+    first, last = program.lines
+    return f"{program.name}, lines {first}–{last}"
+
+
+def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, filename: str) -> tuple[Note, ...]:
+    """What a reader of the notebook should know about the text: other programs, and lines that are left out."""
+    start = Place(program.lines[0], 1, program.lines[0], 1, filename)
+    count = len(post.labels)
+    notes = [Note(f"the text has {count} programs, this is number {post.number}", start)] if count > 1 else []
+    first, last = program.lines
+    for number, line in unread_lines(sliced.parts):
+        if first < number < last:
+            notes.append(
+                Note(f"this line is not Python and is left out: {line[:80]}", Place(number, 1, number, 1, filename))
+            )
+    if isinstance(sliced.error, ParseError) and sliced.error.refusal.place is not None:
+        notes.append(Note(f"this code is left out: {sliced.error.refusal.message}", sliced.error.refusal.place))
+    return (*notes, *found.notes, *sliced.notes)
+
+
+def with_prose_around(read: PostRead, notebook: str) -> str:
+    """The notebook's text between markdown cells with the rest of the post. A text of code only has none."""
+    parts = read.sliced.parts
+    if not any(part.kind == "prose" for part in parts):
+        return notebook
+    first = read.program.lines[0]
+    before = "\n\n".join(_markdown(parts, read.program.used, lambda line: line < first))
+    after = "\n\n".join(_markdown(parts, read.program.used, lambda line: line >= first))
+    return _cell(before) + notebook + ("\n" + _cell(after) if after else "")
+
+
+def _cell(prose: str) -> str:
+    return "\n".join(["# %% [markdown]", *Cell.comments_of(prose), "", ""]) if prose else ""
+
+
+def _markdown(parts: tuple[Part, ...], used: frozenset[int], here: object) -> Iterator[str]:
+    """The parts at some lines as Markdown: prose as it is, other code and output in fences."""
+    assert callable(here)
+    apart = not any(not line.strip() for part in parts if part.kind == "prose" for line in part.lines)
+    for part in parts:
+        lines = [line for n, line in enumerate(part.lines, part.first) if here(n) and n not in used]
+        text = "\n".join(lines).strip("\n")
+        if not text.strip() or (part.kind == "code" and not _statements(lines)):
+            continue
+        if part.kind == "prose":
+            yield _prose(lines, title=part.first == 1, apart=apart)
+        else:
+            mark = "````" if "```" in text else "```"
+            yield f"{mark}{'python' if part.kind == 'code' else ''}\n{text}\n{mark}"
+
+
+def _statements(lines: list[str]) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
+
+
+def _prose(lines: list[str], *, title: bool, apart: bool) -> str:
+    """Lines of prose; a title becomes a heading. Lines are paragraphs (`apart`) in a text without blank lines."""
+    text = [line.rstrip() for line in lines]
+    if title and text and _HEADING.match(text[0].strip()) and (len(text) == 1 or not text[1]):
+        text[0] = f"# {text[0].strip()}"
+    if not apart:
+        return "\n".join(text).strip("\n")
+    spread = (line if line.startswith("- ") else f"\n{line}" for line in text)
+    return "\n".join(spread).strip("\n")
+
+
+__all__ = ["Post", "PostRead", "read_post", "with_prose_around"]

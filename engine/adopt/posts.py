@@ -1,0 +1,252 @@
+"""Parts of a post, an issue, a README or a chat answer: prose, code and printed output, each with its lines.
+
+Fences decide where there are any. In other texts a run of lines is code if each of its statements parses as one that programs have: an
+import, an assignment, a call, a definition, a loop. Typographic quotes are mended in code only.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import Literal
+
+import msgspec
+
+from ..cancellation import checkpoint
+from ..script.syntax import find_tree
+
+PartKind = Literal["prose", "code", "output"]
+_Kind = Literal["prose", "code", "output", "blank", "comment"]
+
+MAX_STATEMENT_LINES = 400
+"""Maximum number of lines of one statement outside of fences."""
+
+_MENDED = str.maketrans(
+    {
+        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+        **dict.fromkeys("\u2018\u2019", "'"),
+        "\u00a0": " ",  # no-break space
+        "\u2212": "-",  # minus sign
+        "\u2026": "...",  # ellipsis
+        "\u200b": None,  # zero width space
+    }
+)
+"""Typographic characters that stand for those of a program."""
+_FENCE = re.compile(r"[ \t]*(?:[-*+>]|\d+[.)])?[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[^\s`{]*)")
+_PYTHON = frozenset(("", "python", "py", "python3", "ipython", "pycon", "tvm", "tir", "tvmscript", "te"))
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.|(?:In )?\[\d+\]:)(?: |$)")
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*")
+_PRINTED = re.compile(
+    r"[ \t]*(?://|\[\d\d:\d\d:\d\d\]|\S+@[\w.-]+:\S*[$#] |\$ |[\w.]+(?:Error|Exception)\b.*: "
+    r"|allocate |produce |realize |attr \[|={8,}$|-{8,}$)"
+)
+_TRACEBACK = re.compile(r"[ \t]*Traceback \(most recent call last\)")
+_PRINTED_IR = re.compile(r"\w+\(.*\) -> \(\)\s*$")
+_CLAUSE = re.compile(r"(?:else|try|finally|except\b.*|elif\b.*):$")
+_TRIPLE = re.compile(r"\"\"\"|'''")
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Consecutive lines of a post; `first` counts from 1. Code is mended and without prompts and the margin of its fence."""
+
+    kind: PartKind
+    lines: tuple[str, ...]
+    first: int
+
+
+def split_post(text: str) -> tuple[Part, ...]:
+    """Return the parts of a text in order. Fence lines belong to no part."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if find_tree(text) is not None:
+        return (Part("code", tuple(lines), 1),)
+    parts = tuple(_fenced(lines)) if has_fences(text) else ()
+    if not any(part.kind == "code" for part in parts):
+        parts = tuple(_by_lines(lines, 1))
+    return parts
+
+
+def has_fences(text: str) -> bool:
+    """Whether a line of the text opens a fence."""
+    return any(_FENCE.match(line) for line in text.splitlines() if "```" in line or "~~~" in line)
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[Part]:
+    """The parts of a text with fences: prose between them, and the content of each."""
+    start = number = 0
+    while number < len(lines):
+        fence = _FENCE.match(lines[number])
+        if fence is None:
+            number += 1
+            continue
+        yield from _prose(lines[start:number], start + 1)
+        end = next((n for n in range(number + 1, len(lines)) if fence["fence"] in lines[n]), len(lines))
+        yield from _inside(lines[number + 1 : end], number + 2, fence["language"].lower())
+        start = number = end + 1
+    yield from _prose(lines[start:], start + 1)
+
+
+def _prose(lines: Sequence[str], first: int) -> Iterator[Part]:
+    if any(line.strip() for line in lines):
+        yield Part("prose", tuple(lines), first)
+
+
+def _inside(lines: Sequence[str], first: int, language: str) -> Iterator[Part]:
+    """The parts of a fence's content: Python as a whole, or code and printed output by lines."""
+    if language not in _PYTHON:
+        yield Part("output", tuple(lines), first)
+        return
+    prompts = any(_PROMPT.match(line) for line in lines)
+    code = _unindented(lines)
+    for candidate in (code, [line.translate(_MENDED) for line in code]):
+        tree = None if prompts else find_tree("\n".join(candidate))
+        if tree is not None and any(_is_statement(node) for node in tree.body):
+            yield Part("code", tuple(candidate), first)
+            return
+    for part in _by_lines(lines, first):
+        yield msgspec.structs.replace(part, kind="output") if part.kind == "prose" else part
+
+
+def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
+    """The parts of lines without fences."""
+    kinds, code = _kinds(lines)
+    _absorb(kinds, "code", ("blank", "comment"))
+    _absorb(kinds, "output", ("blank",))
+    _headings(kinds)
+
+    def kind_of(number: int) -> PartKind:
+        kind = kinds[number]
+        return kind if kind == "code" or kind == "output" else "prose"
+
+    for kind, group in groupby(range(len(lines)), kind_of):
+        numbers = list(group)
+        if kind == "code":
+            yield Part("code", tuple(_unindented([code[n] for n in numbers])), first + numbers[0])
+        elif any(lines[n].strip() for n in numbers):
+            yield Part(kind, tuple(lines[n] for n in numbers), first + numbers[0])
+
+
+def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
+    """Return the kind of each line, and the lines as code."""
+    code = [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in lines]
+    depths = list(accumulate((_opened(line) for line in code), initial=0))
+    kinds: list[_Kind] = []
+    while len(kinds) < len(lines):
+        checkpoint()
+        number = len(kinds)
+        line = code[number].strip()
+        if not line or line.startswith("#"):
+            kinds.append("comment" if line else "blank")
+            continue
+        end = _end_of_statement(code, depths, number)
+        found = _as_code(code[number:end])
+        if found is not None:
+            code[number:end] = found
+            kinds += ["code"] * (end - number)
+            continue
+        end = _end_of_output(lines, number)
+        kinds += ["output"] * (end - number) if end > number else ["prose"]
+    return kinds, code
+
+
+def _opened(line: str) -> int:
+    """The brackets that a line opens and leaves open, or closes (negative)."""
+    bare = _STRING.sub("", line)
+    return sum(bare.count(c) for c in "([{") - sum(bare.count(c) for c in ")]}")
+
+
+def _end_of_statement(code: Sequence[str], depths: Sequence[int], number: int) -> int:
+    """The line after a statement that begins at line `number`, by its brackets, triple quotes and backslashes."""
+    last = min(number + MAX_STATEMENT_LINES, len(code))
+    quote = _TRIPLE.search(code[number])
+    if quote is not None and code[number].count(quote[0]) % 2:
+        return next((n + 1 for n in range(number + 1, last) if quote[0] in code[n]), number + 1)
+    for end in range(number + 1, last + 1):
+        if depths[end] <= depths[number] and not code[end - 1].rstrip().endswith("\\"):
+            return end
+    return number + 1
+
+
+def _as_code(lines: Sequence[str]) -> list[str] | None:
+    """Return the lines, with their quotes mended if needed, if they are a statement of a program; else None."""
+    for candidate in (list(lines), [line.translate(_MENDED) for line in lines]):
+        text = "\n".join(candidate).strip()
+        if _CLAUSE.match(text):
+            return candidate
+        if text[0] in "\"'" and not _TRIPLE.match(text):
+            continue  # a quotation
+        bare = re.sub(r"\s+#.*$", "", text) if text.rpartition("\n")[2].find("#") > 0 else text
+        if text.startswith("@"):
+            text += "\ndef f(): pass"
+        elif bare.endswith(":"):
+            text = bare + " pass"
+        tree = find_tree(text)
+        if tree is not None and tree.body and all(_is_statement(node) for node in tree.body):
+            return candidate
+    return None
+
+
+def _is_statement(node: ast.stmt) -> bool:
+    """Whether a statement occurs in programs and not in prose, such as `Example: text` or a single word."""
+    match node:
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Call) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+        case ast.AnnAssign(annotation=ast.Name(id=name)):
+            return name in ("int", "float", "bool", "str")
+        case ast.With(items=items):
+            return any(isinstance(item.context_expr, ast.Call) for item in items)
+        case ast.If(test=test) | ast.While(test=test):
+            return not isinstance(test, ast.Name)
+        case ast.For(iter=iterated):
+            return not isinstance(iterated, ast.Constant)
+        case _:
+            return True
+
+
+def _end_of_output(lines: Sequence[str], number: int) -> int:
+    """The line after the printed output that begins at line `number`; `number` if none does."""
+    line = lines[number]
+    last = min(number + 10 * MAX_STATEMENT_LINES, len(lines))
+    if _TRACEBACK.match(line):
+        after = (n for n in range(number + 1, last) if lines[n].strip() and not lines[n][0].isspace())
+        return next(after, last - 1) + 1
+    if _PRINTED_IR.match(line):
+        return next((n for n in range(number + 1, last) if not lines[n].strip()), last)
+    if line.partition("//")[0].rstrip().endswith("{"):
+        depth = 0
+        for end in range(number, last):
+            depth += lines[end].count("{") - lines[end].count("}")
+            if depth <= 0:
+                return end + 1
+    return number + 1 if _PRINTED.match(line) else number
+
+
+def _absorb(kinds: list[_Kind], kind: _Kind, between: Sequence[_Kind]) -> None:
+    """Give the lines between two lines of one kind that kind, if nothing else is between them."""
+    before = -1
+    for number, found in enumerate(kinds):
+        if found == kind:
+            if 0 <= before < number - 1:
+                for inside in range(before + 1, number):
+                    kinds[inside] = kind
+            before = number
+        elif found not in between:
+            before = -1
+
+
+def _headings(kinds: list[_Kind]) -> None:
+    """Give comments directly above code to it."""
+    for number in range(len(kinds) - 2, -1, -1):
+        if kinds[number] == "comment" and kinds[number + 1] == "code":
+            kinds[number] = "code"
+
+
+def _unindented(lines: Sequence[str]) -> list[str]:
+    """Return the lines without their common margin; lines that are blank have none."""
+    margins = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    margin = min(margins, default=0)
+    return [line[margin:] if line.strip() else "" for line in lines]
+
+
+__all__ = ["Part", "has_fences", "split_post"]

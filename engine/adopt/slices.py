@@ -1,0 +1,332 @@
+"""Programs in code that has more: each schedule with the statements that it depends on, or each program that has no schedule.
+
+A statement belongs to a program if the program's schedule, its calls, or a definition that they use needs it. Prints, measurements and
+other Python are left out; they are never run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+import msgspec
+from msgspec.structs import replace as replace_fields
+
+from ..cancellation import checkpoint
+from ..ir import Place, TilewrightError
+from ..script import Note, ParseError
+from ..script.reading.source import Source
+from .pasted import Snippet, read_as_far_as_possible
+from .posts import Part, split_post
+
+MAX_CHARACTERS = 400_000
+"""Maximum length of a text that is split into programs."""
+MAX_PROGRAMS = 64
+"""Maximum number of programs that are offered."""
+
+MAX_LEFT_OUT = 16
+"""Maximum number of schedule lines that are left out of a program."""
+
+_SENTENCE = re.compile(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$")
+_LIKE_CODE = re.compile(r"[ \t]*[A-Za-z_]\w*(?:[.\[(][^ ]|(?:, *\w+)* *=[^=])")
+_SCRIPT_MAKER = "Schedule"
+_TE_MAKER = "create_schedule"
+_BUILDERS = ("build", "lower")
+
+
+class PostProgram(msgspec.Struct, frozen=True):
+    """One program with its schedule. `text` has the lines of the post, those of other contents are empty. `name` is that of the program,
+    `lines` are its first and last line, `used` all of its lines, `calls` the first and last line of each of its schedule's calls."""
+
+    text: str
+    name: str
+    lines: tuple[int, int]
+    used: frozenset[int]
+    calls: tuple[tuple[int, int], ...] = ()
+
+
+class _Unit(msgspec.Struct, frozen=True, eq=False):
+    """A top-level statement with its first and last line in the post, the names that it defines, and those that it uses."""
+
+    node: ast.stmt
+    first: int
+    last: int
+    defines: frozenset[str]
+    uses: frozenset[str]
+
+    @property
+    def is_script(self) -> bool:
+        """Whether the statement is a TVMScript program."""
+        if not isinstance(self.node, ast.FunctionDef | ast.ClassDef):
+            return False
+        names = [ast.unparse(d) for d in self.node.decorator_list]
+        return any(word in name for name in names for word in ("prim_func", "ir_module", "script.tir"))
+
+    def calls(self, *methods: str) -> bool:
+        """Whether the statement calls a function or method of one of these names."""
+        return any(
+            isinstance(node, ast.Call)
+            and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in methods
+            for node in ast.walk(self.node)
+        )
+
+
+class Sliced(msgspec.Struct, frozen=True):
+    """The parts of a text and the programs in it, with notes on schedules without a program. `error` is that of the
+    first code that is not Python."""
+
+    parts: tuple[Part, ...]
+    programs: tuple[PostProgram, ...]
+    notes: tuple[Note, ...] = ()
+    error: ParseError | None = None
+
+
+def programs_in(text: str, filename: str = "") -> Sliced:
+    """Return the programs of a text that contains other code, prose or printed output."""
+    if len(text) > MAX_CHARACTERS:
+        return Sliced((), ())
+    parts = split_post(text)
+    slicer = _Slicer(filename)
+    error: ParseError | None = None
+    for part in parts:
+        if part.kind == "code":
+            try:
+                slicer.add(part)
+            except ParseError as found:
+                error = error or found
+    programs = tuple(slicer.programs())
+    return Sliced(parts, programs, tuple(slicer.notes), error)
+
+
+def read_program(program: PostProgram, filename: str = "", sizes: Mapping[str, int] | None = None) -> Snippet:
+    """Return a program of a post with its schedule. A line of a TE schedule that cannot be read or applied is left out, with a note.
+
+    Raises ParseError for an unreadable definition, and the errors of `read_te` if too many lines are refused.
+    """
+    lines = program.text.split("\n")
+    notes: list[Note] = []
+    while True:
+        try:
+            found = read_as_far_as_possible("\n".join(lines), filename=filename, sizes=sizes, assumes=True)
+            return replace_fields(found, notes=(*found.notes, *notes))
+        except TilewrightError as error:
+            place = error.refusal.place
+            call = next((c for c in program.calls if place is not None and c[0] <= place.line <= c[1]), None)
+            if call is None or len(notes) >= MAX_LEFT_OUT or not any(lines[call[0] - 1 : call[1]]):
+                raise
+            assert place is not None
+            notes.append(Note(f"this line of the schedule is left out: {error.refusal.message}", place))
+            lines[call[0] - 1 : call[1]] = [""] * (call[1] - call[0] + 1)
+
+
+def unread_lines(parts: Sequence[Part]) -> Iterator[tuple[int, str]]:
+    """The lines among the prose that look like code, but are not Python, with their numbers."""
+    for part in parts:
+        for number, line in enumerate(part.lines, part.first):
+            if part.kind == "prose" and _LIKE_CODE.match(line) and not _SENTENCE.search(line):
+                yield number, line.strip()
+
+
+def has_prose(parts: Sequence[Part]) -> bool:
+    """Whether the parts contain a sentence, or printed output beside code."""
+    return any(
+        part.kind == "output" or (part.kind == "prose" and any(map(_SENTENCE.search, part.lines))) for part in parts
+    )
+
+
+class _Slicer:
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.units: list[_Unit] = []
+        self.lines: dict[int, str] = {}  # lines of code by number, with their indentation restored
+        self.notes: list[Note] = []
+        self.at: dict[str, list[int]] = {}  # the units that define a name
+        self.stored: set[str] = set()  # names that any statement assigns, at the top or in a function
+
+    def add(self, part: Part) -> None:
+        """Add a part of code. Raises ParseError if it is not Python."""
+        source = Source("\n".join(part.lines), self.filename, part.first)
+        for number, line in enumerate(part.lines):
+            shift = source.shifts[number] if source.shifts is not None else 0
+            self.lines[part.first + number] = " " * shift + line
+        for node in source.tree.body:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))
+            for name in unit.defines:
+                self.at.setdefault(name, []).append(len(self.units))
+            self.units.append(unit)
+            if not unit.is_script:
+                self.stored |= {
+                    n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                }
+
+    def programs(self) -> list[PostProgram]:
+        """Each schedule with its program, then the programs without a schedule, in the order of the text."""
+        makers = [n for n in range(len(self.units)) if self._makes_schedule(n)][:MAX_PROGRAMS]
+        calls = {maker: self._calls_of(maker) for maker in makers}
+        found: list[set[int]] = []
+        called = {n for maker in makers for n in calls[maker] - {maker}}
+        for maker in makers:
+            checkpoint()
+            others = {n for other in makers if other != maker for n in calls[other]}
+            kept = self._backward(calls[maker], others)
+            if not self.units[maker].calls(_SCRIPT_MAKER) or self._with_program(maker, kept):
+                found.append(self._backward(kept, others))
+        used = {n for kept in found for n in kept}
+        rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
+        found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
+        if not found:
+            computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func")}
+            found = [self._backward(computed)] if computed else []
+        return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
+
+    def _makes_schedule(self, number: int) -> bool:
+        """Whether a statement creates a schedule, in a call of a function of the text too."""
+        unit = self.units[number]
+        if not isinstance(unit.node, ast.Assign):
+            return False
+        if unit.calls(_TE_MAKER, _SCRIPT_MAKER):
+            return True
+        functions = [self._definition(name, number) for name in unit.uses]
+        return any(
+            isinstance(self.units[f].node, ast.FunctionDef) and self.units[f].calls(_TE_MAKER)
+            for f in functions
+            if f is not None
+        )
+
+    def _calls_of(self, maker: int) -> set[int]:
+        """The statement that makes a schedule and those with its calls; functions of the text that build and measure it are left out."""
+        kept = {maker}
+        schedules, derived = set(self.units[maker].defines), set(self.units[maker].defines)
+        for later in range(maker + 1, len(self.units)):
+            unit = self.units[later]
+            uses = unit.uses & schedules
+            schedules -= unit.defines
+            if not schedules and not uses:
+                break
+            if isinstance(unit.node, ast.If | ast.While | ast.Try):
+                continue
+            if (uses and not self._measures(later)) or (
+                isinstance(unit.node, ast.Expr) and _receiver(unit.node) in derived
+            ):
+                kept.add(later)
+                derived = derived - unit.defines if unit.calls(*_BUILDERS) else derived | unit.defines
+        return kept
+
+    def _measures(self, number: int) -> bool:
+        """Whether a statement only calls a function of the text that builds the schedule."""
+        node = self.units[number].node
+        if not (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+        ):
+            return False
+        function = self._definition(node.value.func.id, number)
+        return function is not None and self.units[function].calls(*_BUILDERS)
+
+    def _with_program(self, number: int, kept: set[int]) -> bool:
+        """Add the program of a TensorIR schedule to `kept`. A name that nothing assigns means the program before it, else the first one."""
+        if any(self.units[n].is_script or self.units[n].calls("create_prim_func") for n in kept):
+            return True
+        unit = self.units[number]
+        call = next(n for n in ast.walk(unit.node) if isinstance(n, ast.Call))
+        name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+        scripts = [n for n, other in enumerate(self.units) if other.is_script]
+        if name and name not in self.stored and scripts:
+            kept.add(max((n for n in scripts if n < number), default=scripts[0]))
+            return True
+        what = f"{name or 'the program'} is made by Python code, which is never run, so the schedule of this line is left out"
+        if name:
+            what += f"; paste what {name}.show() prints to apply it"
+        self.notes.append(Note(what, Place(unit.first, 1, unit.last, 1, self.filename)))
+        return False
+
+    def _backward(self, kept: set[int], others: Set[int] = frozenset()) -> set[int]:
+        """The statements and all definitions that they use; `others` are statements of other schedules."""
+        found, pending = set(kept), list(kept)
+        while pending:
+            number = pending.pop()
+            for name in self.units[number].uses:
+                definition = self._definition(name, number, others - kept)
+                if definition is not None and definition not in found:
+                    found.add(definition)
+                    pending.append(definition)
+        return found
+
+    def _definition(self, name: str, number: int, others: Set[int] = frozenset()) -> int | None:
+        """The last statement before `number` that defines the name and is not one of `others`."""
+        return max((n for n in self.at.get(name, ()) if n < number and n not in others), default=None)
+
+    def _program(self, kept: set[int], called: set[int]) -> PostProgram:
+        numbers = {line for n in kept for line in range(self.units[n].first, self.units[n].last + 1)}
+        numbers |= self._comments_above(numbers)
+        first, last = min(numbers), max(numbers)
+        lines = [self.lines[n] if n in numbers else "" for n in range(1, last + 1)]
+        calls = tuple((self.units[n].first, self.units[n].last) for n in sorted(kept & called))
+        return PostProgram("\n".join(lines) + "\n", self._name(sorted(kept)), (first, last), frozenset(numbers), calls)
+
+    def _comments_above(self, numbers: set[int]) -> set[int]:
+        """The comments of the code directly above its lines."""
+        found: set[int] = set()
+        for number in numbers:
+            above = number - 1
+            while (
+                above in self.lines
+                and above not in numbers
+                and (self._is_comment(above) or not self.lines[above].strip())
+            ):
+                if self._is_comment(above):
+                    found.add(above)
+                above -= 1
+        return found
+
+    def _is_comment(self, number: int) -> bool:
+        return self.lines[number].startswith("#")
+
+    def _name(self, kept: Sequence[int]) -> str:
+        """The name of the program: its function or class, else the last tensor that is computed."""
+        units = [self.units[n] for n in kept]
+        scripts = [
+            unit.node.name for unit in units if unit.is_script and isinstance(unit.node, ast.FunctionDef | ast.ClassDef)
+        ]
+        computed = [name for unit in units if unit.calls("compute") for name in sorted(unit.defines)]
+        functions = [unit.node.name for unit in units if isinstance(unit.node, ast.FunctionDef)]
+        return next(iter([*scripts[-1:], *computed[-1:], *functions[-1:]]), "program")
+
+
+def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a top-level statement defines, and those that it uses."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return frozenset((node.name,)), frozenset(_free(node))
+    defined = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+    defined |= {a.asname or a.name.partition(".")[0] for a in ast.walk(node) if isinstance(a, ast.alias)}
+    return frozenset(defined), frozenset(_free(node))
+
+
+def _free(node: ast.AST) -> set[str]:
+    """The names that a node uses and that no function in it defines."""
+    found: set[str] = set()
+    pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
+    while pending:
+        part, bound = pending.pop()
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
+            found.add(part.id)
+        if isinstance(part, ast.Lambda | ast.FunctionDef):
+            inside = {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
+            if isinstance(part, ast.FunctionDef):
+                inside |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
+            bound = bound | inside
+        pending += [(child, bound) for child in ast.iter_child_nodes(part)]
+    return found
+
+
+def _receiver(node: ast.Expr) -> str:
+    """The name in front of a call: `stage` of `stage.split(…)`."""
+    value = node.value
+    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+__all__ = ["PostProgram", "Sliced", "has_prose", "programs_in", "read_program", "unread_lines"]

@@ -1,0 +1,112 @@
+"""A whole post opens as a notebook: its prose as markdown cells, one of its programs with the schedule; the others can be opened."""
+
+# ruff: noqa: E501, RUF001
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.programs.posts import (
+    EARLY_MATMUL_POST,
+    RELAX_POST,
+    RELAX_SCHEDULE_POST,
+    RELAX_SCHEDULED_POST,
+    SEPARATED_POST,
+)
+from support.programs.te_sources import BOX_BLUR, BOX_BLUR_SCHEDULE, MATMUL_VTCM, STAGED_COPIES, TRANSPOSED
+
+from tilewright.app.actions.opening import OpenProgram, OpenText
+from tilewright.app.actions.table import act
+from tilewright.app.cli import main
+from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.notebook.value import notebook_value
+from tilewright.app.views.problems.value import problems_value
+
+TWO = f"""\
+Memory in two blocks
+
+Hi, my hardware’s memory has “two” physical blocks, how can I use both of them?
+
+{MATMUL_VTCM}
+An error is printed: InternalError: Check failed
+
+In TensorIR there are axis separators, as in this example:
+
+{SEPARATED_POST}
+Thanks, that helped!
+"""
+POSTS = {
+    "staged copies": f"What is the difference?\n\nThe tutorial has this example:\n\n{STAGED_COPIES}\nThis is also used to move data, isn’t it?\n",
+    "early program": f"Q1. Are there strings for get_block?\nYeah. One design principle is that all is in the text.\n{EARLY_MATMUL_POST}Agreed. We do find the style annoying.\n",
+    "two blocks": TWO,
+    "shared buffer": f"Hi everyone,\nI’m working on a backend for TVM.\n{RELAX_POST}{RELAX_SCHEDULE_POST}the scheduled tir is as follows, and we can see\n{RELAX_SCHEDULED_POST}",
+    "box blur": f"Data layout\n\nI am working on a simple box blur, and its layout is wrong.\n\n{BOX_BLUR}{BOX_BLUR_SCHEDULE}\nThis shows how to transpose it:\n\n{TRANSPOSED}",
+}
+
+
+@pytest.mark.parametrize("text", POSTS.values(), ids=POSTS)
+def test_given_a_post_when_opened_then_it_is_a_notebook_with_its_prose(text: str) -> None:
+    state = act(State(), OpenText(text))
+    assert state.notice is None and state.notebook is not None and state.notebook.error is None
+    document = state.notebook.document
+    prose = "\n".join(cell.prose for cell in document.of_kind("markdown"))
+    assert text.split("\n")[0].lstrip("# ") in prose
+    assert document.cells[0].kind == "markdown" and document.of_kind("workload") and document.of_kind("schedule")
+    compile(document.text, "notebook", "exec")
+    assert converted(document, "dual-bank-npu").document is document
+
+
+def test_given_a_title_when_opened_then_the_notebook_has_it_and_quotes_of_prose_stay() -> None:
+    state = act(State(), OpenText(TWO))
+    assert state.title == "Memory in two blocks" and state.notebook is not None
+    assert "“two” physical blocks" in state.notebook.document.cells[0].prose
+
+
+def test_given_two_programs_when_opened_then_the_other_is_offered_and_opens() -> None:
+    state = act(State(), OpenText(TWO))
+    (banner,) = notebook_value(state, Store(), {})["banners"]
+    assert banner["kind"] == "programs" and [other["number"] for other in banner["others"]] == [2]
+    assert any("2 programs" in p["message"] for p in problems_value(state, Store())["problems"])
+    other = act(state, OpenProgram(2))
+    assert other.notebook is not None and other.notebook.schedule is not None
+    assert [step.method for step in other.notebook.schedule.trace.steps] == ["transform_layout"]
+    assert "te.reduce_axis" in other.notebook.document.cells[0].prose  # the first program, as it was posted
+    assert act(other, OpenProgram(3)).notice is not None
+    assert act(State(), OpenProgram(1)).notice is not None
+
+
+def test_given_fences_when_opened_then_code_and_prose_are_those_of_the_markdown() -> None:
+    text = f"# Issue\n\nPlease look at this:\n\n```python\n{MATMUL_VTCM}```\n\nExpected:\n\n```\nA[2][4096]\n```\n"
+    made = converted(read_document(text), "dual-bank-npu")
+    assert evaluate(made.document).error is None and made.post is not None and len(made.post.labels) == 1
+    assert made.document.cells[-1].prose == "Expected:\n\n```\nA[2][4096]\n```"
+
+
+def test_given_prose_without_a_program_when_opened_then_nothing_opens() -> None:
+    state = act(State(), OpenText("How do I tile this? It’s slow.\n\nI have tried everything that I know.\n"))
+    assert state.notebook is None and state.notice is not None
+
+
+@pytest.mark.parametrize(("number", "code"), [("", 0), ("#1", 0), ("#2", 0), ("#3", 2)])
+def test_given_a_number_behind_a_file_when_run_then_it_is_the_program(
+    number: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "post.txt"
+    file.write_text(TWO, encoding="utf-8")
+    sizes = [] if number == "#2" else ["--size", "M=256,K=512,N=256"]
+    assert main(["run", f"{file}{number}", *sizes]) == code
+    said = capsys.readouterr().err
+    assert ("post.txt#2 is before_vectorize" in said) == (number == "")
+    assert code == 0 or "no-such-program" in said
+
+
+def test_given_a_number_behind_a_file_when_imported_then_the_notebook_is_of_that_program(tmp_path: Path) -> None:
+    file, output = tmp_path / "post.txt", tmp_path / "notebook.py"
+    file.write_text(TWO, encoding="utf-8")
+    assert main(["import", f"{file}#2", "-o", str(output)]) == 0
+    notebook = evaluate(read_document(output.read_text(encoding="utf-8")))
+    assert notebook.error is None and notebook.schedule is not None
+    assert notebook.schedule.func.name == "before_vectorize"
