@@ -17,7 +17,7 @@ import tilewright
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {
-    "prove": ("engine/prove",),
+    "prove": ("engine/prove", "engine/analysis/instances.py", "engine/arith/presburger.py"),
     "explore": ("engine/explore/search/sampler.py", "engine/explore/workers/cluster.py"),
     "jupyter": ("app/jupyter", "app/components/widget.py"),
 }

@@ -12,15 +12,17 @@ from .dependence import (
 from .fusions import unfused
 from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import keeps_domains, stays_inside
+from .instances import Decision, runs_once
 from .joins import joined_splits
 from .reducers import Update, find_identities, find_update, is_associative_update
 from .regions import accessed_regions, hull, hull_over, realized
-from .repeats import is_once, is_update, reduction_loops, starts_with_init, stores_once
+from .repeats import is_once, is_update, order_fault, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
 from .signatures import honest_signatures
 
 __all__ = [
     "Conflict",
+    "Decision",
     "ProgramIndex",
     "Update",
     "accessed_regions",
@@ -41,10 +43,12 @@ __all__ = [
     "joined_splits",
     "keeps_domains",
     "only_guards_domain",
+    "order_fault",
     "provably_runs",
     "realized",
     "reduction_loops",
     "runs_at",
+    "runs_once",
     "separated_loops",
     "shared_buffers",
     "starts_with_init",

@@ -1,6 +1,6 @@
 """Region cover: whether another block writes all elements that a block reads, in the same iteration.
 
-All answers are conservative: "covered" requires a proof, for affine accesses.
+"Covered" requires a proof: by boxes in the common cases, otherwise by the exact sets of `instances`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,15 @@ from ..ir import (
 )
 from .boxes import holds, holds_all, hull_of
 from .index import ProgramIndex
+from .instances import HOLDS, Decision, Elements, Instances, contains, in_range
 from .joins import joined_splits
 from .pullback import pull_back
 from .regions import hull, realized
 from .separation import is_injective, without_outer
 
 Ranges = Mapping[Var, Range]
+
+UNCERTAIN_WRITE = Decision(None, "undecided: the block may not run, or may store only a part of what it declares")
 
 
 def is_covered(
@@ -54,7 +57,7 @@ def is_covered(
     consumer: BlockRealize,
     buffer: Buffer,
     element: Sequence[Expr] | None = None,
-) -> bool:
+) -> Decision:
     """Whether `consumer` reads only elements of `buffer` that `producer` writes, in each iteration of the loops around both.
 
     TVM calls this region cover. Reads past the ends of the buffer are ignored: a condition prevents them. With `element` (indices in the
@@ -66,17 +69,19 @@ def is_covered(
     if element is not None:
         regions = [BufferRegion(buffer, tuple(map(build.point, element)))]
     if write is None or not regions or not provably_runs(index, producer, set(index.path(consumer))):
-        return False
+        return UNCERTAIN_WRITE
     read = _Access(tuple(regions), {})
     # The cheap axis-by-axis test runs first, the expensive tests last.
     if _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense_by_axis):
-        return True
+        return HOLDS
     pulled = pull_back(producer.block, consumer.block, buffer)
     if pulled is not None:
         written, origins = _Access((pulled.written,), {}), _Access(pulled.read, pulled.loops)
         if _covers(index, producer, written, consumer, origins, whole=whole or not pulled.fills, dense=_is_dense):
-            return True
-    return _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense)
+            return HOLDS
+    if _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense):
+        return HOLDS
+    return _contains(index, producer, write, consumer, read, whole=whole)
 
 
 def provably_runs(index: ProgramIndex, realize: BlockRealize, around: Container[Stmt]) -> bool:
@@ -106,11 +111,11 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
     return not free_vars(extent) & loops.keys() or prove(build.ge(extent, 1), loops)
 
 
-def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> bool:
-    """Whether the block provably writes all of `box` in each iteration of the loops `around` it. The box uses their variables."""
+def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> Decision:
+    """Whether the block writes all of `box` in each iteration of the loops `around` it. The box uses their variables."""
     write, condition = _guarded_write(realize.block, box.buffer)
     if write is None or not provably_runs(index, realize, around):
-        return False
+        return UNCERTAIN_WRITE
     bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
     predicate = build.logical_and(realize.predicate, substitute(condition, bindings))
     guarded = BlockRealize(realize.iter_values, predicate, realize.block)
@@ -118,11 +123,14 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
     outer = {f.loop_var: Range(f.min, f.extent) for f in around}
     written, inner = realized(write.regions[0], realize), {**inner, **write.loops}
     known = Analyzer(outer)
-    return (
+    if (
         _leaves_no_gaps(realize, write, {**inner, **outer})
         and _is_dense(written, inner, outer)
         and holds(hull_of(written, inner, known), hull_of(box, {}, known), known)
-    )
+    ):
+        return HOLDS
+    needed = Elements(Instances(realize.block.name, {}, in_range(outer)), (box,))
+    return contains(_elements(realize, inner, write, outer), needed)
 
 
 def _guarded_write(block: Block, buffer: Buffer) -> tuple[_Access | None, Expr]:
@@ -220,6 +228,24 @@ def _covers(
     consumer, theirs = joined_splits(consumer, inner_loops(index, consumer, common))
     running = {**theirs, **read.loops}
     return all(holds(made, hull_of(realized(r, consumer), running, known), known, limits) for r in read.regions)
+
+
+def _contains(
+    index: ProgramIndex, producer: BlockRealize, write: _Access, consumer: BlockRealize, read: _Access, *, whole: bool
+) -> Decision:
+    """The exact decision of `_covers`."""
+    common = common_loops(index, producer, consumer)
+    outer = {f.loop_var: Range(f.min, f.extent) for f in common}
+    written, needed = (
+        _elements(*joined_splits(realize, inner_loops(index, realize, common)), access, outer)
+        for realize, access in ((producer, write), (consumer, read))
+    )
+    return contains(written, needed, None if whole else write.regions[0].buffer.shape)
+
+
+def _elements(realize: BlockRealize, loops: Ranges, access: _Access, outer: Ranges) -> Elements:
+    regions = tuple(realized(r, realize) for r in access.regions)
+    return Elements(Instances.of(realize, {**loops, **access.loops}, outer), regions)
 
 
 def _leaves_no_gaps(

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ..arith import linear
-from ..ir import LT, Add, BlockRealize, Expr, FloorMod, Mul, Node, Range, Var, build, rewrite, uses_var
+from ..arith import Analyzer, linear, prove, simplify
+from ..ir import (
+    LT,
+    Add,
+    BlockRealize,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Mul,
+    Node,
+    Range,
+    Var,
+    build,
+    free_vars,
+    rewrite,
+    substitute,
+    uses_var,
+)
 from .clipping import clipped
 from .fusions import unfused
 
@@ -17,39 +33,93 @@ Ranges = Mapping[Var, Range]
 def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -> tuple[BlockRealize, Ranges]:
     """The block with uneven splits of `loops` joined: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
 
-    This requires that the sum covers all values below its guard, and that iterators use the sum as a whole; other splits stay unchanged. A
-    window covers a value more than once (`i * 6 + j` with seven `j`): with `once`, for counting iterations, windows are not joined. Loops
-    fused over symbolic extents are unfused, and guarded loops are clipped.
+    This requires that the sum covers all values below its guard. The loops become digits of the joined loop, `j` becomes `joined % 7`. A
+    window covers a value more than once (`i * 6 + j` with seven `j`): with `once`, for counting iterations, windows are not joined, and
+    otherwise only if the iterators use the sum as a whole. Loops fused over symbolic extents are unfused, and guarded loops are clipped.
     """
+    found: tuple[BlockRealize, Ranges] | None = (realize, loops)
+    while found is not None:
+        realize, loops = clipped(*_unfused(*found))
+        terms = build.conjuncts(realize.predicate)
+        found = next((f for t in terms if (f := _joined(t, realize, loops, once)) is not None), None)
+    return realize, loops
+
+
+def _unfused(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
     whole, apart = unfused((*realize.iter_values, realize.predicate), loops)
-    if whole != (*realize.iter_values, realize.predicate):
-        realize, loops = BlockRealize(whole[:-1], whole[-1], realize.block), apart
-    realize, loops = clipped(realize, loops)
-    values = realize.iter_values
-    kept: list[Expr] = []
-    for term in build.conjuncts(realize.predicate):
-        found = _joined(term, values, loops, once)
-        if found is None:
-            kept.append(term)
-        else:
-            values, loops = found
-    if len(kept) == len(build.conjuncts(realize.predicate)):
+    if whole == (*realize.iter_values, realize.predicate):
         return realize, loops
-    return BlockRealize(values, build.logical_and(*kept), realize.block), loops
+    return BlockRealize(whole[:-1], whole[-1], realize.block), apart
 
 
-def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> tuple[tuple[Expr, ...], Ranges] | None:
-    """The values over one loop up to the guard's limit, if the term guards a sum of loops that the values use only through that sum."""
-    form, limit = (
-        linear(term.a) if isinstance(term, LT) else None,
-        build.int_value(term.b) if isinstance(term, LT) else None,
-    )
-    if form is None or limit is None or limit <= 0 or form.constant or not form.terms:
+def _joined(term: Expr, realize: BlockRealize, loops: Ranges, once: bool) -> tuple[BlockRealize, Ranges] | None:
+    """The block with the sum of loops that the term guards as one loop up to the guard's limit; None if that is impossible."""
+    form = linear(term.a) if isinstance(term, LT) else None
+    if not isinstance(term, LT) or form is None or form.constant or not form.terms:
         return None
     steps = {a: f for a, f in form.terms if isinstance(a, Var) and a in loops}
-    if len(steps) < len(form.terms) or not _reaches(steps, loops, limit, once):
+    if len(steps) < len(form.terms) or free_vars(term.b) & loops.keys():
         return None
     joined = Var("joined", form.terms[0][0].dtype)
+    values, others = realize.iter_values, [t for t in build.conjuncts(realize.predicate) if t is not term]
+    inner = {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, term.b)}
+    digits = _digits(joined, steps, loops, term.b)
+    if digits is not None:
+        known = Analyzer(inner)
+        *values, predicate = (known.simplify(substitute(e, digits)) for e in (*values, build.logical_and(*others)))
+        return BlockRealize(tuple(values), predicate, realize.block), inner
+    values = () if once or not _covers(steps, loops, term.b) else _whole(values, steps, joined)
+    if not values:
+        return None
+    return BlockRealize(values, build.logical_and(*others), realize.block), inner
+
+
+def _digits(joined: Var, steps: Mapping[Var, int], loops: Ranges, limit: Expr) -> dict[Var, Expr] | None:
+    """The loops as digits of their sum; None if the sum takes a value twice or not all values below the limit."""
+    reach: int | None = 1
+    digits: dict[Var, Expr] = {}
+    ordered = sorted(steps.items(), key=lambda item: item[1])
+    for place, (var, factor) in enumerate(ordered):
+        extent = loops[var].extent
+        trips = build.int_value(extent)
+        if not build.is_const(loops[var].min, 0):
+            return None
+        if trips == 1:
+            digits[var] = build.const(0, var.dtype)
+            continue
+        if factor != reach:
+            return None
+        value = build.floordiv(joined, factor)
+        digits[var] = value if place == len(ordered) - 1 else build.floormod(value, extent)
+        reach = None if trips is None else factor * trips
+    end = build.int_value(limit)
+    enough = reach >= end if reach is not None and end is not None else _at_least(extent, factor, limit)
+    return digits if enough else None
+
+
+def _at_least(extent: Expr, factor: int, limit: Expr) -> bool:
+    """Whether `extent * factor >= limit`, for an extent that rounds a quotient up: `ceil(n / 16) * 16 >= n`."""
+    if prove(build.ge(build.mul(extent, factor), limit)):
+        return True
+    divisor = build.int_value(extent.b) if isinstance(extent, FloorDiv) else None
+    if not isinstance(extent, FloorDiv) or divisor is None or divisor <= 0 or factor % divisor:
+        return False
+    return _at_least(simplify(build.sub(extent.a, divisor - 1)), factor // divisor, limit)
+
+
+def _covers(steps: Mapping[Var, int], loops: Ranges, limit: Expr) -> bool:
+    """Whether the sum of multiples of loops takes every value from 0 to below the limit."""
+    reach, end = 1, build.int_value(limit)
+    for var, factor in sorted(steps.items(), key=lambda item: item[1]):
+        trips = build.int_value(loops[var].extent)
+        if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
+            return False
+        reach += factor * (trips - 1)
+    return end is not None and 0 < end <= reach
+
+
+def _whole(values: Sequence[Expr], steps: Mapping[Var, int], joined: Var) -> tuple[Expr, ...]:
+    """The values with `joined` in place of the sum of the loops; empty if they use these loops in another way."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, FloorMod):
@@ -57,9 +127,7 @@ def _joined(term: Expr, values: tuple[Expr, ...], loops: Ranges, once: bool) -> 
         return _without_sum(node, steps, joined) if isinstance(node, Add | Mul | Var) else node
 
     values = tuple(rewrite(value, leave) for value in values)
-    if any(uses_var(value, v) for value in values for v in steps):
-        return None
-    return values, {v: r for v, r in loops.items() if v not in steps} | {joined: build.make_range(0, limit)}
+    return () if any(uses_var(value, v) for value in values for v in steps) else values
 
 
 def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int | None = 0) -> Expr:
@@ -79,16 +147,3 @@ def _without_sum(expr: Expr, steps: Mapping[Var, int], joined: Var, modulus: int
     for atom, factor in whole.terms:
         left = left if atom in steps else build.add(left, build.mul(atom, factor))
     return build.add(left, build.mul(joined, scale))
-
-
-def _reaches(steps: Mapping[Var, int], loops: Ranges, limit: int, once: bool) -> bool:
-    """Whether the sum of multiples of loops covers every value from 0 to below the limit; exactly once, if `once` is set."""
-    reach = 1
-    for var, factor in sorted(steps.items(), key=lambda item: item[1]):
-        trips = build.int_value(loops[var].extent)
-        if trips is None or not build.is_const(loops[var].min, 0) or not 0 < factor <= reach:
-            return False
-        if once and factor < reach and trips > 1:
-            return False
-        reach += factor * (trips - 1)
-    return reach >= limit

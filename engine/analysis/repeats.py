@@ -31,6 +31,7 @@ from ..ir import (
     walk,
 )
 from .cover import has_iterations, only_guards_domain
+from .instances import begins_with_init, runs_once
 from .joins import joined_splits
 from .separation import is_injective, without_outer
 
@@ -63,10 +64,12 @@ def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: tuple[Var, ...] = (
     return all(_stores_once(child, seen, loops) for child in children(stmt) if isinstance(child, Stmt))
 
 
-def is_once(realize: BlockRealize, loops: Ranges) -> bool:
-    """Whether no two iterations of the loops give the iterators the same values."""
-    realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
-    return is_injective(realize.iter_values, loops)
+def is_once(realize: BlockRealize, loops: Ranges, outer: Ranges | None = None) -> bool:
+    """Whether no two iterations of the loops give the iterators the same values, in one iteration of the loops `outer`."""
+    joined, inner = joined_splits(*_trimmed(realize, loops), once=True)
+    if is_injective(joined.iter_values, inner) or runs_once(joined, inner):
+        return True
+    return bool(outer) and is_once(realize, {**outer, **loops})
 
 
 def _trimmed(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:
@@ -115,14 +118,36 @@ def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var
     return all(prove(substitute(t, first), ranges) for t in terms)
 
 
-def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> bool:
+def starts_with_init(
+    realize: BlockRealize, loops: Ranges, *, partly: bool = False, before: Ranges | None = None
+) -> bool:
     """Whether, for each element, the first iteration of the loops (outermost first) that reaches it runs the init, and such an iteration
     exists.
 
-    `partly`: a sum that loops further out also drive needs to start only at the lowest value that these loops reach.
+    `partly`: a sum that loops further out also drive needs to start only at the lowest value that these loops reach. `before`: the loops
+    in the order that they had.
     """
-    rising = _digits_rise(realize, loops)
-    realize, loops = joined_splits(*_trimmed(realize, loops), once=True)
+    if _starts_by_digits(realize, loops, partly=partly):
+        return True
+    if not all(has_iterations(loops[v].extent, loops) for v in reduction_loops(realize, loops)):
+        return False
+    orders = (loops,) if before is None else (loops, before)
+    return all(begins_with_init(realize, order, partly=partly) for order in orders)
+
+
+def order_fault(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> str:
+    """Why a block may repeat terms of its sum or start without its init: a witness, or why that is undecided."""
+    decisions = (runs_once(realize, loops), begins_with_init(realize, loops, partly=partly))
+    faults = sorted((d for d in decisions if not d), key=lambda d: d.holds is None)
+    return faults[0].detail if faults else ""
+
+
+def _starts_by_digits(realize: BlockRealize, loops: Ranges, *, partly: bool) -> bool:
+    """Whether the sums start at the lowest digit of each of their loops."""
+    realize, loops = _trimmed(realize, loops)
+    if _is_mixed(realize, loops) and not _digits_rise(realize, loops):
+        return False  # decided before the join, which loses the order of the loops
+    realize, loops = joined_splits(realize, loops, once=True)
     reducing = reduction_loops(realize, loops)
     if not only_guards_domain(realize) and not _holds_at_start(realize, loops, reducing):
         return False
@@ -133,24 +158,32 @@ def starts_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
     reduced = [(iv, v) for iv, v in pairs if iv.iter_type == "reduce"]
     if not all(_starts_low(v, iv.dom.min, first, loops, partly=partly) for iv, v in reduced):
         return False
-    spatial = [v for iv, v in pairs if iv.iter_type != "reduce"]
-    if not any(uses_var(value, v) for value in spatial for v in reducing):
+    if not _is_mixed(realize, loops):
         return True
     # The digits of the sum and of the elements belong to the same loops: every combination occurs, the least first.
-    if not rising:
-        return False
     values = [without_outer(v, loops) for v in realize.iter_values]
     used = {v: r for v, r in loops.items() if any(value is not None and uses_var(value, v) for value in values)}
     found = None if None in values else detect_iter_map([v for v in values if v is not None], used)
     return found is not None and found.bijective
 
 
+def _is_mixed(realize: BlockRealize, loops: Ranges) -> bool:
+    """Whether a loop drives both an element and the terms of its sum."""
+    reducing = reduction_loops(realize, loops)
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    return any(iv.iter_type != "reduce" and uses_var(value, v) for iv, value in pairs for v in reducing)
+
+
 def _digits_rise(realize: BlockRealize, loops: Ranges) -> bool:
-    """Whether the sums behind the iterators' digits (`(i * 4 + j) // 3`) increase in loop order: no outer loop has a smaller factor than
-    an inner one."""
+    """Whether the sums behind the iterators' digits (`(i * 4 + j) // 3`) and the guarded sums increase in loop order: no outer loop has a
+    smaller factor than an inner one."""
     places = {v: n for n, v in enumerate(loops)}
-    for node in (n for value in realize.iter_values for n in walk(value) if isinstance(n, FloorDiv | FloorMod)):
-        form = linear(node.a)
+    digits = (n.a for value in realize.iter_values for n in walk(value) if isinstance(n, FloorDiv | FloorMod))
+    reducing = reduction_loops(realize, loops)
+    terms = (t for t in build.conjuncts(realize.predicate) if isinstance(t, LT))
+    guarded = (t.a for t in terms if any(uses_var(t.a, v) for v in reducing))
+    for whole in (*digits, *guarded):
+        form = linear(whole)
         if form is None:
             return False
         steps = sorted((places[a], f) for a, f in form.terms if isinstance(a, Var) and a in places)

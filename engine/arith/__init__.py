@@ -14,6 +14,7 @@ from .forms import Sum, digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
 from .padded_map import PaddedMap, keeps_order, padded_inverse
+from .presburger import Names, NotAffine, affine_text, condition_text, isl_context
 from .subspace import Count, Division, subspace_divide
 
 __all__ = [
@@ -24,14 +25,19 @@ __all__ = [
     "Interval",
     "IterMap",
     "Linear",
+    "Names",
+    "NotAffine",
     "PaddedMap",
     "Ranges",
     "Relaxer",
     "Sum",
+    "affine_text",
     "bounds",
+    "condition_text",
     "detect_iter_map",
     "interval",
     "inverse",
+    "isl_context",
     "keeps_order",
     "linear",
     "map_shape",

@@ -1,11 +1,12 @@
 """Execution of programs on NumPy arrays: reference semantics, and verification of schedules."""
 
 from .errors import ExecuteError
+from .inputs import random_inputs
 from .lanes import element, lane_of, lanes_of
 from .layouts import Image, ParameterLayout, image
 from .program import run
 from .values import DIVISIONS, KNOWN_INTRINSICS, NO_OPERATION, PURE_CALLS
-from .verify import Expectation, Verdict, random_inputs, verify
+from .verify import Expectation, Verdict, verify
 
 __all__ = [
     "DIVISIONS",

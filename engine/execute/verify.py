@@ -8,21 +8,17 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ..ir import Block, Buffer, BufferLoad, BufferStore, Node, PrimFunc, build, children, refusing_depth
+from ..ir import PrimFunc
 from ..ir import dtype as dt
-from .errors import ExecuteError, element, unsupported
+from .errors import ExecuteError, element
 from .frames import Array
+from .inputs import INTEGERS, random_inputs
 from .layouts import ParameterLayout, laid_out
 from .program import Executable, Outcome, execute
 from .values import numpy_dtype
 
 LIMIT = 10_000_000_000  # element operations of one run: up to about ten seconds
 SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the largest value; other floats 256
-INTEGERS = (
-    (-8, 8),
-    (1, 3),
-    (0, 1),
-)  # ranges of integer inputs, inclusive: indices and divisors may allow only the smaller ones
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
 
@@ -36,30 +32,6 @@ class Verdict(msgspec.Struct, frozen=True):
     status: Literal["proved", "tested", "failed", "unknown"]
     detail: str
     max_abs_error: float | None = None
-
-
-@refusing_depth(ExecuteError)
-def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
-    """Small random values, by name, for every parameter buffer that is not written before it is read, and for float parameters;
-    deterministic per seed.
-
-    Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
-    very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
-    0.
-    """
-    found: dict[str, Array] = {}
-    generator = np.random.default_rng(seed)
-    read = _read_first(func)
-    for buffer in func.buffers:
-        extents = [build.int_value(e) for e in buffer.shape]
-        shape = tuple(e for e in extents if e is not None)
-        if len(shape) != len(extents):
-            raise unsupported(
-                f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,)
-            )
-        if buffer in read:
-            found[buffer.name] = _values(generator, buffer.dtype, shape, integers)
-    return found | {p.name: _values(generator, p.dtype, (), integers) for p in func.params if dt.is_float(p.dtype)}
 
 
 def verify(
@@ -150,42 +122,6 @@ def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array],
                 break
     assert first is not None
     raise first
-
-
-def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], integers: tuple[int, int]) -> Array:
-    kind = numpy_dtype(dtype)
-    if dtype == "bool":
-        return generator.integers(0, 2, shape).astype(kind)
-    if dt.is_float(dtype):
-        eighths = generator.integers(-16, 16, shape)
-        return ((eighths + (eighths >= 0)) / 8).astype(kind)
-    low, high = integers
-    return generator.integers(max(low, 0) if dtype.startswith("uint") else low, high + 1, shape).astype(kind)
-
-
-def _read_first(func: PrimFunc) -> set[Buffer]:
-    """The parameter buffers that are not stored before they are loaded, in text order: the caller must initialize them."""
-    known: dict[Buffer, bool] = {}
-    _first_touch(func.body, known, {})
-    return {buffer for buffer in func.buffers if known.get(buffer, True)}
-
-
-def _first_touch(node: Node, known: dict[Buffer, bool], aliases: dict[Buffer, Buffer]) -> None:
-    if isinstance(node, Buffer):
-        return
-    if isinstance(node, Block):
-        aliases.update((m.buffer, m.source.buffer) for m in node.match_buffers)
-        for part in (node.init, node.body):
-            if part is not None:
-                _first_touch(part, known, aliases)
-        return
-    for child in children(node):
-        _first_touch(child, known, aliases)
-    if isinstance(node, BufferLoad | BufferStore):
-        buffer = node.buffer
-        while buffer in aliases:
-            buffer = aliases[buffer]
-        known.setdefault(buffer, isinstance(node, BufferLoad))
 
 
 def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str | None]:

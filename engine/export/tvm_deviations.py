@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..analysis import ProgramIndex
-from ..ir import Max, Min, PrimFunc, build, uses_var, walk
-from ..schedule import Step
+from ..ir import Max, Min, PrimFunc, Range, build, uses_var, walk
+from ..schedule import Step, is_affine
 
 
 def tvm_deviation(step: Step, before: PrimFunc, after: PrimFunc) -> str:
@@ -53,8 +53,24 @@ def _later(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     return f"TVM's {step.method} loses the last iterations of a loop that does not start at 0" if later else ""
 
 
+def _bindings(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+    arguments = dict(step.arguments)
+    named = [before.loop(v) for v in arguments.get("ordered_loops") or (arguments["loop"],)]
+    top = min(named, key=lambda f: len(before.loops_above(f)))
+    still = before.loops_above(top) if step.method == "reorder" else ()
+    for realize in before.child_blocks(top):
+        loops = {f.loop_var: Range(f.min, f.extent) for f in before.loops_above(realize) if f not in still}
+        if not is_affine(realize, loops):
+            return f"TVM's {step.method} requires iterators that are split and fused loops"
+    return ""
+
+
 _DEVIATIONS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "transform_layout": _laid_out,
+    "reorder": _bindings,
+    "parallel": _bindings,
+    "vectorize": _bindings,
+    "bind": _bindings,
     "loop_partition": _later,
     "cache_index": _tables,
     "cache_inplace": _in_place,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from ..arith import NotAffine
 from ..cancellation import checkpoint
 from ..execute import ParameterLayout
 from ..ir import (
@@ -41,7 +42,6 @@ from ..ir import (
     children,
 )
 from ..ir import dtype as dt
-from .affine import NotAffine
 from .errors import Differs, Unknown
 from .flow import Flow, Sources
 from .heads import Found, Head, Read, Sum, Term, described, pair_text

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import islpy as isl
 
+from ..arith import isl_context
 from ..execute import ParameterLayout
 from ..ir import PrimFunc
 from .compare import Comparison
@@ -19,10 +19,10 @@ from .races import require_no_race
 def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int) -> str | None:
     """Decides equivalence: None if both compute the same; the name of a buffer whose float sum is the same up to its order. Raises
     Differs, Unknown."""
-    with _context() as context:
-        left, right = Program(original, context, "original"), Program(func, context, "schedule")
-        context.set_max_operations(operations)  # only now: the parser reports a limit as a syntax error
+    with isl_context() as context:
         try:
+            left, right = Program(original, context, "original"), Program(func, context, "schedule")
+            context.set_max_operations(operations)  # only now: the parser reports a limit as a syntax error
             comparison = Comparison(Flow(left), Flow(right), layouts)
             require_no_race(comparison.right)
             comparison.outputs()
@@ -31,19 +31,3 @@ def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout
                 raise Unknown("the proof needs too many steps") from None
             raise Unknown(f"isl failed: {error}") from error
         return comparison.reassociated
-
-
-_CONTEXTS: list[isl.Context] = []
-"""The contexts that no decision uses at the moment."""
-
-
-@contextmanager
-def _context() -> Generator[isl.Context]:
-    """A context for one decision, without an operation limit. Contexts are reused: islpy 2026.2 frees none, 100 KB for each decision."""
-    context = _CONTEXTS.pop() if _CONTEXTS else isl.Context()
-    try:
-        yield context
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
-        _CONTEXTS.append(context)

@@ -9,6 +9,7 @@ from typing import cast
 import islpy as isl
 import msgspec
 
+from ..arith import Names, NotAffine, affine_text, condition_text
 from ..cancellation import checkpoint
 from ..execute import ParameterLayout
 from ..ir import (
@@ -41,7 +42,6 @@ from ..ir import (
     walk,
 )
 from ..lower import PASSES, size_variables
-from .affine import Names, NotAffine, affine, condition
 from .errors import Differs, Unknown
 
 PREPARED_BY = ("PlanAndUpdateBufferAllocationLocation", "LowerMatchBuffer")
@@ -118,7 +118,7 @@ class Program:
         extra = [f"l{n}" for n in range(len(self._private.get(buffer, ())))]
         axes = [f"e{n}" for n in range(len(buffer.shape))]
         try:
-            bounds = [f"0 <= {e} < {affine(s, self.scalars)}" for e, s in zip(axes, buffer.shape, strict=True)]
+            bounds = [f"0 <= {e} < {affine_text(s, self.scalars)}" for e, s in zip(axes, buffer.shape, strict=True)]
         except NotAffine:
             raise Unknown(f"the shape of {buffer.name} is not affine") from None
         return self.set(f"{self._spaces[buffer]}[{', '.join((*extra, *axes))}]", bounds)
@@ -140,7 +140,7 @@ class Program:
             return False
         try:
             for index in load.indices:
-                affine(index, statement.names)
+                affine_text(index, statement.names)
         except NotAffine:
             return True
         return False
@@ -156,7 +156,7 @@ class Program:
             names: dict[Var, str] = {**self.scalars, **{v: f"e{n}" for n, v in enumerate(layout.index_map.params)}}
             axes = ", ".join(names[v] for v in layout.index_map.params)
             try:
-                moved = ", ".join(affine(i, names) for i in layout.index_map.indices)
+                moved = ", ".join(affine_text(i, names) for i in layout.index_map.indices)
             except NotAffine:
                 raise Unknown(f"the layout of {buffer.name} is not affine") from None
             found = found.apply_range(self.map(f"{space}[{axes}] -> {space}[{moved}]"))
@@ -188,11 +188,13 @@ class Program:
 
     def values(self, statement: Statement, expr: Expr) -> isl.Map:
         """The value of an integer expression at each instance. Raises NotAffine."""
-        return self.map(f"{_space(statement)} -> V[{affine(expr, statement.names)}]").intersect_domain(statement.domain)
+        return self.map(f"{_space(statement)} -> V[{affine_text(expr, statement.names)}]").intersect_domain(
+            statement.domain
+        )
 
     def where(self, statement: Statement, expr: Expr) -> isl.Set:
         """The instances at which a condition holds. Raises NotAffine."""
-        return self.set(_space(statement), [condition(expr, statement.names)]).intersect(statement.domain)
+        return self.set(_space(statement), [condition_text(expr, statement.names)]).intersect(statement.domain)
 
     @cached_property
     def _parameters(self) -> str:
@@ -295,7 +297,7 @@ class Program:
         space = f"{name}[{', '.join(f'i{n}' for n in range(len(place.loops)))}]"
         try:
             bounds = [_range(f, names) for f in place.loops] + [c.text(names) for c in place.guards]
-            iters = [affine(v, names) for v in place.iters]
+            iters = [affine_text(v, names) for v in place.iters]
         except NotAffine:
             raise Unknown(f"the iterations of block {place.block!r} are not affine") from None
         domain = self.set(space, bounds)
@@ -323,7 +325,7 @@ class Program:
         space = f"{name}[{', '.join(f'i{n}' for n in range(len(loops)))}]"
         private = [names[f.loop_var] for f in self._private.get(buffer, ())]
         try:
-            element = ", ".join((*private, *(affine(i, names) for i in indices)))
+            element = ", ".join((*private, *(affine_text(i, names) for i in indices)))
         except NotAffine:
             raise Unknown(f"an access of {buffer.name} is not affine") from None
         return self.map(f"{space} -> {self._spaces[buffer]}[{element}]")
@@ -336,8 +338,8 @@ class _Guard(msgspec.Struct, frozen=True, eq=False):
 
     def text(self, names: Names) -> str:
         if self.equals is not None:
-            return f"({affine(self.condition, names)} = {affine(self.equals, names)})"
-        text = condition(self.condition, names)
+            return f"({affine_text(self.condition, names)} = {affine_text(self.equals, names)})"
+        text = condition_text(self.condition, names)
         return text if self.holds else f"(not {text})"
 
 
@@ -366,8 +368,8 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
 
 
 def _range(loop: For, names: Names) -> str:
-    low = affine(loop.min, names)
-    return f"({low} <= {names[loop.loop_var]} < {low} + {affine(loop.extent, names)})"
+    low = affine_text(loop.min, names)
+    return f"({low} <= {names[loop.loop_var]} < {low} + {affine_text(loop.extent, names)})"
 
 
 def _space(statement: Statement) -> str:

@@ -5,6 +5,7 @@ from .errors import ScheduleError
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .primitives import PRIMITIVES, Primitive
 from .primitives.motion.targets import Target
+from .rules.affine import is_affine
 from .schedule import Schedule, State
 from .trace import Step, Trace
 
@@ -21,5 +22,6 @@ __all__ = [
     "Target",
     "TensorIntrin",
     "Trace",
+    "is_affine",
     "process_intrinsics",
 ]

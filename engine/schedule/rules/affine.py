@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace as replace_fields
+
+from ...analysis import joined_splits, runs_once
 from ...arith import IterMap, detect_iter_map, linear
 from ...ir import (
     EQ,
@@ -32,34 +35,46 @@ from ..context import Context
 from ..errors import refuse
 
 
-# An exported program runs in TVM, whose reorder, parallel, vectorize and bind refuse non-affine bindings, even correct ones.
+# An exported program runs in TVM, whose reorder, parallel, vectorize and bind refuse non-affine bindings. Here, bindings may also be any
+# others that run each instance of the block at most once.
 def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[For] = ()) -> None:
     """Check the blocks below `top`. The loops of `still`, further out, count as fixed."""
     for realize in ctx.index.child_blocks(top):
-        loops = [f for f in ctx.index.loops_above(realize) if f not in still]
-        if not _is_affine(realize, {f.loop_var: Range(f.min, f.extent) for f in loops}):
+        loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in still}
+        if is_affine(realize, loops):
+            continue
+        once = runs_once(realize, loops)
+        if not once:
             name = realize.block.name
             raise refuse(
                 "not-affine", f"cannot {what}: the bindings of block {name!r} are not affine", realize,
-                found="a binding that uses a loop twice, has gaps, or depends on another one through a condition",
-                expected="bindings such as i, i_0 * 16 + i_1, f // 8 and f % 8",
+                found=f"a binding that uses a loop twice, has gaps, or depends on another one through a condition; {once.detail}",
+                expected="bindings such as i, i_0 * 16 + i_1, f // 8 and f % 8, or bindings that run each instance once",
             )  # fmt: skip
 
 
-def _is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
+def is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
+    """Whether the bindings are split and fused loops, or windows of them, as TVM requires."""
     still = {v for value in realize.iter_values for v in free_vars(value)} - set(ranges)
-    values = [substitute(v, {s: build.const(0, s.dtype) for s in still}) for v in realize.iter_values]
-    conditions = build.conjuncts(realize.predicate)
+    zeros = {s: build.const(0, s.dtype) for s in still}
+    realize = replace_fields(realize, iter_values=tuple(substitute(v, zeros) for v in realize.iter_values))
     if any(build.is_const(r.extent, 0) for r in ranges.values()):
         return True  # the block never runs
-    if any(_ties(condition, values, ranges) for condition in conditions):
-        return False
-    if conditions or not all(isinstance(r.extent, IntImm) for r in ranges.values()):
+    if _has_ties(realize, ranges):
+        realize, ranges = joined_splits(realize, ranges, once=True)
+        if _has_ties(realize, ranges):
+            return False
+    if not build.is_true(realize.predicate) or not all(isinstance(r.extent, IntImm) for r in ranges.values()):
         return True  # uneven splits and symbolic sizes are beyond this detection
+    values = realize.iter_values
     found = detect_iter_map(values, ranges)
     if found is None or not all(s.compact for s in found.sums):
         return _are_windows(*_joined(values, ranges))
     return found.separate and all(not s.parts or s.parts[0].scale == 1 for s in found.sums)
+
+
+def _has_ties(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
+    return any(_ties(condition, realize.iter_values, ranges) for condition in build.conjuncts(realize.predicate))
 
 
 def _are_windows(values: Sequence[Expr], ranges: Mapping[Var, Range]) -> bool:

@@ -91,12 +91,14 @@ def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
 # Every reader of the block must read elements that the block wrote for it.
 def require_covered(ctx: Context, first: BlockRealize, second: BlockRealize) -> None:
     for buffer in written_for(first, second):
-        if not is_covered(ctx.index, first, second, buffer):
+        covered = is_covered(ctx.index, first, second, buffer)
+        if not covered:
             raise refuse(
                 "region-not-covered",
                 f"block {second.block.name!r} may read elements of {buffer.name!r} that {first.block.name!r} did not write "
                 "in the same iteration",
-                first, second, expected=f"iterations that read only elements that {first.block.name!r} wrote in the same iteration",
+                first, second, found=covered.detail,
+                expected=f"iterations that read only elements that {first.block.name!r} wrote in the same iteration",
             )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ...analysis import (
     is_covered,
     is_once,
     is_update,
+    order_fault,
     reduction_loops,
     separated_loops,
     starts_with_init,
@@ -207,17 +208,20 @@ def require_updates_in_order(
     if not ctx.index.fact(is_update, block):
         return
     below = ctx.index.loops_above(realize)
-    inner = {f.loop_var: Range(f.min, f.extent) for f in below[below.index(chain[0]) :]}
+    inner = {f.loop_var: Range(f.min, f.extent) for f in below}
+    outer = {f.loop_var: inner.pop(f.loop_var) for f in below[: below.index(chain[0])]}
+    later = {v: inner[v] for v in (*(f.loop_var for f in order if f.loop_var in inner), *inner)}
     reducing = set(reduction_loops(realize, inner))
     if block.init is None:
-        in_order = not reducing or ctx.index.fact(is_associative_update, block) or is_once(realize, inner)
+        in_order = not reducing or ctx.index.fact(is_associative_update, block) or is_once(realize, inner, outer)
     else:
         stays_whole = not reducing & {f.loop_var for f in chain}
-        in_order = stays_whole or is_once(realize, inner)
-        later = {v: inner[v] for v in (*(f.loop_var for f in order if f.loop_var in inner), *inner)}
-        in_order = in_order and (not reducing & set(moving) or starts_with_init(realize, later, partly=True))
+        in_order = stays_whole or is_once(realize, inner, outer)
+        in_order = in_order and (
+            not reducing & set(moving) or starts_with_init(realize, later, partly=True, before=inner)
+        )
     if not in_order:
-        raise out_of_order(realize, what)
+        raise out_of_order(realize, what, order_fault(realize, later, partly=True))
 
 
 # A block that leaves its loops must compute its sum once and start with the init.
@@ -226,7 +230,7 @@ def require_one_sum(ctx: Context, realize: BlockRealize, what: str) -> None:
         return
     loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
     if not starts_with_init(realize, loops) or not is_once(realize, _from_first_reduction(realize, loops)):
-        raise out_of_order(realize, what)
+        raise out_of_order(realize, what, order_fault(realize, loops))
 
 
 def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> dict[Var, Range]:
@@ -235,11 +239,11 @@ def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> 
     return {v: loops[v] for v in names[names.index(reducing[0]) :]} if reducing else {}
 
 
-def out_of_order(realize: BlockRealize, what: str):
+def out_of_order(realize: BlockRealize, what: str, found: str = ""):
     """The refusal for a sum that may add a term twice or not start with its init."""
     return refuse(
         "order-dependent", f"cannot {what}: block {realize.block.name!r} may repeat terms of its reduction, or not start at its init",
-        realize, expected="one loop for each iterator, and reductions that start at the init",
+        realize, found=found, expected="one loop for each iterator, and reductions that start at the init",
     )  # fmt: skip
 
 

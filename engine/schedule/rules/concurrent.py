@@ -75,7 +75,9 @@ def require_updates_apart(ctx: Context, loop: For, what: str, thread_tag: str | 
         if not ctx.index.fact(is_update, realize.block) and ctx.index.fact(stores_once, realize.block):
             continue
         above = ctx.index.loops_above(realize)
-        if is_once(realize, {f.loop_var: Range(f.min, f.extent) for f in above[above.index(loop) :]}):
+        ranges = {f.loop_var: Range(f.min, f.extent) for f in above}
+        outer = {f.loop_var: ranges.pop(f.loop_var) for f in above[: above.index(loop)]}
+        if is_once(realize, ranges, outer):
             continue
         shared = next((w.buffer for w in realize.block.writes if shares_elements(ctx, loop, realize, w.buffer)), None)
         if shared is not None:

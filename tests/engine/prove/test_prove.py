@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tilewright.engine.arith import presburger
 from tilewright.engine.execute import ParameterLayout
 from tilewright.engine.ir import IndexMap, PrimFunc
 from tilewright.engine.prove import check, decide, prove
@@ -306,7 +307,7 @@ def test_given_proofs_one_after_the_other_then_they_share_a_context_of_isl(monke
     """islpy 2026.2 frees no context: each costs 100 KB for as long as the process lives."""
     made: list[object] = []
     context = decide.isl.Context
-    monkeypatch.setattr(decide, "_CONTEXTS", [])
+    monkeypatch.setattr(presburger, "_CONTEXTS", [])
     monkeypatch.setattr(decide.isl, "Context", lambda: made.append(context()) or made[-1])
     for _ in range(3):
         assert prove(read(BLURS + ONE_BY_ONE), read(BLURS + ONE_BY_ONE)).status == "proved"

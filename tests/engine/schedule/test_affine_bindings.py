@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tilewright.engine.export import to_tvm_python
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -37,19 +38,43 @@ def test_given_loops_split_and_fused_when_reordered_and_run_at_once_then_accepte
     assert sch.verify().status == "tested"
 
 
-REFUSED = {
-    "a loop squared": made("i * i * 4 + j", "k", 104, 4),
+CALLS = (lambda s: s.reorder("k", "i"), lambda s: s.parallel("i"), lambda s: s.vectorize("k"))
+
+ONCE = {
     "a gap": made("i * 4 + j", "k * 16", 24, 64),
     "a condition that ties two iterators": made("i", "j * 4 + k", 6, 16, "i + k < 7"),
 }
 
+REFUSED = {
+    "a loop squared": (made("i * i * 4 + j", "k", 104, 4), "undecided: the bindings or indices are not affine"),
+    "the same instance twice": (
+        made("i + j", "k", 9, 4, "i + k < 7"),
+        "iterations (i = 0, j = 1, k = 0) and (i = 1, j = 0, k = 0) run the same instance of 'B'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_given_other_bindings_that_run_each_instance_once_when_reordered_or_run_at_once_then_accepted(
+    name: str,
+) -> None:
+    pytest.importorskip("islpy")
+    for call in CALLS:
+        sch = ONCE[name].copy()
+        call(sch)
+        assert sch.verify().status == "tested"
+        assert "requires iterators that are split and fused loops" in to_tvm_python(sch)
+
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_other_bindings_when_reordered_or_run_at_once_then_refused_as_tvm_does(name: str) -> None:
-    for call in (lambda s: s.reorder("k", "i"), lambda s: s.parallel("i"), lambda s: s.vectorize("k")):
+def test_given_other_bindings_when_reordered_or_run_at_once_then_refused_with_a_witness(name: str) -> None:
+    pytest.importorskip("islpy")
+    sch, witness = REFUSED[name]
+    for call in CALLS:
         with pytest.raises(ScheduleError) as caught:
-            call(REFUSED[name].copy())
+            call(sch.copy())
         assert caught.value.refusal.code == "not-affine"
+        assert caught.value.refusal.found.endswith(witness)
 
 
 def test_given_a_loop_squared_outside_when_reordered_then_loops_further_in_are_judged_alone() -> None:

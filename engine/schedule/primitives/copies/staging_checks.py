@@ -102,10 +102,11 @@ def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buff
 def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: Site) -> None:
     parent = site.parent
     around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
-    if not writes_all(ctx.index, writer, box, around):
+    filled = writes_all(ctx.index, writer, box, around)
+    if not filled:
         raise refuse(
             "region-not-covered", f"block {writer.block.name!r} may not write all elements of {box.buffer.name!r} that would be copied",
-            writer, expected="a block that writes every element of a box",
+            writer, found=filled.detail, expected="a block that writes every element of a box",
         )  # fmt: skip
     require_not_loose(ctx, writer)
 
@@ -119,11 +120,12 @@ def require_content_of(
     order = ctx.index.block_names
     for consumer in consumers:
         later = order.index(consumer.block.name) > order.index(writer.block.name)
-        if not later or not is_covered(ctx.index, writer, consumer, buffer):
+        covered = is_covered(ctx.index, writer, consumer, buffer)
+        if not later or not covered:
             raise refuse(
                 "region-not-covered",
                 f"block {consumer.block.name!r} may read elements of {buffer.name!r} before block {writer.block.name!r} wrote it",
-                consumer, writer, expected="a reader after the writer, of elements that it writes",
+                consumer, writer, found=covered.detail, expected="a reader after the writer, of elements that it writes",
             )  # fmt: skip
 
 

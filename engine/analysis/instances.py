@@ -1,0 +1,260 @@
+"""Exact decisions about the instances of a block, the iterations that run under its predicate, by Presburger sets.
+
+The structural tests of `repeats` and `cover` recognise common forms; questions that they cannot answer are decided here. Sizes and loops
+further out are parameters. A negative answer has a witness: concrete values of loops and sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..arith import Names, NotAffine, affine_text, condition_text, isl_context, simplify
+from ..cancellation import checkpoint
+from ..ir import BlockRealize, BufferRegion, Expr, IntImm, Range, Var, build, free_vars, substitute
+
+if TYPE_CHECKING:
+    import islpy as isl
+
+Ranges = Mapping[Var, Range]
+
+OPERATIONS = 300_000
+"""Maximum isl operations of one decision: a few hundredths of a second."""
+
+TRIAL_SIZES = (5, 12, 37)
+"""Values for the sizes if these are multiplied, which Presburger sets cannot express: they may give a witness, but no proof."""
+
+Question = Callable[["isl.Context", int | None], "Decision"]
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The answer to a question, true if it is proved. `holds` is None if it is out of reach; `detail` is a witness of a negative answer, or
+    the reason."""
+
+    holds: bool | None
+    detail: str = ""
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+
+HOLDS = Decision(True)
+
+
+class Instances(msgspec.Struct, frozen=True, eq=False):
+    """The iterations of `loops` (outermost first) at which all `conditions` hold. `block`: the name of the block, for witnesses."""
+
+    block: str
+    loops: Ranges
+    conditions: tuple[Expr, ...]
+
+    @staticmethod
+    def of(realize: BlockRealize, loops: Ranges, outer: Ranges | None = None) -> Instances:
+        """The instances in one iteration of the loops `outer`."""
+        return Instances(realize.block.name, loops, (*build.conjuncts(realize.predicate), *in_range(outer or {})))
+
+
+def in_range(loops: Ranges) -> tuple[Expr, ...]:
+    """The conditions that the loops' variables have values in their ranges."""
+    return tuple(c for v, r in loops.items() for c in (build.ge(v, r.min), build.lt(v, build.add(r.min, r.extent))))
+
+
+class Elements(msgspec.Struct, frozen=True, eq=False):
+    """The boxes of elements that the instances access, together."""
+
+    instances: Instances
+    regions: tuple[BufferRegion, ...]
+
+
+def runs_once(realize: BlockRealize, loops: Ranges) -> Decision:
+    """Whether no two iterations of the loops give the iterators of the block the same values."""
+    if not all(_drives(realize, v) or build.is_const(r.extent, 1) for v, r in loops.items()):
+        return Decision(False, "a loop that drives no iterator repeats the block")
+
+    def decide(context: isl.Context, size: int | None) -> Decision:
+        instances = Instances.of(realize, loops)
+        space = _Space(context, size, (instances,), realize.iter_values)
+        values = space.map(instances, [(v, None) for v in realize.iter_values])
+        pairs = values.apply_range(values.reverse())
+        pairs = pairs.intersect(_earlier(pairs))
+        if pairs.is_empty():
+            return HOLDS
+        point = pairs.wrap().lexmin().sample_point()
+        half = len(loops)
+        first, second = (space.loops_text(loops, point, at) for at in (0, half))
+        return Decision(
+            False,
+            f"iterations {first} and {second} run the same instance of {realize.block.name!r}{space.sizes_text(point)}",
+        )
+
+    return _decided(decide)
+
+
+def begins_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> Decision:
+    """Whether the first of the iterations that update an element is the one that runs the init.
+
+    `partly`: only for the elements whose init runs in these loops.
+    """
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+
+    def decide(context: isl.Context, size: int | None) -> Decision:
+        instances = Instances.of(realize, loops)
+        space = _Space(context, size, (instances,), (*realize.iter_values, *(iv.dom.min for iv, _ in pairs)))
+        groups = space.map(instances, [(v, None) for iv, v in pairs if iv.iter_type != "reduce"])
+        starting = (build.eq(v, iv.dom.min) for iv, v in pairs if iv.iter_type == "reduce")
+        inits = space.map(
+            msgspec.structs.replace(instances, conditions=(*instances.conditions, *starting)), []
+        ).domain()
+        first = groups.reverse().lexmin()
+        if partly:
+            first = first.intersect_domain(inits.apply(groups))
+        late = first.range().subtract(inits)
+        if late.is_empty():
+            return HOLDS
+        point = late.lexmin().sample_point()
+        where = space.loops_text(loops, point, 0)
+        return Decision(
+            False, f"the first term of a sum is added at {where}, where the init does not run{space.sizes_text(point)}"
+        )
+
+    return _decided(decide)
+
+
+def contains(written: Elements, read: Elements, limits: Sequence[Expr] | None = None) -> Decision:
+    """Whether every element of `read` is one of `written`, in each iteration of the loops further out. With `limits`, only elements from
+    0 to below the limits count."""
+
+    def decide(context: isl.Context, size: int | None) -> Decision:
+        used = [e for part in (written, read) for b in part.regions for r in b.region for e in (r.min, r.extent)]
+        space = _Space(context, size, (written.instances, read.instances), (*used, *(limits or ())))
+        missing = space.elements(read).subtract(space.elements(written))
+        if limits is not None:
+            missing = missing.intersect(space.box(limits))
+        if missing.is_empty():
+            return HOLDS
+        point = missing.lexmin().sample_point()
+        element = ", ".join(str(v) for v in space.coordinates(point))
+        buffer = written.regions[0].buffer.name
+        return Decision(
+            False, f"{buffer}[{element}] is not written by {written.instances.block!r}{space.sizes_text(point)}"
+        )
+
+    return _decided(decide)
+
+
+def _drives(realize: BlockRealize, loop: Var) -> bool:
+    return any(loop in free_vars(value) for value in realize.iter_values)
+
+
+def _decided(question: Question) -> Decision:
+    checkpoint()
+    try:
+        import islpy as isl  # an extra, which takes long to import
+    except ModuleNotFoundError as missing:
+        if missing.name != "islpy":
+            raise
+        return Decision(None, "undecided: the decision needs islpy: pip install 'tilewright[prove]'")
+    reason = "undecided: the decision needs too many steps"
+    for size in (None, *TRIAL_SIZES):
+        try:
+            with isl_context() as context:
+                context.set_max_operations(OPERATIONS)
+                found = question(context, size)
+        except NotAffine:
+            reason = "undecided: the bindings or indices are not affine"
+        except isl.Error:
+            return Decision(None, reason)
+        else:
+            if size is None or found.holds is False:
+                return found
+            reason = f"undecided: sizes are multiplied; correct for {' and '.join(map(str, TRIAL_SIZES))}"
+    return Decision(None, reason)
+
+
+def _earlier(pairs: isl.Map) -> isl.Map:
+    """All pairs of iterations of which the first is earlier."""
+    import islpy as isl
+
+    return isl.Map.lex_lt(pairs.get_space().domain())
+
+
+class _Space:
+    """Names for the loops and parameters of a question, and its sets."""
+
+    def __init__(
+        self, context: isl.Context, size: int | None, instances: Sequence[Instances], used: Sequence[Expr]
+    ) -> None:
+        self._context = context
+        own = {v for i in instances for v in i.loops}
+        ranges = (x for i in instances for r in i.loops.values() for x in (r.min, r.extent))
+        exprs = (*used, *ranges, *(c for i in instances for c in i.conditions))
+        free = dict.fromkeys(v for e in exprs for v in sorted(free_vars(e), key=lambda v: v.name) if v not in own)
+        self._sizes = {} if size is None else {v: build.const(size, v.dtype) for v in free}
+        self._parameters = {} if size is not None else {v: f"p{n}" for n, v in enumerate(free)}
+
+    def _affine(self, expr: Expr, names: Names) -> str:
+        return affine_text(simplify(substitute(expr, self._sizes)) if self._sizes else expr, names)
+
+    def _condition(self, expr: Expr, names: Names) -> str:
+        return condition_text(simplify(substitute(expr, self._sizes)) if self._sizes else expr, names)
+
+    def map(self, instances: Instances, axes: Sequence[tuple[Expr, Expr | None]]) -> isl.Map:
+        """Maps each instance to its values; an axis with an extent takes all values from the first."""
+        import islpy as isl
+
+        names = {**self._parameters, **{v: f"i{n}" for n, v in enumerate(instances.loops)}}
+        terms = [self._condition(c, names) for c in instances.conditions]
+        for var, known in instances.loops.items():
+            low = self._affine(known.min, names)
+            terms.append(f"{low} <= {names[var]} < {low} + {self._affine(known.extent, names)}")
+        for n, (value, extent) in enumerate(axes):
+            low = self._affine(value, names)
+            terms.append(
+                f"e{n} = {low}" if extent is None else f"{low} <= e{n} < {low} + {self._affine(extent, names)}"
+            )
+        inner = ", ".join(names[v] for v in instances.loops)
+        outer = ", ".join(f"e{n}" for n in range(len(axes)))
+        return isl.Map.read_from_str(
+            self._context, f"{self._head} {{ [{inner}] -> [{outer}] : {' and '.join(terms) or '0 = 0'} }}"
+        )
+
+    def elements(self, part: Elements) -> isl.Set:
+        found: isl.Set | None = None
+        for region in part.regions:
+            axes = self.map(part.instances, [(r.min, r.extent) for r in region.region]).range()
+            found = axes if found is None else found.union(axes)
+        assert found is not None
+        return found
+
+    def box(self, limits: Sequence[Expr]) -> isl.Set:
+        import islpy as isl
+
+        axes = [f"e{n}" for n in range(len(limits))]
+        terms = [f"0 <= {e} < {self._affine(x, self._parameters)}" for e, x in zip(axes, limits, strict=True)]
+        return isl.Set.read_from_str(
+            self._context, f"{self._head} {{ [{', '.join(axes)}] : {' and '.join(terms) or '0 = 0'} }}"
+        )
+
+    @property
+    def _head(self) -> str:
+        return f"[{', '.join(self._parameters.values())}] ->"
+
+    def coordinates(self, point: isl.Point) -> list[int]:
+        import islpy as isl
+
+        count = point.get_space().dim(isl.dim_type.set)
+        return [int(point.get_coordinate_val(isl.dim_type.set, n).to_python()) for n in range(count)]
+
+    def loops_text(self, loops: Ranges, point: isl.Point, at: int) -> str:
+        values = self.coordinates(point)[at : at + len(loops)]
+        return f"({', '.join(f'{v.name} = {x}' for v, x in zip(loops, values, strict=True))})"
+
+    def sizes_text(self, point: isl.Point) -> str:
+        import islpy as isl
+
+        values = [point.get_coordinate_val(isl.dim_type.param, n).to_python() for n in range(len(self._parameters))]
+        known = {**self._sizes, **dict(zip(self._parameters, values, strict=True))}
+        text = ", ".join(f"{v.name} = {x.value if isinstance(x, IntImm) else x}" for v, x in known.items())
+        return f" for {text}" if text else ""

@@ -1,0 +1,206 @@
+"""Random inputs that respect what a program does with them: integers that it uses as indices or divisors have suitable values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from ..arith import Analyzer
+from ..ir import (
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    For,
+    Mod,
+    Node,
+    PrimFunc,
+    Range,
+    Var,
+    build,
+    children,
+    refusing_depth,
+    rewrite,
+    walk,
+)
+from ..ir import dtype as dt
+from .errors import ExecuteError, unsupported
+from .frames import Array
+from .values import numpy_dtype
+
+INTEGERS = ((-8, 8), (1, 3), (0, 1))
+"""Ranges of integer inputs, inclusive: uses that are not recognised may allow only the smaller ones."""
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """The values that the uses of an integer buffer allow, inclusive; None: any."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def within(self, integers: tuple[int, int]) -> tuple[int, int]:
+        """The range to draw from: the needed one, narrowed by `integers` unless these are the widest, which indices may exceed."""
+        low, high = integers
+        if self.low is not None:
+            low = max(low, self.low)
+        if self.high is not None:
+            high = self.high if integers == INTEGERS[0] else min(high, self.high)
+        return (low, high) if low <= high else (high, high)
+
+    def also(self, other: Needed) -> Needed:
+        lows = [x for x in (self.low, other.low) if x is not None]
+        highs = [x for x in (self.high, other.high) if x is not None]
+        return Needed(max(lows, default=None), min(highs, default=None))
+
+
+@refusing_depth(ExecuteError)
+def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
+    """Small random values, by name, for every parameter buffer that is not written before it is read, and for float parameters;
+    deterministic per seed.
+
+    Integers that the program uses as indices stay within the indexed axes, and divisors are positive, as far as their uses show.
+
+    Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
+    very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
+    0.
+    """
+    found: dict[str, Array] = {}
+    generator = np.random.default_rng(seed)
+    read = _read_first(func)
+    needs = required_ranges(func)
+    for buffer in func.buffers:
+        extents = [build.int_value(e) for e in buffer.shape]
+        shape = tuple(e for e in extents if e is not None)
+        if len(shape) != len(extents):
+            raise unsupported(
+                f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,)
+            )
+        if buffer in read:
+            found[buffer.name] = _values(generator, buffer.dtype, shape, needs.get(buffer, Needed()).within(integers))
+    return found | {p.name: _values(generator, p.dtype, (), integers) for p in func.params if dt.is_float(p.dtype)}
+
+
+def required_ranges(func: PrimFunc) -> dict[Buffer, Needed]:
+    """The values that integer buffers must have: indices within the indexed axes, divisors of at least 1. Values that pass through
+    intermediate buffers count too."""
+    uses = _Uses(func)
+    for node in walk(func.body):
+        match node:
+            case BufferLoad() | BufferStore():
+                for index, extent in zip(node.indices, node.buffer.shape, strict=False):
+                    if (size := build.int_value(extent)) is not None:
+                        uses.require(index, Needed(0, size - 1))
+            case Div(b=b) | Mod(b=b) | FloorDiv(b=b) | FloorMod(b=b) if dt.is_int(b.dtype):
+                uses.require(b, Needed(1))
+            case _:
+                pass
+    return uses.found
+
+
+class _Uses:
+    """The needed ranges of integer buffers, found from the expressions that use them."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.found: dict[Buffer, Needed] = {}
+        self._open: set[Buffer] = set()
+        self._ranges: dict[Var, Range] = {}
+        self._stored: dict[Buffer, list[Expr]] = {}
+        for node in walk(func.body):
+            if isinstance(node, For):
+                self._ranges[node.loop_var] = Range(node.min, node.extent)
+            elif isinstance(node, Block):
+                self._ranges.update({iv.var: iv.dom for iv in node.iter_vars})
+            elif isinstance(node, BufferStore) and dt.is_int(node.buffer.dtype):
+                self._stored.setdefault(node.buffer, []).append(node.value)
+
+    def require(self, expr: Expr, needed: Needed) -> None:
+        """Narrow the loads in `expr` so that its value is in a range."""
+        buffers = {load.buffer for load in _loads(expr)}
+        if not buffers:
+            return
+        if needed.high is not None:
+            needed = self._largest(expr, needed.high)
+        for buffer in buffers:
+            before = self.found.get(buffer, Needed())
+            after = before.also(needed)
+            if after != before and buffer not in self._open:
+                self.found[buffer] = after
+                self._open.add(buffer)  # a buffer whose values depend on itself
+                for value in self._stored.get(buffer, ()):
+                    self.require(value, after)
+                self._open.discard(buffer)
+
+    def _largest(self, expr: Expr, limit: int) -> Needed:
+        """The widest range from 0 for the loads such that the expression does not exceed the limit; up to the limit if none is known."""
+        low, high = 0, limit
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._fits(expr, middle, limit) else (low, middle - 1)
+        return Needed(0, low if self._fits(expr, low, limit) else limit)
+
+    def _fits(self, expr: Expr, largest: int, limit: int) -> bool:
+        loaded: dict[Var, Range] = {}
+
+        def leave(node: Node) -> Node:
+            if not isinstance(node, BufferLoad):
+                return node
+            value = Var("loaded", node.dtype)
+            loaded[value] = build.make_range(build.const(0, node.dtype), build.const(largest + 1, node.dtype))
+            return value
+
+        plain = rewrite(expr, leave)
+        high = Analyzer({**self._ranges, **loaded}).bounds(plain).high
+        return high is not None and high <= limit
+
+
+def _loads(expr: Expr) -> Iterator[BufferLoad]:
+    """The integer loads whose values make up that of the expression: not those in indices of other loads."""
+    if isinstance(expr, BufferLoad):
+        if dt.is_int(expr.dtype):
+            yield expr
+        return
+    for child in children(expr):
+        if isinstance(child, Expr):
+            yield from _loads(child)
+
+
+def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], integers: tuple[int, int]) -> Array:
+    kind = numpy_dtype(dtype)
+    if dtype == "bool":
+        return generator.integers(0, 2, shape).astype(kind)
+    if dt.is_float(dtype):
+        eighths = generator.integers(-16, 16, shape)
+        return ((eighths + (eighths >= 0)) / 8).astype(kind)
+    low, high = integers
+    return generator.integers(max(low, 0) if dtype.startswith("uint") else low, high + 1, shape).astype(kind)
+
+
+def _read_first(func: PrimFunc) -> set[Buffer]:
+    """The parameter buffers that are not stored before they are loaded, in text order: the caller must initialize them."""
+    known: dict[Buffer, bool] = {}
+    _first_touch(func.body, known, {})
+    return {buffer for buffer in func.buffers if known.get(buffer, True)}
+
+
+def _first_touch(node: Node, known: dict[Buffer, bool], aliases: dict[Buffer, Buffer]) -> None:
+    if isinstance(node, Buffer):
+        return
+    if isinstance(node, Block):
+        aliases.update((m.buffer, m.source.buffer) for m in node.match_buffers)
+        for part in (node.init, node.body):
+            if part is not None:
+                _first_touch(part, known, aliases)
+        return
+    for child in children(node):
+        _first_touch(child, known, aliases)
+    if isinstance(node, BufferLoad | BufferStore):
+        buffer = node.buffer
+        while buffer in aliases:
+            buffer = aliases[buffer]
+        known.setdefault(buffer, isinstance(node, BufferLoad))
