@@ -1,12 +1,12 @@
 """Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, whole posts, and schedule
 code line by line."""
 
+from ..script import from_tvm
 from .holes import Hole, HoleError, filled, hole_of, is_hole
 from .lines import LineState, Trial, after_line, arguments_of
 from .methods import QUERIES, LineError, call_method
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
 from .posts import Part
-from .program import from_tvm
 from .slices import PostProgram, Sliced, has_prose, programs_in, read_program, unread_lines
 from .trace import from_tvm_trace
 

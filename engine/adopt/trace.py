@@ -12,10 +12,9 @@ from typing import Any, cast
 from ..export import named_arguments
 from ..ir import Refusal, TilewrightError, Var, refusing_faults
 from ..schedule import PRIMITIVES, Schedule
-from ..script import Ref
+from ..script import Ref, from_tvm
 from .instructions import Instruction, instructions_of
 from .methods import LineError, call_method
-from .program import from_tvm
 
 _QUERIES = frozenset(
     {"get_loop", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}

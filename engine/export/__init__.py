@@ -3,19 +3,9 @@
 `to_tvm_python` for TVM, `to_c` for C compilers, `report_text` for people, `call_text` for the notebook's lines.
 """
 
+from ..schedule import index_map_text, quoted, region_map_text, unique_name, value_text
 from .c import CFunction, c_function, to_c
-from .calls import (
-    call_text,
-    index_map_text,
-    loop_position,
-    named_arguments,
-    quoted,
-    region_map_text,
-    signature_of,
-    step_text,
-    unique_name,
-    value_text,
-)
+from .calls import call_text, loop_position, named_arguments, signature_of, step_text
 from .chrome_trace import chrome_trace
 from .origins import attributed, attributed_to, names_in, step_of, steps_of
 from .report_text import headline, parameters_text, report_text

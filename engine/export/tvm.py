@@ -29,9 +29,9 @@ from ..ir import (
     rewrite,
     walk,
 )
-from ..schedule import PRIMITIVES, Schedule, Step
+from ..schedule import PRIMITIVES, Handle, Schedule, Step, quoted, unique_name, value_text
 from ..script import to_script
-from .calls import Handle, call_text, is_default, loop_position, quoted, unique_name, value_text
+from .calls import call_text, is_default, loop_position
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
 from .sized import sizes_lines
 from .tvm_deviations import tvm_deviation

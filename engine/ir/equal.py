@@ -34,7 +34,7 @@ def structural_equal(left: Node, right: Node) -> bool:
     while left is not right:
         # Most unequal pairs differ at the top; an undefined variable equals only itself.
         if type(left) is not type(right) or type(left) is Var:
-            return False
+            return isinstance(left, IRModule) and isinstance(right, IRModule) and first_difference(left, right) is None
         if type(left) is IntImm and type(right) is IntImm:
             return left.value == right.value and left.dtype == right.dtype
         if not isinstance(left, BinaryOp | Predicate) or not isinstance(right, BinaryOp | Predicate):
@@ -126,7 +126,7 @@ class _Matcher:
             if self.paired.get(left) is not right:
                 raise _DifferError(path, left, right)
             return
-        if type(left) is not type(right):
+        if type(left) is not type(right) and not (isinstance(left, IRModule) and isinstance(right, IRModule)):
             raise _DifferError(path, left, right)
         if isinstance(left, FloatImm) and left.value != left.value:
             right_value = cast("FloatImm", right).value
@@ -135,7 +135,7 @@ class _Matcher:
             return
         if isinstance(left, Var) and left is not right:
             raise _DifferError(path, left, right)
-        kind = type(left)
+        kind = IRModule if isinstance(left, IRModule) else type(left)
         if issubclass(kind, _DEFINING):
             self._pair_definitions(left, right, path)
         if isinstance(left, Buffer):

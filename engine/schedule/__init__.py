@@ -8,10 +8,13 @@ from .primitives.motion.targets import Target
 from .rules.affine import is_affine
 from .schedule import Schedule, State
 from .trace import Step, Trace
+from .value_text import BLOCK_PARAMETERS, Handle, index_map_text, quoted, region_map_text, unique_name, value_text
 
 __all__ = [
+    "BLOCK_PARAMETERS",
     "PRIMITIVES",
     "BlockRV",
+    "Handle",
     "Intrinsics",
     "LoopRV",
     "Primitive",
@@ -22,6 +25,11 @@ __all__ = [
     "Target",
     "TensorIntrin",
     "Trace",
+    "index_map_text",
     "is_affine",
     "process_intrinsics",
+    "quoted",
+    "region_map_text",
+    "unique_name",
+    "value_text",
 ]

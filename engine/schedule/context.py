@@ -125,10 +125,15 @@ class Context:
     def realize(self, block: BlockRV) -> BlockRealize:
         """The realize of `block`; refuses "unknown-block" and lists the known names."""
         if not self.index.has_block(block):
+            names = ", ".join(repr(n) for n in self.index.block_names)
+            if isinstance(block, Var):
+                raise refuse(
+                    "unknown-block", f"{block.name!r} is a loop, not a block", expected=f"one of the blocks {names}"
+                )
             raise refuse(
                 "unknown-block",
                 f"there is no block {block!r} in {self.func.name!r}",
-                expected="one of " + ", ".join(repr(n) for n in self.index.block_names),
+                expected=f"one of {names}",
             )
         return self.index.realize(block)
 
@@ -150,6 +155,13 @@ class Context:
         named = [f for f in loops if f.loop_var.name == loop]
         if len(named) == 1:
             return named[0]
+        if not named and self.index.has_block(loop):
+            around = ", ".join(f.loop_var.name for f in self.index.loops_of(loop))
+            raise refuse(
+                "unknown-loop",
+                f"{loop!r} is a block, not a loop",
+                expected=f"one of the loops around it: {around}" if around else "a loop; no loop is around the block",
+            )
         if not named:
             where = "" if block is None else f" around block {block!r}"
             raise refuse("unknown-loop", f"there is no loop {loop!r}{where}", expected="one of " + self._loop_names())

@@ -22,6 +22,10 @@ class ScheduleError(TilewrightError):
         return self._refusal
 
 
+class ArgumentError(ScheduleError, TypeError):
+    """Arguments that do not fit the signature of a call."""
+
+
 def refuse(
     code: str, message: str, *nodes: Node, found: str = "", expected: str = "", fix: tuple[str, ...] = ()
 ) -> ScheduleError:

@@ -28,11 +28,13 @@ from ..ir import (
 )
 from ..lower import Plan, planned
 from ..prove import Proof, check, prove, sized
-from ..script import to_script
+from ..script import from_tvm
 from .arguments import canonical
 from .context import BlockRV, Context, LoopRV, R
 from .errors import ScheduleError, refuse
+from .gone import with_history
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
+from .module import ScheduledModule
 from .primitives import PRIMITIVES, Calls, Primitive
 from .primitives.blocks.tensorize import described
 from .primitives.motion.targets import Target, legal_targets
@@ -45,7 +47,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """A state of a schedule: the module, the name of the current function, the trace up to here, and the parameter layout changes (with the
     name of their function)."""
 
-    mod: IRModule
+    mod: ScheduledModule
     func_name: str
     trace: Trace
     layouts: tuple[tuple[str, ParameterLayout], ...] = ()
@@ -59,10 +61,11 @@ class Schedule(Calls):
     """
 
     @refusing_depth(ScheduleError)
-    def __init__(
-        self, program: IRModule | PrimFunc, func_name: str | None = None, *, intrinsics: Intrinsics | None = None
-    ) -> None:
-        """`intrinsics` are those that `tensorize` finds by name; the default is the registry of `TensorIntrin.register`."""
+    def __init__(self, program: object, func_name: str | None = None, *, intrinsics: Intrinsics | None = None) -> None:
+        """`program` is an IRModule, a PrimFunc, TVMScript text, or a module, function or schedule of TVM.
+
+        `intrinsics` are those that `tensorize` finds by name; the default is the registry of `TensorIntrin.register`.
+        """
         module = _module(program)
         module = replace_fields(
             module,
@@ -88,7 +91,7 @@ class Schedule(Calls):
     # Current state.
 
     @property
-    def mod(self) -> IRModule:
+    def mod(self) -> ScheduledModule:
         """The current module. Each call creates a new one and leaves the old one unchanged."""
         return self._states[-1].mod
 
@@ -103,7 +106,7 @@ class Schedule(Calls):
         return self._states[-1].func_name
 
     @property
-    def original(self) -> IRModule:
+    def original(self) -> ScheduledModule:
         """The module before the first call."""
         return self._states[0].mod
 
@@ -254,7 +257,7 @@ class Schedule(Calls):
 
     def show(self) -> None:
         """Print the module as TVMScript."""
-        print(to_script(self.mod))
+        self.mod.show()
 
     # Queries.
 
@@ -350,7 +353,8 @@ class Schedule(Calls):
         try:
             result = primitive.call(before, arguments)
         except ScheduleError as error:
-            raise ScheduleError(error.refusal, partial(with_repair, before, name, arguments)) from error
+            refusal = with_history(error.refusal, arguments, self._states)
+            raise ScheduleError(refusal, partial(with_repair, before, name, arguments)) from error
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
@@ -367,7 +371,7 @@ class Schedule(Calls):
         self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))
         return results
 
-    def _push(self, mod: IRModule, step: Step, layout: ParameterLayout | None = None) -> None:
+    def _push(self, mod: ScheduledModule, step: Step, layout: ParameterLayout | None = None) -> None:
         layouts = self._states[-1].layouts
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))
@@ -386,12 +390,10 @@ def _handles(state: State) -> list[Var | Buffer]:
     return [*loops, *func.buffers, *allocated_buffers(func.body), *views]
 
 
-def _module(program: object) -> IRModule:
-    if not isinstance(program, IRModule | PrimFunc):
-        raise TypeError(
-            f"a schedule needs an IRModule or a PrimFunc, not {program!r:.40}; `parse` reads them from text"
-        )
-    module = program if isinstance(program, IRModule) else IRModule((program,))
+def _module(program: object) -> ScheduledModule:
+    """The module of a program, of TVMScript text, or of an object of TVM."""
+    found = from_tvm(program)
+    module = ScheduledModule(found.functions, found.attrs) if isinstance(found, IRModule) else ScheduledModule((found,))
     if not module.functions:
         raise refuse("no-function", "the module has no function to schedule")
     return module

@@ -2,6 +2,7 @@
 
 from .calls import CallStep, CallValue, Ref, is_value, read_calls
 from .errors import ParseError
+from .foreign import from_tvm
 from .printing.expressions import expr_text
 from .printing.programs import Printed, print_program, to_script
 from .reading.modules import Note, Parsed, parse
@@ -22,6 +23,7 @@ __all__ = [
     "Ref",
     "expr_text",
     "find_tree",
+    "from_tvm",
     "is_text",
     "is_value",
     "parse",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import wraps
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, overload
 
 from msgspec.structs import replace as replace_fields
 
-from ...ir import called_with
+from ...ir import Refusal, called_with
 from ..context import Context, R, Result
+from ..errors import ArgumentError
 from ..rules.finalize import finalize
 from .blocks.blockize import blockize
 from .blocks.tensorize import tensorize
@@ -80,7 +82,7 @@ def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{primitive.name}() {error}") from None
+            raise _unfit(primitive.name, signature, kwargs, str(error)) from None
         bound.apply_defaults()
         return self._apply(primitive, bound.arguments)  # pyright: ignore[reportPrivateUsage] (defined for this call)
 
@@ -90,6 +92,17 @@ def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]
     method.__dict__["__signature__"] = shown
     method.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": value}
     return method
+
+
+def _unfit(name: str, signature: inspect.Signature, keywords: Mapping[str, object], problem: str) -> ArgumentError:
+    """The error for arguments that do not fit; for an unknown keyword, with the nearest name."""
+    known = list(signature.parameters)
+    unknown = [keyword for keyword in keywords if keyword not in known]
+    near = [f"{new}=…" for old in unknown for new in get_close_matches(old, known, n=1)]
+    if unknown:
+        problem = f"got an unexpected keyword argument {unknown[0]!r}"
+    expected = f"{name}({', '.join(map(str, signature.replace(return_annotation=inspect.Signature.empty).parameters))})"
+    return ArgumentError(Refusal("bad-arguments", f"{name}() {problem}", expected=expected, fix=tuple(near)))
 
 
 class Calls(ABC):

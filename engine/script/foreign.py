@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import IRModule, PrimFunc, Refusal, TilewrightError
-from ..script import parse
+from .reading.modules import parse
 
 
 def from_tvm(mod: Any) -> IRModule | PrimFunc:
@@ -19,6 +19,8 @@ def from_tvm(mod: Any) -> IRModule | PrimFunc:
     if isinstance(mod, str):
         return parse(mod).program
     scripted = getattr(mod, "mod", mod)  # a schedule's current program
+    if isinstance(scripted, IRModule):
+        return scripted
     if not callable(getattr(scripted, "script", None)):
         raise TilewrightError(
             Refusal(
