@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from ..analysis import opaque_refusal
 from ..ir import Buffer, Expr, PrimFunc, Var, build, refusing_depth
 from .axes import Axes
 from .errors import ExecuteError, bad_argument
@@ -47,6 +48,9 @@ class Executable:
 
     @refusing_depth(ExecuteError)
     def __init__(self, func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> None:
+        refusal = opaque_refusal(func)
+        if refusal is not None:
+            raise ExecuteError(refusal)
         _require_known_names(func, arrays)
         self.arrays = arrays
         self.plain = plain = Plain(_sizes(func, arrays))

@@ -49,7 +49,7 @@ from ..ir import (
     walk_stmts,
 )
 from ..ir import dtype as dt
-from ..lower import PASSES
+from ..lower import PASSES, require_known
 from .c_expr import Expressions, loads_in_order
 from .c_words import Names, c_type, function_name, helper_text, refuse
 
@@ -115,6 +115,7 @@ def _file(helpers: Mapping[tuple[str, str], None], made: Sequence[_Function]) ->
 @refusing_depth(TilewrightError)
 def _lowered(func: PrimFunc) -> PrimFunc:
     """Return `lower(func)` with each named block marked by an AttrStmt."""
+    require_known(func)
     for step in PASSES:
         if step.name == "LowerOpaqueBlock":
             func = rewrite(func, _noted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ..analysis import opaque_refusal
 from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned
 from .access.placement import place
@@ -64,6 +65,13 @@ def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: i
     return report_of(program, timeline_of(program, replay_tasks(program, max_tasks, whole)))
 
 
+# A simulation requires that all parts are known.
+def require_known(func: PrimFunc) -> None:
+    refusal = opaque_refusal(func)
+    if refusal is not None:
+        raise MachineError(refusal)
+
+
 # A simulation requires that all sizes are numbers.
 def require_sizes(func: PrimFunc) -> None:
     missing = missing_sizes(func)
@@ -80,6 +88,7 @@ def tasks_of(
     func: PrimFunc, machine: Machine, known_plan: Plan | None = None, max_accesses: int = MAX_ACCESSES
 ) -> TaskProgram:
     """Returns the tasks of a program, before the replay. Without a root block, `func` is already lowered: its allocations stay in place."""
+    require_known(func)
     require_sizes(func)
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(Plan(func, {}) if is_planned else known_plan or planned(func))

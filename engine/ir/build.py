@@ -384,7 +384,7 @@ def _flatten(stmts: Iterable[Stmt]) -> Iterable[Stmt]:
     for stmt in stmts:
         if isinstance(stmt, SeqStmt):
             yield from _flatten(stmt.seq)
-        elif not is_noop(stmt):
+        elif not (isinstance(stmt, Evaluate) and is_const(stmt.value, 0)):
             yield stmt
 
 

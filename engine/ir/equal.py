@@ -10,7 +10,7 @@ import msgspec
 from .buffer import Buffer
 from .expr import BinaryOp, FloatImm, IntImm, IterVar, Let, Node, Predicate, Var
 from .func import IRModule, PrimFunc
-from .stmt import Allocate, Block, For, LaunchThread, LetStmt
+from .stmt import Allocate, Block, DeclBuffer, For, LaunchThread, LetStmt
 
 
 class Difference(msgspec.Struct, frozen=True, eq=False):
@@ -82,7 +82,7 @@ _NAMES: dict[type[Node], frozenset[str]] = {
 }
 
 
-_DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, Allocate, IRModule)
+_DEFINING = (For, IterVar, Let, LetStmt, LaunchThread, PrimFunc, Block, Allocate, DeclBuffer, IRModule)
 
 
 @cache
@@ -166,6 +166,8 @@ class _Matcher:
                 self.defined.update(zip(left.alloc_buffers, right.alloc_buffers, strict=False))
             case Allocate(), Allocate():
                 self.defined.update(zip(left.buffers, right.buffers, strict=False))
+            case DeclBuffer(), DeclBuffer():
+                self.defined[left.buffer] = right.buffer
             case IRModule(), IRModule():
                 names = [f.name for f in left.functions], [f.name for f in right.functions]
                 if names[0] != names[1]:
@@ -186,6 +188,8 @@ class _Matcher:
     def _define(self, left: Var, right: Var, path: _Path) -> None:
         if left.dtype != right.dtype:
             raise _DifferError((path, "dtype"), left.dtype, right.dtype)
+        if left.points_to != right.points_to:
+            raise _DifferError((path, "points_to"), left.points_to, right.points_to)
         self._pair(left, right)
 
     def _pair(self, left: Node, right: Node) -> None:

@@ -22,10 +22,14 @@ class Expr(Node, frozen=True, eq=False):
 
 
 class Var(Expr, frozen=True, eq=False):
-    """A name for a value: loop variables, block iterators, size parameters. The object is the identity, not the name."""
+    """A name for a value: loop variables, block iterators, size parameters. The object is the identity, not the name.
+
+    `points_to` are the element type and the scope of a typed pointer, `T.handle("float32", "shared")`.
+    """
 
     name: str
     dtype: str = "int32"  # pyright: ignore[reportIncompatibleMethodOverride]
+    points_to: tuple[str, ...] = ()
 
 
 class IntImm(Expr, frozen=True, eq=False):
@@ -42,6 +46,16 @@ class FloatImm(Expr, frozen=True, eq=False):
 
 class StringImm(Expr, frozen=True, eq=False):
     value: str
+
+    @property
+    def dtype(self) -> str:
+        return "handle"
+
+
+class Verbatim(Expr, frozen=True, eq=False):
+    """A value that is only read and printed, such as `T.target("cuda")`. Its text uses no name of the program."""
+
+    text: str
 
     @property
     def dtype(self) -> str:

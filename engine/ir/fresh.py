@@ -20,7 +20,7 @@ def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
         if isinstance(node, For):
             new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
         elif isinstance(node, BINDING):
-            new[node.var] = Var(node.var.name, node.var.dtype)
+            new[node.var] = Var(node.var.name, node.var.dtype, node.var.points_to)
         elif isinstance(node, Block):
             viewing = viewing or bool(node.match_buffers)
     if viewing:

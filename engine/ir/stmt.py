@@ -14,7 +14,7 @@ class AnnotationMap(Node, frozen=True, eq=False):
     items: Annotations
 
 
-Annotation: TypeAlias = Expr | AnnotationMap | tuple[Any, ...]
+Annotation: TypeAlias = Expr | Buffer | AnnotationMap | tuple[Any, ...]
 """A tuple is a list of annotations, which may be nested lists."""
 Annotations = tuple[tuple[str, Annotation], ...]
 ForKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
@@ -76,9 +76,13 @@ class LetStmt(Stmt, frozen=True, eq=False):
 
 
 class AssertStmt(Stmt, frozen=True, eq=False):
+    """A check that must hold before `body` runs; otherwise the error `kind` is raised with `message`, which TVM may split into parts."""
+
     condition: Expr
     message: str
     body: Stmt
+    kind: str = "RuntimeError"
+    more: tuple[str, ...] = ()
 
 
 class AttrStmt(Stmt, frozen=True, eq=False):
@@ -142,3 +146,42 @@ class Allocate(Stmt, frozen=True, eq=False):
     buffers: tuple[Buffer, ...]
     body: Stmt
     annotations: Annotations = ()
+
+
+class Opaque(Stmt, frozen=True, eq=False):
+    """Base class of statements that are only read and printed. Everything else refuses a program with one (`opaque_part`)."""
+
+
+class While(Opaque, frozen=True, eq=False):
+    condition: Expr
+    body: Stmt
+
+
+class Return(Opaque, frozen=True, eq=False):
+    value: Expr
+
+
+class SteppedFor(Opaque, frozen=True, eq=False):
+    """`loop`, whose variable advances by `step`."""
+
+    loop: For
+    step: Expr
+
+
+class DeclBuffer(Opaque, frozen=True, eq=False):
+    """`buffer` is a name, in `body`, for the memory at the address `data`, which other buffers may share. A view is written
+    `A.view(16, 16)`."""
+
+    buffer: Buffer
+    data: Expr
+    body: Stmt
+    is_view: bool = False
+
+
+class NodeAttr(Opaque, frozen=True, eq=False):
+    """TVM's attribute of `node`: a variable, an address, or another object of TVM."""
+
+    node: Expr
+    key: str
+    value: Expr
+    body: Stmt

@@ -15,9 +15,9 @@ from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
 from .buffer import Buffer, BufferData, BufferLoad
-from .expr import Call, Expr, IntImm, IterVar, Let, Node, Var
+from .expr import Call, Expr, IntImm, IterVar, Let, Node, Var, Verbatim
 from .func import PrimFunc
-from .stmt import Allocate, Block, BlockRealize, For, LaunchThread, LetStmt, Stmt
+from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt
 
 N = TypeVar("N", bound=Node)
 
@@ -35,11 +35,11 @@ _DEFINES: dict[type[Node], frozenset[str]] = {
 }
 
 
-_PLAIN = ("str", "int", "float", "str | None", "tuple[int, ...]", "ForKind", "IterType")
+_PLAIN = ("str", "int", "float", "bool", "str | None", "tuple[int, ...]", "tuple[str, ...]", "ForKind", "IterType")
 """Types of fields without nodes, as written in the classes."""
 
 
-_STMTS = ("Stmt", "Stmt | None", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
+_STMTS = ("Stmt", "Stmt | None", "For", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
 """Types of fields that hold statements."""
 
 
@@ -400,6 +400,21 @@ def loops_around_allocations(root: Node) -> dict[Buffer, tuple[For, ...]]:
 
 def _owned(node: Node) -> tuple[Buffer, ...]:
     return node.alloc_buffers if isinstance(node, Block) else node.buffers if isinstance(node, Allocate) else ()
+
+
+def opaque_part(root: Node) -> Stmt | None:
+    """Return the first statement of `root` that is only read and printed; None if there is none."""
+    for stmt in walk_stmts(root):
+        if isinstance(stmt, Opaque) or (isinstance(stmt, Evaluate) and _is_unknown(stmt.value)):
+            return stmt
+    return None
+
+
+def _is_unknown(value: Expr) -> bool:
+    """Whether the value is an unknown function of TVM, or another function of the module: `T.name(…)`, `Module.name(…)`."""
+    if isinstance(value, Call):
+        return value.op.startswith(("T.", "Module.")) and value.op.count(".") == 1
+    return isinstance(value, Verbatim)
 
 
 _ADDRESSING = frozenset((BufferData, Call))

@@ -3,7 +3,7 @@
 from .errors import LowerError
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
-from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned
+from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned, require_known
 from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
 from .pipelining.software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
@@ -37,6 +37,7 @@ __all__ = [
     "pipelined",
     "plan",
     "planned",
+    "require_known",
     "size_values",
     "size_variables",
     "sizes_of_arrays",

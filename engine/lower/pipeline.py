@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from ..analysis import opaque_refusal
 from ..ir import Buffer, Expr, For, PrimFunc, Var, allocated_buffers, build, loops_around_allocations, refusing_depth
 from .errors import LowerError, refuse
 from .flatten import flat_buffer, flatten_buffer
@@ -84,6 +85,7 @@ def plan(func: PrimFunc) -> PrimFunc:
 @refusing_depth(LowerError)
 def planned(func: PrimFunc) -> Plan:
     """`plan` with its derived results, for sharing between a schedule's calls, `allocations` and hwsim's `simulate`."""
+    require_known(func)
     found = compacted(plan_buffer_allocation(func))
     return Plan(found.func, found.buffers)
 
@@ -94,9 +96,17 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
 
     `until` names the last pass to run. Refuses "unknown-pass", and raises the refusals of each pass.
     """
+    require_known(func)
     for step in _passes(until):
         func = step.apply(func)
     return func
+
+
+def require_known(func: PrimFunc) -> None:
+    """Refuse "opaque-part"."""
+    refusal = opaque_refusal(func)
+    if refusal is not None:
+        raise LowerError(refusal)
 
 
 @refusing_depth(LowerError)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from ..analysis import opaque_refusal
 from ..arith import isl_context
 from ..execute import ParameterLayout
 from ..ir import PrimFunc
@@ -19,6 +20,9 @@ from .races import require_no_race
 def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int) -> str | None:
     """Decides equivalence: None if both compute the same; the name of a buffer whose float sum is the same up to its order. Raises
     Differs, Unknown."""
+    refusal = opaque_refusal(func) or opaque_refusal(original)
+    if refusal is not None:
+        raise Unknown(refusal.message)
     with isl_context() as context:
         try:
             left, right = Program(original, context, "original"), Program(func, context, "schedule")

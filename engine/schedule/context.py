@@ -9,7 +9,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..analysis import ProgramIndex, fresh_name
+from ..analysis import ProgramIndex, fresh_name, opaque_refusal
 from ..execute import ParameterLayout
 from ..ir import (
     Block,
@@ -20,6 +20,7 @@ from ..ir import (
     Node,
     PrimFunc,
     Range,
+    Refusal,
     Stmt,
     Var,
     build,
@@ -106,6 +107,16 @@ class Context:
     def has_vectors(self) -> bool:
         """Whether the function contains vectors, or threads launched in a block."""
         return has_vectors(self.func)
+
+    @cached_property
+    def opaque(self) -> Refusal | None:
+        """The refusal of all calls, if a part of the function is only read and printed."""
+        return opaque_refusal(self.func)
+
+    def require_known(self) -> None:
+        """Refuse "opaque-part"."""
+        if self.opaque is not None:
+            raise ScheduleError(self.opaque)
 
     def after(self, func: PrimFunc) -> Context:
         """The context of a function derived from this one; cached for the last function."""

@@ -10,7 +10,7 @@ from weakref import WeakMethod
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..analysis import ProgramIndex, honest_signatures, unique_block_names
+from ..analysis import ProgramIndex, honest_signatures, opaque_refusal, unique_block_names
 from ..cancellation import checkpoint
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import (
@@ -69,9 +69,7 @@ class Schedule(Calls):
         module = _module(program)
         module = replace_fields(
             module,
-            functions=tuple(
-                honest_signatures(unique_block_names(with_thread_loops(_require_blocks(f)))) for f in module.functions
-            ),
+            functions=tuple(_prepared(_require_blocks(f)) for f in module.functions),
         )
         name = _default_function(module) if func_name is None else func_name
         _require_function(module, name)
@@ -360,6 +358,7 @@ class Schedule(Calls):
         )
         self._push(mod, Step(name, tuple({**arguments, **result.traced}.items()), result.handles), result.layout)
         self._context = before.after(result.func)
+        self._context.opaque = None if name != "tensorize" else opaque_refusal(result.func)
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
             self._context.has_vectors = False
         return result.value
@@ -408,6 +407,13 @@ def _require_function(module: IRModule, name: str) -> None:
 def _default_function(module: IRModule) -> str:
     names = [f.name for f in module.functions]
     return "main" if "main" in names else names[0]
+
+
+def _prepared(func: PrimFunc) -> PrimFunc:
+    """The function as calls expect it; one with an opaque part, which calls refuse, stays as it is but for the names of blocks."""
+    if opaque_refusal(func) is not None:
+        return unique_block_names(func)
+    return honest_signatures(unique_block_names(with_thread_loops(func)))
 
 
 # A schedule works on blocks; a function without blocks has no handles for calls.

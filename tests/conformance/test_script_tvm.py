@@ -212,7 +212,53 @@ def targets(A: T.Buffer((32, 8), "float16", scope="warp", offset_factor=16), B: 
             F[tx] = F[tx + 32]
 """
 
+CARRIED = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def lowered(A: T.Buffer((16,), "float32"), p: T.handle("float32", "shared"), q: T.handle(storage_scope="shared"), n: T.int32):
+        T.func_attr({"none": None})
+        T.evaluate(1)
+        T.evaluate(q)
+        B = T.decl_buffer((4, 4), data=p, scope="shared")
+        C = A.view(4, 4)
+        i: T.int32
+        i = i + 1
+        while B[0, 1] < C[0, 1]:
+            B[0, 1] = B[0, 1] + T.float32(1)
+            if n > 2:
+                break
+            if n > 1:
+                continue
+        for k in range(1, n, 2):
+            A[k] = T.float32(1)
+        for k in T.unroll(1, n, step=3, annotations={"x": 1}):
+            A[k] = T.float32(1)
+
+    @T.prim_func(private=True, s_tir=True)
+    def returned(x: T.int32, y: T.int32) -> T.int32:
+        return x * y
+
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16,), "float32"), B: T.Buffer((T.int64(16),), "float32", elem_offset=0), n: T.int32):
+        assert n > 0, ("ValueError", ["too ", "small"])
+        x = T.float32()
+        T.evaluate(T.Let(x + T.float32(1), where={x: A[1]}))
+        p: T.let[T.handle("float32", "global")] = A.data
+        for i in T.thread_binding(4, thread="threadIdx.x"):
+            with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+                T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], i)
+        with T.attr(A.data, "double_buffer_scope", 1):
+            A[0] = T.float32(1)
+        with T.sblock("a.b"):
+            T.reads(A[0])
+            T.writes(B[0])
+            V = T.match_buffer(A[0], (), elem_offset=0)
+            B[0] = V[()]
+"""
+
 CONSTRUCTS = {
+    "carried": CARRIED,
     "targets": TARGETS,
     "everything": EVERYTHING,
     "expressions": EXPRESSIONS,

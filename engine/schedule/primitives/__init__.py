@@ -62,6 +62,7 @@ class Primitive(Generic[P, R]):
 
     def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result[R]:
         """Apply it to arguments by keyword, including those that the signature takes as a list, and finalize the function."""
+        ctx.require_known()
         args, keywords = called_with(arguments)
         result = self.apply(ctx, *args, **keywords)
         func = finalize(ctx, self.name, result.func)

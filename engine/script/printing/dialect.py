@@ -7,6 +7,13 @@ import msgspec
 PRIVATE = "private"
 """The attribute of a function without a global symbol, `@T.prim_func(private=True)`."""
 
+S_TIR = "s_tir"
+"""The attribute of a function of the current dialect without `s_tir=True`, a lowered one: false."""
+RETURNS = "->"
+"""The attribute with the type that a function returns."""
+OPTIONS = (PRIVATE, S_TIR, RETURNS)
+"""Attributes that are printed in the header of a function."""
+
 
 class Words(msgspec.Struct, frozen=True):
     """The spellings of one dialect."""

@@ -44,6 +44,7 @@ from ...ir import (
     Sub,
     TilewrightError,
     Var,
+    Verbatim,
     build,
     refusing_depth,
 )
@@ -101,6 +102,7 @@ class ExprPrinter:
             Let: self._let,
             Ramp: self._ramp,
             Broadcast: self._broadcast,
+            Verbatim: self._verbatim,
             **dict.fromkeys(_INFIX, self._infix),
             **dict.fromkeys(_FUNCTIONS, self._function),
             **dict.fromkeys(_COMPARISONS, self._comparison),
@@ -294,7 +296,7 @@ class ExprPrinter:
                 self.expr(expr.args[0], UNARY)
         elif expr.op in DTYPE_FIRST:
             self.call(f"T.{expr.op}", quoted(expr.dtype), *expr.args)
-        elif expr.op.startswith("T."):
+        elif expr.op.startswith(("T.", "Module.")):
             self.call(expr.op, *expr.args)
         elif is_known(expr):
             self.call(f"T.{expr.op}", *expr.args)
@@ -303,13 +305,11 @@ class ExprPrinter:
 
     def _let(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, Let)
-        with self.names.nested():
-            name = self.names.define(expr.var, expr.var.name)
-            self.out.write("T.Let(")
-            self.expr(expr.body)
-            self.out.write(f", where={{{name}: ")
-            self.expr(expr.value)
-            self.out.write("})")
+        self.out.write("T.Let(")
+        self.expr(expr.body)
+        self.out.write(f", where={{{self.names.of(expr.var)}: ")
+        self.expr(expr.value)
+        self.out.write("})")
 
     def _ramp(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, Ramp)
@@ -318,6 +318,10 @@ class ExprPrinter:
     def _broadcast(self, expr: Expr, need: int) -> None:
         assert isinstance(expr, Broadcast)
         self.call("T.Broadcast", expr.value, expr.lanes)
+
+    def _verbatim(self, expr: Expr, need: int) -> None:
+        assert isinstance(expr, Verbatim)
+        self.out.write(expr.text)
 
 
 class _Parens:

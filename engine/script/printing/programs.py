@@ -6,10 +6,22 @@ from typing import Literal
 
 import msgspec
 
-from ...ir import Annotations, BlockRealize, Buffer, IRModule, PrimFunc, TilewrightError, Var, refusing_depth, walk
+from ...ir import (
+    Annotations,
+    BlockRealize,
+    Buffer,
+    IRModule,
+    Let,
+    PrimFunc,
+    StringImm,
+    TilewrightError,
+    Var,
+    refusing_depth,
+    walk,
+)
 from ..reading.source import Positions
-from .dialect import CLASSIC, CURRENT, PRIVATE, Words
-from .statements import StmtPrinter, is_implicit_root
+from .dialect import CLASSIC, CURRENT, OPTIONS, PRIVATE, RETURNS, S_TIR, Words
+from .statements import StmtPrinter, is_implicit_root, type_text
 from .writer import Names, Writer, identifier
 
 LINE_LENGTH = 120
@@ -87,17 +99,22 @@ class _FunctionPrinter:
 
     def print(self) -> None:
         private = any(name == PRIVATE for name, _ in self.func.attrs)
-        options = ["private=True"] * private + [self.words.function_option] * bool(self.words.function_option)
+        lowered = any(name == S_TIR for name, _ in self.func.attrs)
+        option = "" if lowered else self.words.function_option
+        options = ["private=True"] * private + [option] * bool(option)
         self.out.line(f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
         start = self.out.here()
         self.out.write(f"def {identifier(self.func.name)}(")
         self._parameters()
-        self.out.write("):")
+        self.out.write(")")
+        returned = dict(self.func.attrs).get(RETURNS)
+        self.out.write(f" -> T.{returned.value}:" if isinstance(returned, StringImm) else ":")
         self.out.mark(self.func, start)
         self.out.line()
         with self.out.indented():
             self._matched()
             self._attributes()
+            self.stmts.declare_lets([node.var for node in walk(self.func.body) if isinstance(node, Let)])
             self._body()
 
     def _parameters(self) -> None:
@@ -129,7 +146,7 @@ class _FunctionPrinter:
     def _parameter(self, out: Writer, stmts: StmtPrinter, param: Var) -> None:
         start = out.here()
         if self.names.knows(param):
-            out.write(f"{self.names.of(param)}: T.{param.dtype}")
+            out.write(f"{self.names.of(param)}: T.{type_text(param)}")
         else:
             stmts.exprs.name(self.buffers[param])
             out.write(": T.Buffer")
@@ -145,7 +162,7 @@ class _FunctionPrinter:
             self.out.line()
 
     def _attributes(self) -> None:
-        attrs: Annotations = tuple((self.words.attribute(n), v) for n, v in self.func.attrs if n != PRIVATE)
+        attrs: Annotations = tuple((self.words.attribute(n), v) for n, v in self.func.attrs if n not in OPTIONS)
         if attrs:
             self.out.write("T.func_attr(")
             self.stmts.annotations(attrs)

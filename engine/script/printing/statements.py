@@ -16,8 +16,11 @@ from ...ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferData,
+    BufferLoad,
     BufferStore,
     Call,
+    DeclBuffer,
     Evaluate,
     Expr,
     FloatImm,
@@ -28,11 +31,16 @@ from ...ir import (
     IterVar,
     LaunchThread,
     LetStmt,
+    NodeAttr,
     Range,
+    Return,
     SeqStmt,
+    SteppedFor,
     Stmt,
     StringImm,
     Var,
+    Verbatim,
+    While,
     build,
     structural_equal,
     walk,
@@ -74,6 +82,11 @@ class StmtPrinter:
             Evaluate: self._evaluate,
             BlockRealize: self._realize,
             Allocate: self._allocate,
+            While: self._while,
+            Return: self._return,
+            SteppedFor: self._stepped,
+            DeclBuffer: self._declared,
+            NodeAttr: self._node_attr,
         }
 
     def stmt(self, stmt: Stmt) -> None:
@@ -104,7 +117,8 @@ class StmtPrinter:
     def _evaluate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Evaluate)
         start = self.out.here()
-        if isinstance(stmt.value, Call) and stmt.value.op.startswith(("call_", "tvm_", "T.")):
+        call = isinstance(stmt.value, Call) and stmt.value.op.startswith(("call_", "tvm_", "T.", "Module."))
+        if call or isinstance(stmt.value, Verbatim):
             self.exprs.expr(stmt.value)
         else:
             self.exprs.call("T.evaluate", stmt.value)
@@ -135,7 +149,11 @@ class StmtPrinter:
         assert isinstance(stmt, LetStmt)
         start = self.out.here()
         name = self.names.define(stmt.var, stmt.var.name)
-        said = self.words.let.format(stmt.var.dtype) if _is_named(stmt.var.dtype) or not self.words.scalars else "T.let"
+        said = (
+            self.words.let.format(type_text(stmt.var))
+            if _is_named(stmt.var.dtype) or not self.words.scalars
+            else "T.let"
+        )
         self.out.write(f"{name}: {said} = ")
         self.exprs.expr(stmt.value)
         self._header(stmt, start, "")
@@ -146,7 +164,7 @@ class StmtPrinter:
         start = self.out.here()
         self.out.write("assert ")
         self.exprs.expr(stmt.condition)
-        self._header(stmt, start, f", {quoted(stmt.message)}" if stmt.message else "")
+        self._header(stmt, start, f", {_message(stmt)}" if stmt.message or stmt.more else "")
         self.stmt(stmt.body)
 
     def _attr(self, stmt: Stmt) -> None:
@@ -156,6 +174,54 @@ class StmtPrinter:
         self.exprs.expr(stmt.value)
         self._header(stmt, start, "):")
         self.nested(stmt.body)
+
+    def _while(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, While)
+        start = self.out.here()
+        self.out.write("while ")
+        self.exprs.expr(stmt.condition)
+        self._header(stmt, start, ":")
+        self.nested(stmt.body)
+
+    def _return(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, Return)
+        start = self.out.here()
+        self.out.write("return ")
+        self.exprs.expr(stmt.value)
+        self._header(stmt, start, "")
+
+    def _declared(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, DeclBuffer)
+        start = self.out.here()
+        self.names.define(stmt.buffer, stmt.buffer.name)
+        self.exprs.name(stmt.buffer)
+        if stmt.is_view and isinstance(stmt.data, BufferData):
+            self.out.write(" = ")
+            self.exprs.name(stmt.data.buffer)
+            self.exprs.call(".view", *stmt.buffer.shape)
+        else:
+            self.out.write(" = T.decl_buffer(")
+            self._arguments(stmt.buffer, dtype_always=True)
+            self.out.write(", data=")
+            self.exprs.expr(stmt.data)
+            self.out.write(")")
+        self._header(stmt, start, "")
+        self.stmt(stmt.body)
+
+    def _node_attr(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, NodeAttr)
+        start = self.out.here()
+        self.exprs.call("with T.attr", stmt.node, quoted(stmt.key), stmt.value)
+        self._header(stmt, start, ":")
+        self.nested(stmt.body)
+
+    def declare_lets(self, variables: Sequence[Var]) -> None:
+        """Write `x = T.float32()` for variables that are bound within expressions; TVM reads `T.Let` of declared variables only."""
+        for var in variables:
+            if not self.names.knows(var):
+                self.names.define(var, var.name)
+                self.exprs.name(var)
+                self.out.line(f" = T.{type_text(var)}()")
 
     def _allocate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Allocate)
@@ -183,6 +249,8 @@ class StmtPrinter:
     def _scalar(self, buffer: Buffer, rest: list[Stmt]) -> None:
         """Write `x: T.float32 = value`. If `rest` starts with the scalar's first store, its value is used and the store is removed."""
         first = rest[0] if rest and isinstance(rest[0], BufferStore) and rest[0].buffer is buffer else None
+        if first is not None and any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(first.value)):
+            first = None
         start = self.out.here()
         name = self.names.define(buffer, buffer.name)
         self.out.write(name if first is not None and not _is_named(buffer.dtype) else f"{name}: T.{buffer.dtype}")
@@ -219,7 +287,7 @@ class StmtPrinter:
                     self.exprs.call("with T.LetStmt", stmt.value)
                     self._header(stmt, start, f" as {self.names.define(stmt.var, stmt.var.name)}:")
                 case AssertStmt():
-                    self.exprs.call("with T.Assert", stmt.condition, quoted(stmt.message))
+                    self.exprs.call("with T.Assert", stmt.condition, _message(stmt))
                     self._header(stmt, start, ":")
                 case Allocate():
                     self.out.write("with T.allocate")
@@ -238,9 +306,15 @@ class StmtPrinter:
 
     # --- loops
 
+    def _stepped(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, SteppedFor)
+        self._nest([stmt.loop], stmt.step)
+
     def _for(self, stmt: Stmt) -> None:
         assert isinstance(stmt, For)
-        loops = _grid(stmt)
+        self._nest(_grid(stmt))
+
+    def _nest(self, loops: list[For], step: Expr | None = None) -> None:
         with self.names.nested():
             start = self.out.here()
             self.out.write("for ")
@@ -254,7 +328,7 @@ class StmtPrinter:
             if len(loops) > 1:
                 self.exprs.call("T.grid", *(loop.extent for loop in loops))
             else:
-                self._loop_range(stmt)
+                self._loop_range(loops[0], step)
             self.out.write(":")
             for loop in loops:
                 self.out.mark(loop, start)
@@ -265,13 +339,16 @@ class StmtPrinter:
             for loop in loops:
                 del self._loops[loop.loop_var]
 
-    def _loop_range(self, loop: For) -> None:
+    def _loop_range(self, loop: For, step: Expr | None = None) -> None:
         plain = loop.kind == "serial" and not loop.annotations
         self.out.write(f"{'range' if plain else _LOOPS[loop.kind]}(")
-        if not build.is_const(loop.min, 0):
+        if not build.is_const(loop.min, 0) or step is not None:
             self.exprs.expr(loop.min)
             self.out.write(", ")
         self.exprs.expr(end_of(Range(loop.min, loop.extent)))
+        if step is not None:
+            self.out.write(", " if plain else ", step=")
+            self.exprs.expr(step)
         if loop.thread_tag is not None:
             self.out.write(f", thread={quoted(loop.thread_tag)}")
         self._annotations_keyword(loop.annotations)
@@ -464,8 +541,27 @@ class StmtPrinter:
                 self.out.write(repr(float(value.value)))
             case StringImm():
                 self.out.write(quoted(value.value))
+            case Buffer():
+                self.exprs.name(value)
             case _:
                 self.exprs.expr(value)
+
+
+def type_text(var: Var) -> str:
+    """Return the type of a variable without "T.": `int32`, `handle("float32", "shared")`."""
+    if not var.points_to:
+        return var.dtype
+    element, scope = var.points_to
+    return (
+        f"handle(storage_scope={quoted(scope)})" if element == "void" else f"handle({quoted(element)}, {quoted(scope)})"
+    )
+
+
+def _message(stmt: AssertStmt) -> str:
+    """Return the message, with the kind of the error if it is not the usual one."""
+    if stmt.kind == "RuntimeError" and not stmt.more:
+        return quoted(stmt.message)
+    return f"({quoted(stmt.kind)}, [{', '.join(map(quoted, (stmt.message, *stmt.more)))}])"
 
 
 def _is_named(dtype: str) -> bool:

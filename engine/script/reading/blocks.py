@@ -21,12 +21,13 @@ from ...ir import (
     Stmt,
     StringImm,
     Var,
+    Verbatim,
     build,
 )
 from ...ir import dtype as dt
 from ...ir.expr import IterType
 from .expressions import ExpressionReader, difference
-from .intrinsics import parameters
+from .intrinsics import INTRINSICS, parameters
 
 _ITER_TYPES: dict[str, IterType] = {
     "T.axis.spatial": "spatial",
@@ -200,13 +201,26 @@ def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
     return tuple(found)
 
 
+def _is_read(reader: ExpressionReader, node: ast.expr) -> bool:
+    """Whether the meaning of the node is known, if it is a call."""
+    name = reader.called(node)
+    return name is None or name.removeprefix("T.") in INTRINSICS
+
+
 def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
     """Read an annotation's value. A Python float becomes float64, to distinguish it from T.float32(…)."""
     if isinstance(node, ast.List | ast.Tuple):
         return tuple(_attribute(reader, item) for item in node.elts)
     if isinstance(node, ast.Dict):
         return AnnotationMap(read_annotations(reader, node))
+    if isinstance(node, ast.Constant) and node.value is None:
+        return Verbatim("None")
+    carried = None if _is_read(reader, node) else reader.carried(node)
+    if carried is not None:
+        return carried
     value = reader.value(node)
+    if isinstance(value, Buffer):
+        return value
     if isinstance(value, float):
         return build.const(value, "float64")
     if isinstance(value, str):

@@ -55,7 +55,7 @@ def declaration(reader: ExpressionReader, node: ast.Call, skip: int = 0) -> Decl
                 expected=", ".join(_KEYWORDS),
             )
         found[keyword.arg] = keyword.value
-    return Declaration(node, {name: value for name, value in found.items() if not _is_none(value)})
+    return Declaration(node, {name: value for name, value in found.items() if name == "layout" or not _is_none(value)})
 
 
 def subscript_declaration(node: ast.Subscript) -> Declaration:
@@ -104,7 +104,8 @@ def read_buffer(
                 f"{banned}=: a buffer over other memory is not part of the subset",
                 expected="a separate buffer",
             )
-    for option, usual in ("buffer_type", ("", "default")), ("layout", ("default",)):
+    layouts = ("default",) if reader.has_layouts else ("default", None)
+    for option, usual in ("buffer_type", ("", "default")), ("layout", layouts):
         if option in arguments and reader.value(arguments[option]) not in usual:
             raise reader.error(
                 arguments[option], "unsupported", f"this {option} is not part of the subset", expected="the default"
@@ -194,12 +195,13 @@ def _separators(reader: ExpressionReader, node: ast.expr | None, ndim: int) -> t
 def _offset(
     reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: Sequence[Expr]
 ) -> Expr | None:
-    """Read the offset; a factor without an offset means an unknown offset, as in TVM."""
+    """Read the offset; a factor without an offset means an unknown offset, as in TVM. The usual zero has the type of the first size."""
+    dtype = shape[0].dtype if shape else "int32"
     if node is not None:
         value = reader.value(node)
         offset = Var(value, "int32") if isinstance(value, str) else reader.index(node)
-        return None if build.is_const(offset, 0) else offset
-    return Var(f"{name}_elem_offset", shape[0].dtype if shape else "int32") if factor else None
+        return None if build.is_const(offset, 0) and offset.dtype == dtype and shape else offset
+    return Var(f"{name}_elem_offset", dtype) if factor else None
 
 
 def _alignment(reader: ExpressionReader, node: ast.expr | None) -> int:

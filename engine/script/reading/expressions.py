@@ -33,6 +33,7 @@ class ExpressionReader(Reader):
 
     def __init__(self, source: Source, positions: PositionTable) -> None:
         super().__init__(source, positions)
+        self.has_layouts = False  # whether buffers have a layout, in TVM's lowered functions
         self.scalars: set[Buffer] = set()  # mutable local scalars: a bare name denotes the value
 
     # --- evaluation

@@ -22,7 +22,7 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ..errors import parse_error
-from ..printing.dialect import PRIVATE
+from ..printing.dialect import PRIVATE, RETURNS, S_TIR
 from .buffers import declaration, read_buffer, subscript_declaration
 from .expressions import ExpressionReader
 from .source import Source
@@ -47,13 +47,16 @@ class FunctionReader:
         """Read one function with its own buffers and variables; outer names are visible. In a class of 2021 it is not `decorated`."""
         options = self._options(node) if decorated or node.decorator_list else {}
         self.reader.begin_function()
+        lowered = self.exprs.has_layouts = self.reader.current and not options.get("s_tir", False)
         self.sizes = _declared_sizes(self.exprs, node.body)
         with self.exprs.scope.nested():
             for name in self.type_vars:
                 self.exprs.scope.define(name, Var(name, "int64"))
             params = self._parameters(node)
             body = self._body(node)
-            attrs = self._attributes(node, private=options.get("private", False))
+            attrs = self._attributes(
+                node, private=options.get("private", False), lowered=lowered and not _has_blocks(body)
+            )
         func = PrimFunc(node.name, params, self._buffer_map(node, params), body, attrs)
         self._require_bound(node, func)
         self.reader.positions.add(func, self.source.header(node))
@@ -120,12 +123,9 @@ class FunctionReader:
             return None
         if isinstance(annotation, ast.Call) and not annotation.args and not annotation.keywords:
             annotation = annotation.func  # `n: T.int32()`, the form of older texts
-        if isinstance(annotation, ast.Call) and self.exprs.called(annotation) == "T.handle":
-            annotation = annotation.func  # `a: T.handle("float32")`: match_buffer gives the pointed-to type
-        dtype = self.exprs.dtype(annotation)
-        var = Var(argument.arg, dtype)
+        var = self.exprs.typed_var(argument.arg, annotation)
         self.exprs.define(argument.arg, var, argument)
-        if dtype == "handle":
+        if var.dtype == "handle":
             self.reader.handles[var] = None
         return var
 
@@ -158,15 +158,18 @@ class FunctionReader:
     def _body(self, node: ast.FunctionDef) -> Stmt:
         frame = self.reader.frame
         body = self.reader.body(node.body)
-        has_blocks = any(isinstance(s, BlockRealize) for s in walk_stmts(body))
-        if frame.alloc_buffers or (has_blocks and not _is_root(body)):
+        if frame.alloc_buffers or (_has_blocks(body) and not _is_root(body)):
             frame.name = "root"
             body = frame.realize(body, is_root=True)
             self.reader.positions.add(body.block, self.source.header(node))
         return body
 
-    def _attributes(self, node: ast.FunctionDef, *, private: bool) -> Annotations:
+    def _attributes(self, node: ast.FunctionDef, *, private: bool, lowered: bool) -> Annotations:
         found: list[tuple[str, Annotation]] = [(PRIVATE, build.TRUE)] if private else []
+        if lowered:
+            found.append((S_TIR, build.FALSE))
+        if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
+            found.append((RETURNS, StringImm(self.exprs.dtype(node.returns))))
         for name, value in self.reader.func_attrs:
             if name == "global_symbol" and isinstance(value, StringImm) and value.value == node.name:
                 continue  # equals the function's name
@@ -225,6 +228,10 @@ def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
 def _sizes_of(buffer: Buffer) -> set[Node]:
     parts = (*buffer.shape, *buffer.strides, *((buffer.elem_offset,) if buffer.elem_offset is not None else ()))
     return {node for part in parts for node in walk(part) if isinstance(node, Var)}
+
+
+def _has_blocks(body: Stmt) -> bool:
+    return any(isinstance(stmt, BlockRealize) for stmt in walk_stmts(body))
 
 
 def _is_root(body: Stmt) -> bool:

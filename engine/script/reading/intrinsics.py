@@ -508,6 +508,18 @@ def similar_intrinsics(name: str) -> tuple[str, ...]:
     return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))
 
 
+def is_unknown(name: str | None, others: tuple[str, ...] = ()) -> bool:
+    """Whether `name` is a function of T that has no reader and is no misspelling of one, nor of `others`."""
+    if name is None or not name.startswith("T.") or other_intrinsic(name) is not None:
+        return False
+    own = name.removeprefix("T.")
+    return not difflib.get_close_matches(own, (*INTRINSICS, *others), 1, _MISSPELLED)
+
+
+_MISSPELLED = 0.8
+"""How similar a misspelled name is, from 0 to 1."""
+
+
 def is_known(call: Call) -> bool:
     """Whether `T.op(args)` reads as `call`, dtype included."""
     if call.op in OPAQUE:

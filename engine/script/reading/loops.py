@@ -18,16 +18,16 @@ _LOOPS: dict[str, ForKind] = {
 }
 
 
-def loop_headers(reader: ExpressionReader, node: ast.expr) -> list[For]:
-    """Return the loops of a `for … in`, with placeholder bodies and variables."""
+def loop_headers(reader: ExpressionReader, node: ast.expr) -> tuple[list[For], Expr | None]:
+    """Return the loops of a `for … in`, with placeholder bodies and variables, and the step of a single loop."""
     if isinstance(node, ast.Call):
         function = reader.called(node)
         if isinstance(node.func, ast.Name) and node.func.id == "range" and "range" not in reader.scope:
-            return [_loop(reader, node, "serial")]
+            return _loop(reader, node, "serial")
         if function == "T.grid":
-            return _grid(reader, node)
+            return _grid(reader, node), None
         if function in _LOOPS:
-            return [_loop(reader, node, _LOOPS[function])]
+            return _loop(reader, node, _LOOPS[function])
     raise reader.error(
         node,
         "unsupported",
@@ -60,7 +60,7 @@ def _require_integer(reader: ExpressionReader, node: ast.AST, extent: Expr) -> b
     return True
 
 
-def _loop(reader: ExpressionReader, node: ast.Call, kind: ForKind) -> For:
+def _loop(reader: ExpressionReader, node: ast.Call, kind: ForKind) -> tuple[list[For], Expr | None]:
     keywords = {k.arg: k.value for k in node.keywords}
     arguments = list(node.args)
     tag = keywords.pop("thread", None)
@@ -68,22 +68,25 @@ def _loop(reader: ExpressionReader, node: ast.Call, kind: ForKind) -> For:
         tag = arguments.pop()
     start = keywords.pop("start", None) or (arguments.pop(0) if arguments else None)
     stop = keywords.pop("stop", None) or (arguments.pop(0) if arguments else None)
+    step_node = keywords.pop("step", None) or (arguments.pop(0) if arguments else None)
     annotations = keywords.pop("annotations", None)
     if start is None or arguments or keywords or (tag is None) != (kind != "thread_binding"):
         raise reader.error(
             node,
             "wrong-arguments",
             "invalid arguments of a loop",
-            expected="(stop), (start, stop), annotations={…}, thread=…",
+            expected="(stop), (start, stop), (start, stop, step), annotations={…}, thread=…",
         )
     low, high = (None, start) if stop is None else (reader.index(start), stop)
     end = reader.index(high)
     found = read_annotations(reader, annotations) if annotations is not None and not _is_none(annotations) else ()
     thread = reader.string(tag) if tag is not None else None
+    step = reader.index(step_node) if step_node is not None else None
     if low is None:
-        return _header(build.const(0, end.dtype), end, kind, thread, found)
+        return [_header(build.const(0, end.dtype), end, kind, thread, found)], step
     low, end = build.match_dtypes(low, end)
-    return _header(low, difference(end, low), kind, thread, found)
+    loop = _header(low, difference(end, low), kind, thread, found)
+    return [loop], None if step is not None and build.is_const(step, 1) else step
 
 
 def _header(low: Expr, extent: Expr, kind: ForKind, thread: str | None = None, annotations: Annotations = ()) -> For:

@@ -168,6 +168,7 @@ class _ModuleReader:
             )
         functions: list[PrimFunc] = []
         attrs: Annotations = ()
+        self.exprs.module = node.name
         with self.exprs.scope.nested():
             for part in node.body:
                 match part:

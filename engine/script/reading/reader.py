@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 
-from ...ir import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Ramp, StringImm, Var, build
+from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
 from ..errors import ParseError
 from .scope import Scope, Value
@@ -21,6 +21,7 @@ class Reader(ABC):
         self.source = source
         self.positions = positions
         self.scope = Scope()
+        self.module: str | None = None  # the name of the class of functions around
         self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
 
     # --- classification of syntax nodes
@@ -126,6 +127,47 @@ class Reader(ABC):
         if isinstance(value, str):
             return value
         raise self.error(node, "wrong-type", "this must be a string", expected='a string such as "float32"')
+
+    def typed_var(self, name: str, node: ast.expr) -> Var:
+        """Return a variable of the type `node`: T.int32, or a pointer such as `T.handle("float32", "shared")`."""
+        if self.called(node) != "T.handle":
+            return Var(name, self.dtype(node))
+        assert isinstance(node, ast.Call)
+        given: dict[str | None, ast.expr] = dict(zip(("dtype", "storage_scope"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords}
+        if len(node.args) > 2 or not given.keys() <= {"dtype", "storage_scope"}:
+            raise self.error(node, "wrong-arguments", "this is no pointer", expected='T.handle("float32", "shared")')
+        if not given:
+            return Var(name, "handle")
+        element = self.string(given["dtype"]) if "dtype" in given else "void"
+        return Var(
+            name, "handle", (element, self.string(given["storage_scope"]) if "storage_scope" in given else "global")
+        )
+
+    def carried(self, node: ast.expr) -> Expr | None:
+        """Return an unknown call of T, or a call of another function, which is only read and printed; None for other nodes.
+
+        A call without names of the program is kept as its text. Another one keeps its arguments.
+        """
+        name = self.called(node) or self._module_function(node)
+        if name is None or not isinstance(node, ast.Call):
+            return None
+        parameters = {a.arg for n in ast.walk(node) if isinstance(n, ast.Lambda) for a in n.args.args}
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - parameters
+        if names <= {"T", "True", "False"}:
+            text = self.source.segment(node)
+            return Verbatim(ast.unparse(node) if "\n" in text else text)
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            return None
+        return Call(name, tuple(self.carried(a) or self.expr(a) for a in node.args), "handle")
+
+    def _module_function(self, node: ast.expr) -> str | None:
+        """Return "Module.name" if the node calls another function of the module."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)) if owner == self.module:
+                return f"Module.{name}"
+            case _:
+                return None
 
     def dtype(self, node: ast.expr) -> str:
         """Read a data type: "float32", T.float32, or `T.handle().ty`, TVM's spelling of the address type."""

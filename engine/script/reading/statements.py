@@ -14,18 +14,26 @@ from ...ir import (
     AssertStmt,
     AttrStmt,
     Buffer,
+    BufferData,
     BufferStore,
+    DeclBuffer,
     Evaluate,
     Expr,
     For,
     IfThenElse,
+    IntImm,
     LaunchThread,
     LetStmt,
     MatchBufferRegion,
+    NodeAttr,
     Place,
+    Return,
+    SteppedFor,
     Stmt,
     StringImm,
     Var,
+    Verbatim,
+    While,
     accessed_dtype,
     build,
 )
@@ -34,7 +42,7 @@ from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regio
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
-from .intrinsics import parameters
+from .intrinsics import is_unknown, parameters
 from .loops import loop_headers
 from .operators import arithmetic
 from .source import PositionTable, Source
@@ -54,12 +62,10 @@ _DECLARATIONS = {
     "T.alloc_local": "local",
 }
 """Functions that declare a buffer, with their default scope."""
+STATEMENTS = ("reads", "writes", "where", "block_attr", "sblock_attr", "bind", "func_attr", "attr", "evaluate", "init")
+"""Functions that are statements."""
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr", "T.bind")
 _NOT_READ: dict[type[ast.stmt], str] = {
-    ast.While: "while loops are",
-    ast.Return: "return is",
-    ast.Break: "break is",
-    ast.Continue: "continue is",
     ast.FunctionDef: "a function inside a function is",
     ast.ClassDef: "a class inside a function is",
     ast.Import: "an import inside a function is",
@@ -146,6 +152,15 @@ class StatementReader:
                 return self._assert(node)
             case ast.Pass():
                 return None
+            case ast.While(orelse=[]):
+                return self.mark(
+                    While(self.exprs.condition(node.test), self.nested_body(node.body)), self.source.header(node)
+                )
+            case ast.Return(value=ast.expr() as value):
+                return self.mark(Return(self.exprs.expr(value)), self.source.place(node))
+            case ast.Break() | ast.Continue():
+                word = "break" if isinstance(node, ast.Break) else "continue"
+                return self.mark(Evaluate(Verbatim(f"T.{word}_loop()")), self.source.place(node))
             case _:
                 what = _NOT_READ.get(type(node), f"{type(node).__name__} is")
                 raise self.source.error(
@@ -180,6 +195,19 @@ class StatementReader:
                 "several names need several values",
                 expected="T.axis.remap, or one value for each name",
             )
+        if (
+            isinstance(node.value, ast.Call)
+            and function == "T.Buffer"
+            and any(k.arg == "data" for k in node.value.keywords)
+        ):
+            return self._declare(names[0], node.value, function)
+        match node.value:
+            case ast.Call(func=ast.Attribute(attr="view", value=ast.Name(id=owned))):
+                owner = self.exprs.scope.get(owned)
+                if isinstance(owner, Buffer):
+                    return self._view(names[0], node.value, owner)
+            case _:
+                pass
         if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
             return self._declare(names[0], node.value, function)
         if isinstance(node.value, ast.Call) and function == "T.launch_thread":
@@ -209,10 +237,30 @@ class StatementReader:
         if function == "T.allocate":
             return self._allocate(name, allocate_declaration(self.exprs, call))
         declared = declaration(self.exprs, call)
+        if "data" in declared.arguments and function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
+            return self._declare_at(name, declared, self.exprs.expr(declared.arguments.pop("data")))
         if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
             self.frame.alloc_buffers.append(self._new_buffer(name, declared))
             return None
         return self._allocate(name, declared, _DECLARATIONS[function])
+
+    def _declare_at(self, name: ast.Name, declared: Declaration, data: Expr) -> Wrapper:
+        """Declare a buffer over the rest of the sequence, at the address `data`."""
+        if data.dtype != "handle":
+            raise self.source.error(declared.node, "wrong-type", "data= is not an address", expected="data=A.data")
+        buffer = self._new_buffer(name, declared)
+        place = self.source.place(declared.node)
+        return lambda body: self.mark(DeclBuffer(buffer, data, body), place)
+
+    def _view(self, name: ast.Name, node: ast.Call, owner: Buffer) -> Wrapper:
+        """Read `B = A.view(16, 16)`: another shape for the memory of A."""
+        if node.keywords or owner.elem_offset is not None or owner.axis_separators:
+            raise self.source.error(node, "unsupported", "this view is not supported", expected="A.view(16, 16)")
+        shape = tuple(map(self.exprs.index, node.args))
+        buffer = Buffer(name.id, shape, owner.dtype, owner.scope, data_alignment=owner.data_alignment)
+        self.exprs.define(name.id, buffer, name)
+        place = self.source.place(node)
+        return lambda body: self.mark(DeclBuffer(buffer, BufferData(owner), body, is_view=True), place)
 
     def _new_buffer(self, name: ast.Name, declared: Declaration, scope: str = "global") -> Buffer:
         buffer = read_buffer(self.exprs, name.id, declared, scope=scope)
@@ -290,11 +338,11 @@ class StatementReader:
             return self._scalar(name, value.dtype, value)
         return self._let(name, value, dtype)
 
-    def _let(self, name: ast.Name, value: Expr, dtype: str | None = None) -> Wrapper:
+    def _let(self, name: ast.Name, value: Expr, dtype: str | None = None, points_to: tuple[str, ...] = ()) -> Wrapper:
         """Return a LetStmt over the rest of the sequence."""
         if dtype is not None:
             value = build.cast(value, dtype)
-        var = Var(name.id, value.dtype)
+        var = Var(name.id, value.dtype, points_to)
         self.lets.add(var)
         self.exprs.define(name.id, var, name)
         place = self.source.place(name)
@@ -335,6 +383,10 @@ class StatementReader:
             shape = ast.copy_location(ast.Tuple(self.exprs.sequence(annotation.slice), ast.Load()), annotation)
             vector = Declaration(node, {"shape": shape, "dtype": annotation.value})
             return self._allocate(name, vector, "local")
+        if is_let and node.value is not None and self.exprs.called(annotation) == "T.handle":
+            return self._let(
+                name, self.exprs.expr(node.value), points_to=self.exprs.typed_var("", annotation).points_to
+            )
         dtype = None if self.exprs.script_name(annotation) == "T.let" else self.exprs.dtype(annotation)
         if is_let or not self.current:
             assert node.value is not None
@@ -405,20 +457,28 @@ class StatementReader:
                 (value,) = parameters(self.exprs, node.value, ("value",))
                 assert value is not None
                 return self.mark(Evaluate(self.exprs.expr(value)), self.source.place(node))
+            if function == "T.ret" and len(node.value.args) == 1:
+                return self.mark(Return(self.exprs.expr(node.value.args[0])), self.source.place(node))
+            carried = self.exprs.carried(node.value) if is_unknown(function, STATEMENTS) else None
+            if carried is not None:
+                return self.mark(Evaluate(carried), self.source.place(node))
+        if function is None and (called := self.exprs.carried(node.value)) is not None:
+            return self.mark(Evaluate(called), self.source.place(node))
         return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
 
     def _attribute(self, call: ast.Call) -> Wrapper:
-        """Read `T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around the rest. Attributes of a node are not
-        supported."""
+        """Read `T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around the rest."""
         place = self.source.place(call)
         if len(call.args) == 1:
             notes = read_annotations(self.exprs, call.args[0])
         else:
             subject, key, value = parameters(self.exprs, call, ("node", "attr_key", "value"))
-            if subject is None or key is None or value is None or self.exprs.value(subject) != 0:
-                raise self.source.error(call, "unsupported", "an attribute of a variable or a buffer is not part of the subset",
-                                        expected='T.attr(0, "key", value)')  # fmt: skip
+            assert subject is not None and key is not None and value is not None
             notes = ((self.exprs.string(key), self.exprs.expr(value)),)
+            found = self.exprs.carried(subject) if is_unknown(self.exprs.called(subject)) else None
+            node = self.exprs.expr(subject) if found is None else found
+            if not (isinstance(node, IntImm) and node.value == 0):
+                return lambda body: self.mark(NodeAttr(node, notes[0][0], notes[0][1], body), place)
 
         def around(body: Stmt) -> Stmt:
             for key, value in reversed(notes):
@@ -540,9 +600,14 @@ class StatementReader:
 
     def _assert(self, node: ast.Assert) -> Wrapper:
         condition = self.exprs.condition(node.test)
-        message = self.exprs.string(node.msg) if node.msg is not None else ""
         place = self.source.place(node)
-        return lambda body: self.mark(AssertStmt(condition, message, body), place)
+        match node.msg:
+            case ast.Tuple(elts=[kind_node, ast.List(elts=[_, *_] as parts)]):
+                kind, (message, *more) = self.exprs.string(kind_node), map(self.exprs.string, parts)
+                return lambda body: self.mark(AssertStmt(condition, message, body, kind, tuple(more)), place)
+            case _:
+                message = self.exprs.string(node.msg) if node.msg is not None else ""
+                return lambda body: self.mark(AssertStmt(condition, message, body), place)
 
     # --- loops
 
@@ -552,7 +617,7 @@ class StatementReader:
                 node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
             )
         names = self._names(node.target)
-        headers = loop_headers(self.exprs, node.iter)
+        headers, step = loop_headers(self.exprs, node.iter)
         if len(names) != len(headers):
             raise self.source.error(
                 node.target,
@@ -578,6 +643,8 @@ class StatementReader:
             self.around.pop()
             result = For(loop.loop_var, loop.min, loop.extent, loop.kind, result, loop.thread_tag, loop.annotations)
             self.positions.add(result, place)
+            if step is not None:
+                result = self.mark(SteppedFor(result, step), place)
         return result
 
 

@@ -29,7 +29,7 @@ class Target(msgspec.Struct, frozen=True, eq=False):
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
     """The verdict on each loop of the function, in text order. A target is legal if and only if the call succeeds."""
     realize = ctx.realize(block)
-    always = refusal_of(lambda: require_movable(ctx, realize))
+    always = refusal_of(ctx.require_known) or refusal_of(lambda: require_movable(ctx, realize))
     refused: dict[Direction, ScheduleError | None] = {
         d: refusal_of(lambda d=d: require_direction(ctx, realize, d)) or always for d in _DIRECTIONS
     }
