@@ -246,7 +246,7 @@ class Module:
         T.evaluate(T.Let(x + T.float32(1), where={x: A[1]}))
         p: T.let[T.handle("float32", "global")] = A.data
         for i in T.thread_binding(4, thread="threadIdx.x"):
-            with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+            with T.attr(T.comm_reducer(lambda a, b: a + b, [T.float32(0.0)]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
                 T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], i)
         with T.attr(A.data, "double_buffer_scope", 1):
             A[0] = T.float32(1)
