@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from .esm import bundle, style
+from .esm import Bundle, bundle, style
 from .json_view import JsonView
 
 
@@ -39,15 +39,23 @@ class HeadlineView(JsonView):
 
 
 class NotebookView(JsonView):
-    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `actions.cell_actions`."""
+    """Cells, steps and branches. Messages: view, select, undo, edit, words, and those of `actions.cell_actions`; "editor" requests the
+    module of the editor, which is too large for the first page."""
 
     _esm = bundle("notebook/notebook.js")
+    EDITOR: ClassVar[Bundle] = bundle("notebook/cell_editor.js")
     # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
         style("loop_tree.css"),
         *JsonView._stylesheets,
         style("notebook.css"),
     ]
+
+    def _handle_msg(self, data: Any) -> None:
+        if data == {"kind": "editor"}:
+            self.send({"kind": "editor", "module": self.EDITOR.text})
+        else:
+            super()._handle_msg(data)
 
 
 class InspectorView(JsonView):

@@ -1,7 +1,7 @@
 // Bundle each component into one module: components load from blob URLs, where relative imports fail.
 // `node bundling/build.js [--readable]` writes built/NAME.js for the page and built/widgets/NAME.js for notebooks (anywidget's contract).
 
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -51,6 +51,14 @@ const pages = build({
   outbase: "components",
   outdir: "built",
 });
+// The notebook imports this module when the first edit is near. Its licence is that of CodeMirror and of the packages that it uses.
+const editor = build({
+  ...OPTIONS,
+  entryPoints: ["components/notebook/cell_editor.js"],
+  outbase: "components",
+  outdir: "built",
+  banner: { js: `/*\n${await readFile(`${ROOT}/node_modules/@codemirror/view/LICENSE`, "utf8")}*/` },
+});
 const widgets = COMPONENTS.map((name) =>
   build({
     ...OPTIONS,
@@ -58,4 +66,4 @@ const widgets = COMPONENTS.map((name) =>
     outfile: `built/widgets/${name}.js`,
   }),
 );
-await Promise.all([pages, ...widgets]);
+await Promise.all([pages, editor, ...widgets]);

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.browser.cell_editor import cell_editor, rewrite
 from support.browser.page import code, drag, figure, open_example, steps, tree_text
 from support.programs.sources import MATMUL
 
@@ -107,7 +108,7 @@ def test_given_a_cell_when_edited_into_nonsense_then_the_error_stands_there_and_
     before = tree_text(app)
     app.locator(".cell.workload").hover()
     app.get_by_label("Edit the workload cell").click()
-    app.locator(".cell-editor").fill("def f(:\n")
+    rewrite(cell_editor(app), "def f(:\n")
     app.get_by_role("button", name="Apply").click()
     expect(app.locator(".cell.workload .cell-error")).to_contain_text("line")
     assert tree_text(app) == before

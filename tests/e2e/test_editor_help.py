@@ -7,6 +7,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
+from support.browser.cell_editor import cell_editor, edited_text
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def editor(page: Page, app_url: str) -> Locator:
     cell = page.locator(".cell.schedule").first
     cell.hover()
     cell.get_by_label("Edit the schedule cell").click()
-    area = page.locator(".cell-editor")
+    area = cell_editor(page)
     area.press("Control+End")
     return area
 
@@ -32,7 +33,7 @@ def test_given_a_call_that_is_typed_then_its_parameters_are_shown_and_names_are_
     expect(sign).to_contain_text("split(loop, factors, preserve_unit_iters=True")
     expect(sign).to_contain_text("Split a loop into a nest")
     expect(sign.locator(".is-meant")).to_have_text("loop")
-    assert editor.input_value().endswith("\nsch.split()")
+    assert edited_text(editor).endswith("\nsch.split()")
 
     page.keyboard.type("k")
     expect(offers.get_by_role("option")).to_contain_text(["ko", "ki"])
@@ -43,7 +44,7 @@ def test_given_a_call_that_is_typed_then_its_parameters_are_shown_and_names_are_
     expect(sign.locator(".is-meant")).to_have_count(1)
     page.keyboard.press("Tab")
     page.keyboard.type('["p", "q"]')
-    assert editor.input_value().endswith('\nsch.split(ki, [None, 4], names=["p", "q"])')
+    assert edited_text(editor).endswith('\nsch.split(ki, [None, 4], names=["p", "q"])')
     expect(page.locator('.row[data-id="q"]')).to_be_visible()
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     assert not [v for v in found if any("editor" in str(n) or "offer" in str(n) for n in v["nodes"])]
@@ -61,7 +62,7 @@ def test_given_the_list_then_escape_closes_it_before_the_editor_and_enter_means_
     page.keyboard.type("l")
     expect(offers).to_be_visible()
     page.keyboard.press("Enter")
-    assert editor.input_value().endswith("sch.unrol\n"), "nothing was chosen, so it is a new line"
+    assert edited_text(editor).endswith("sch.unrol\n"), "nothing was chosen, so it is a new line"
     page.keyboard.type("sch.set_scope(AL, 0, ")
     page.keyboard.type('"')
     expect(offers.get_by_role("option")).to_contain_text([re.compile(r"local\.")])
@@ -75,7 +76,7 @@ def test_given_the_editor_of_one_step_then_the_list_opens_by_a_key_and_a_name_is
 ) -> None:
     editor.press("Escape")
     page.locator(".step-text", has_text="double_buffer(BL)").press("F2")
-    area = page.locator(".cell-editor")
+    area = cell_editor(page)
     area.press("End")
     for _ in range(3):
         area.press("ArrowLeft")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.browser.axe import assert_no_violations
+from support.browser.cell_editor import cell_editor, rewrite
 from support.browser.page import row
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
@@ -98,11 +99,11 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     step.wait_for()
     # One opens the line and types, two changes it meanwhile.
     one.locator(".step", has_text="sch.parallel(i)").locator(".step-text").press("F2")
-    editor = one.get_by_label(re.compile("^Step sch.parallel"))
-    editor.fill("sch.unroll(ki)")
+    editor = cell_editor(one)
+    rewrite(editor, "sch.unroll(ki)")
     step.locator(".step-text").press("F2")
-    other = two.get_by_label(re.compile("^Step sch.parallel"))
-    other.fill("sch.vectorize(ki)")
+    other = cell_editor(two)
+    rewrite(other, "sch.vectorize(ki)")
     other.press("Control+Enter")
     until(two, lambda: "sch.vectorize(ki)" in path.read_text())
     editor.press("Control+Enter")

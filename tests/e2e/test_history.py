@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from support.browser.cell_editor import cell_editor, put_caret, rewrite
 from support.browser.page import code, figure, go_to_example, row, steps, tree_text
 
 WAIT = 15_000
@@ -79,9 +80,9 @@ def test_given_a_step_when_edited_in_place_then_the_picture_follows_and_the_late
     lines, before = steps(app), tree_text(app)
     step(app, "mo, mi = sch.split").locator(".step-text").focus()
     app.keyboard.press("F2")
-    area = app.locator(".cell-editor")
+    area = cell_editor(app)
     expect(area).to_be_focused()
-    area.evaluate("e => { const at = e.value.indexOf('64'); e.setSelectionRange(at, at + 2); }")
+    put_caret(area, "64", select=2)
     app.keyboard.type("32")
     expect(row(app, "mo")).to_contain_text("8", timeout=WAIT)
     assert len(steps(app)) == len(lines) - 1, "the line that is edited stands in the editor"
@@ -89,7 +90,7 @@ def test_given_a_step_when_edited_in_place_then_the_picture_follows_and_the_late
     expect(row(app, "mo")).to_contain_text("4", timeout=WAIT)
     assert tree_text(app) == before
     step(app, "mo, mi = sch.split").locator(".step-text").dblclick()
-    area.fill(lines[2].replace("64", "32"))
+    rewrite(area, lines[2].replace("64", "32"))
     app.keyboard.press("Enter")
     expect(step(app, "factors=[None, 32]")).to_be_visible(timeout=WAIT)
     expect(row(app, "mo")).to_contain_text("8", timeout=WAIT)

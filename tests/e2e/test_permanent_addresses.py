@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from support.browser.cell_editor import cell_editor, rewrite
 from support.browser.page import choose, open_example, steps
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.served import Served, served
@@ -219,14 +220,14 @@ def test_given_a_server_that_is_killed_and_started_again_then_the_page_comes_bac
         expect(page).to_have_url(DRAFT)
         expect(page.get_by_text("Draft", exact=True).first).to_be_visible()
         page.locator(".cell.markdown").first.dblclick()
-        typed = page.locator("textarea.cell-editor")
-        typed.fill("# Half a senten")
+        typed = cell_editor(page)
+        rewrite(typed, "# Half a senten")
         page.wait_for_timeout(500)  # the server keeps what is typed at each pause
         server.kill()
         server.communicate()
         expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
         typed.press("End")
-        typed.type("ce")
+        page.keyboard.type("ce")
         shoot(page, "server-lost")
         server = start(port)
         first_address(server)
@@ -235,7 +236,7 @@ def test_given_a_server_that_is_killed_and_started_again_then_the_page_comes_bac
         tree(page)
         expect(page.locator(".step")).to_have_count(count + 1)
         expect(page).to_have_url(DRAFT)
-        expect(typed).to_have_value("# Half a sentence")
+        expect(typed).to_have_text("# Half a sentence")
         page.context.close()
     finally:
         server.terminate()

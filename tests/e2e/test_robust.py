@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
+from support.browser.cell_editor import cell_editor
 from support.browser.page import drag, figure, number, steps
 
 Shoot = Callable[[Page, str], Path]
@@ -137,7 +138,7 @@ def test_given_a_half_written_cell_then_leaving_asks_too(own_page: Page, url: st
     opened(page, url)
     page.locator(".cell.workload").hover()
     page.get_by_label("Edit the workload cell").click()
-    page.locator(".cell-editor").press("End")
+    cell_editor(page).press("End")
     page.keyboard.type("x")
     page.evaluate("location.reload()")
     page.wait_for_timeout(500)

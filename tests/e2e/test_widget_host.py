@@ -12,6 +12,7 @@ from support.browser.widget_host import Host
 
 import tilewright
 from tilewright import static
+from tilewright.app.components.widget import Widget
 from tilewright.engine.schedule import Schedule
 
 EXAMPLE = Path(static.__file__).parent / "examples" / "place_the_copies.py"
@@ -112,3 +113,22 @@ def test_given_a_ground_then_each_view_is_drawn_in_its_colours_and_goes_without_
         shown.take(name)
     assert inside.locator("body").evaluate("body => body.querySelectorAll('*').length") == 1, "its script"
     assert inside.locator("head style").count() == 0
+
+
+def test_given_a_bare_host_then_a_cell_is_edited_and_the_editor_comes_without_the_network(
+    host: Callable[..., Host], schedule: Schedule
+) -> None:
+    shown = host(height=900)
+    view = tilewright.ScheduleNotebook(schedule)
+    shown.show("cells", Widget(view._page.notebook, height=800))
+    cell = shown.inside.locator(".cell.machine")
+    cell.hover()
+    cell.get_by_label("Edit the machine cell").click()
+    expect(shown.inside.locator(".cm-content")).to_be_focused()
+    shown.page.keyboard.press("Control+Home")
+    shown.page.keyboard.type("# typed")
+    expect(shown.inside.locator(".tok-comment").first).to_have_text("# typedimport tilewright")
+    shown.page.keyboard.press("Enter")
+    shown.page.keyboard.press("Control+Enter")
+    expect(cell.locator(".cell-pre")).to_contain_text("# typed")
+    assert "# typed\n" in view.text

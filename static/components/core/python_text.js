@@ -8,7 +8,7 @@ const PYTHON_TOKEN = new RegExp(
     '(?<string>"""[^]*?"""|"[^"]*"?|\'[^\']*\'?)',
     "(?<decorator>@[\\w.]+)",
     "(?<number>\\b\\d[\\d_.]*\\b)",
-    "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|lambda|True|False|None)\\b)",
+    "(?<keyword>\\b(?:for|in|with|if|else|elif|def|class|return|import|from|as|while|not|and|or|is|pass|break|continue|assert|raise|try|except|finally|yield|del|global|lambda|True|False|None)\\b)",
     "(?<call>(?<![\\w.])[\\w.]+(?=\\())", // the lookbehind reads a long word once
   ].join("|"),
   "g",

@@ -7,7 +7,7 @@
 /** @typedef {{ inside: "code" | "comment" | "string", from: number, open: Bracket[] }} Context */
 /** @typedef {{ call: Call, at: number, parameter: number }} CallContext `parameter` is an index or -1. */
 /** @typedef {{ text: string, kind: string, detail?: string }} Completion */
-/** @typedef {{ from: number, begun: string, items: Completion[], isString?: boolean }} Completions */
+/** @typedef {{ from: number, items: Completion[] }} Completions */
 
 const OPEN = "([{";
 const CLOSE = ")]}";
@@ -124,25 +124,22 @@ export function offersAt(text, caret, words, asked) {
   const calls = new Map(words.calls.map((call) => [call.name, call]));
   const within = callAt(text, context, calls);
   const parameter = within?.call.parameters[within.parameter];
-  if (context.inside === "string") return stringOffers(text.slice(context.from, caret), context.from, words, parameter);
+  if (context.inside === "string") return stringOffers(context.from, words, parameter);
   const method = /(\w+)\.(\w*)$/.exec(text.slice(0, caret));
   if (method)
-    return method[1] === words.schedule
-      ? { from: caret - method[2].length, begun: method[2], items: methodOffers(words) }
-      : null;
+    return method[1] === words.schedule ? { from: caret - method[2].length, items: methodOffers(words) } : null;
   const begun = /[A-Za-z_]\w*$/.exec(text.slice(0, caret))?.[0] ?? "";
   if ((!begun && !asked) || /[\d.]$/.test(text.slice(0, caret - begun.length))) return null;
-  return { from: caret - begun.length, begun, items: nameOffers(text, words, within, parameter, begun) };
+  return { from: caret - begun.length, items: nameOffers(text, words, within, parameter, begun) };
 }
 
 /**
- * @param {string} begun
  * @param {number} from
  * @param {Words} words
  * @param {Parameter | undefined} parameter
  * @returns {Completions | null}
  */
-function stringOffers(begun, from, words, parameter) {
+function stringOffers(from, words, parameter) {
   /** @type {Record<string, string[]>} */
   const kinds = {
     block: ["block"],
@@ -156,7 +153,7 @@ function stringOffers(begun, from, words, parameter) {
   const items = (kinds[parameter?.takes ?? ""] ?? []).flatMap((kind) =>
     words.strings[kind].map((text) => ({ text, kind })),
   );
-  return items.length ? { from, begun, items, isString: true } : null;
+  return items.length ? { from, items } : null;
 }
 
 /** @param {Words} words */
@@ -194,19 +191,4 @@ function nameOffers(text, words, within, parameter, begun) {
     }));
   const schedule = within ? [] : [{ text: words.schedule, kind: "schedule", detail: "" }];
   return [...wanted, ...named, ...others, ...schedule];
-}
-
-/**
- * The items that match a prefix first, then those that contain it.
- * @param {Completion[]} items
- * @param {string} begun
- */
-export function fitting(items, begun) {
-  const low = begun.toLowerCase();
-  const starts = items.filter((it) => it.text.toLowerCase().startsWith(low));
-  const inside =
-    low.length > 1
-      ? items.filter((it) => !it.text.toLowerCase().startsWith(low) && it.text.toLowerCase().includes(low))
-      : [];
-  return [...starts, ...inside].filter((it) => it.text !== begun);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callAt, contextAt, fitting, namedArguments, offersAt } from "./call_text.js";
+import { callAt, contextAt, namedArguments, offersAt } from "./call_text.js";
 
 /** @import { Words } from "./types.js" */
 
@@ -54,14 +54,6 @@ test("completions begin with handles of the parameter's kind", () => {
   assert.deepEqual(
     offersAt("sch.sp", 6, WORDS, false)?.items.map((item) => item.text),
     ["split"],
-  );
-});
-
-test("prefixes match before substrings", () => {
-  const items = ["unroll", "roll", "enroll"].map((text) => ({ text, kind: "call" }));
-  assert.deepEqual(
-    fitting(items, "ro").map((item) => item.text),
-    ["roll", "unroll", "enroll"],
   );
 });
 

@@ -1,286 +1,65 @@
-// An editor for a cell or a line: a text field above the same text with syntax colours, with line numbers, indentation, paired brackets, and wavy
-// lines under errors. Every change is an input event, so that the browser's undo works.
+// The editor of a cell or a step: CodeMirror with the problems below the text, and buttons to apply and to cancel. `column.js` imports this
+// module when the first edit is near.
 
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
+import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
+import { lintGutter, setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers, tooltips } from "@codemirror/view";
 import { focusIn, h } from "../core/dom.js";
-import { highlighted } from "../core/python_text.js";
-import { EditorHelp } from "./editor_help.js";
+import { editorHelp, setWords } from "./editor_help.js";
+import { problemLine } from "./problem_line.js";
+import { python } from "./python_language.js";
 
-/** @import { Child } from "../core/dom.js" */
-/** @import { CellProblem } from "./types.js" */
+/** @import { Extension, Text } from "@codemirror/state" */
+/** @import { KeyBinding } from "@codemirror/view" */
+/** @import { CellProblem, Words } from "./types.js" */
 
-/** @typedef {Omit<CellProblem, "in_file"> & { in_file?: number }} EditorProblem */
-/** @typedef {[start: number, end: number, className: string, title?: string]} MarkedRange */
-
-/** @type {Record<string, string>} */
-const PAIRS = { "(": ")", "[": "]", "{": "}", '"': '"', "'": "'" };
-const CLOSING = new Set(Object.values(PAIRS));
 const PAUSE_MS = 260;
-const LINE = 18; // px, as in the style sheet
+const INDENT = 4;
 
 /**
- * Replace the selection as if the user typed `text`.
- * @param {HTMLTextAreaElement} area
- * @param {string} text
- */
-function type(area, text) {
-  const done = text === "" ? document.execCommand("delete") : document.execCommand("insertText", false, text);
-  if (done) return;
-  area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
-  area.dispatchEvent(new Event("input", { bubbles: true }));
-}
-
-/**
- * @param {HTMLTextAreaElement} area
- * @param {number} start
- * @param {number} end
- * @param {string} text
- */
-function replaceRange(area, start, end, text) {
-  area.setSelectionRange(start, end);
-  type(area, text);
-}
-
-/**
- * The range from the start of the first selected line to the end of the last one.
- * @param {HTMLTextAreaElement} area
- */
-function selectedLines(area) {
-  const { value, selectionStart: start, selectionEnd: end } = area;
-  const first = value.lastIndexOf("\n", start - 1) + 1;
-  const until = end > start && value[end - 1] === "\n" ? end - 1 : end;
-  const stop = value.indexOf("\n", until);
-  return [first, stop < 0 ? value.length : stop];
-}
-
-/**
- * Change the selected lines, and keep them selected.
- * @param {HTMLTextAreaElement} area
- * @param {(lines: string[]) => string[]} change
- */
-function changeLines(area, change) {
-  const { selectionStart: start, selectionEnd: end, value } = area;
-  const [first, last] = selectedLines(area);
-  const old = value.slice(first, last).split("\n");
-  const lines = change(old);
-  if (lines.join("\n") === old.join("\n")) return;
-  replaceRange(area, first, last, lines.join("\n"));
-  const grown = lines.join("\n").length - (last - first);
-  if (old.length === 1 && start === end) {
-    const at = Math.max(first, start + grown);
-    area.setSelectionRange(at, at);
-  } else area.setSelectionRange(first, last + grown);
-}
-
-/**
- * @param {HTMLTextAreaElement} area
- * @param {boolean} outwards
- */
-function indent(area, outwards) {
-  const { value, selectionStart: start, selectionEnd: end } = area;
-  if (!outwards && start === end) {
-    const column = start - value.lastIndexOf("\n", start - 1) - 1;
-    type(area, " ".repeat(4 - (column % 4)));
-    return;
-  }
-  changeLines(area, (lines) =>
-    lines.map((line) => (outwards ? line.replace(/^( {1,4}|\t)/, "") : line && `    ${line}`)),
-  );
-}
-
-/**
- * Comment the selected lines, or uncomment them if all are comments.
- * @param {HTMLTextAreaElement} area
- * @param {string} sign
- */
-function toggleComment(area, sign) {
-  changeLines(area, (lines) => {
-    const full = lines.filter((line) => line.trim());
-    const all = full.length > 0 && full.every((line) => line.startsWith(sign.trimEnd()));
-    return lines.map((line) =>
-      !line.trim() ? line : all ? line.replace(sign, "").replace(sign.trimEnd(), "") : sign + line,
-    );
-  });
-}
-
-/**
- * Insert a line break with the indentation of the line, one level deeper after a colon or an open bracket.
- * @param {HTMLTextAreaElement} area
- */
-function newLine(area) {
-  const { value, selectionStart: start } = area;
-  const line = value.slice(value.lastIndexOf("\n", start - 1) + 1, start);
-  const spaces = line.match(/^\s*/)?.[0] ?? "";
-  const opens = /[:([{]\s*$/.test(line);
-  const closes = opens && /^[)\]}]/.test(value.slice(area.selectionEnd));
-  type(area, `\n${spaces}${opens ? "    " : ""}`);
-  if (closes) {
-    const at = area.selectionStart;
-    type(area, `\n${spaces}`);
-    area.setSelectionRange(at, at);
-  }
-}
-
-/**
- * @param {HTMLTextAreaElement} area
- * @param {1 | -1} by
- */
-function moveLines(area, by) {
-  const { value, selectionStart: start, selectionEnd: end } = area;
-  const [first, last] = selectedLines(area);
-  if (by < 0 ? first === 0 : last === value.length) return;
-  const text = value.slice(first, last);
-  if (by < 0) {
-    const above = value.lastIndexOf("\n", first - 2) + 1;
-    replaceRange(area, above, last, `${text}\n${value.slice(above, first - 1)}`);
-    area.setSelectionRange(start - (first - above), end - (first - above));
-  } else {
-    const stop = value.indexOf("\n", last + 1);
-    const below = stop < 0 ? value.length : stop;
-    const moved = value.slice(last + 1, below);
-    replaceRange(area, first, below, `${moved}\n${text}`);
-    area.setSelectionRange(start + moved.length + 1, end + moved.length + 1);
-  }
-}
-
-/**
- * Insert, skip and delete brackets and quotes in pairs. Returns whether the key was handled.
- * @param {HTMLTextAreaElement} area
- * @param {string} key
- */
-function pairs(area, key) {
-  const { value, selectionStart: start, selectionEnd: end } = area;
-  const after = value[end] ?? "";
-  if (CLOSING.has(key) && start === end && after === key) {
-    area.setSelectionRange(start + 1, start + 1);
-    return true;
-  }
-  if (key === "Backspace" && start === end && PAIRS[value[start - 1]] && PAIRS[value[start - 1]] === after) {
-    replaceRange(area, start - 1, start + 1, "");
-    return true;
-  }
-  if (!PAIRS[key]) return false;
-  if (start !== end) {
-    const text = value.slice(start, end);
-    type(area, key + text + PAIRS[key]);
-    area.setSelectionRange(start + 1, start + 1 + text.length);
-    return true;
-  }
-  const quote = key === '"' || key === "'";
-  if (after && !/[\s)\]},:]/.test(after)) return false;
-  if (quote && /[\w"']/.test(value[start - 1] ?? "")) return false;
-  type(area, key + PAIRS[key]);
-  area.setSelectionRange(start + 1, start + 1);
-  return true;
-}
-
-/**
- * The offsets of the bracket beside the caret and of its partner. Strings are not considered.
- * @param {string} value
- * @param {number} caret
- */
-export function matching(value, caret) {
-  const open = "([{";
-  const close = ")]}";
-  for (const at of [caret - 1, caret]) {
-    const way = open.includes(value[at] || " ") ? 1 : close.includes(value[at] || " ") ? -1 : 0;
-    if (!way) continue;
-    let depth = 0;
-    for (let n = at; n >= 0 && n < value.length && Math.abs(n - at) < 4000; n += way) {
-      if (open.includes(value[n])) depth += 1;
-      else if (close.includes(value[n])) depth -= 1;
-      if (depth === 0) return [at, n];
-    }
-  }
-  return [];
-}
-
-/**
- * The text without colours, with marked ranges, which may overlap.
- * @param {string} value
- * @param {MarkedRange[]} ranges
- * @returns {(Node | string)[]}
- */
-function marked(value, ranges) {
-  const edges = [
-    ...new Set([0, value.length, ...ranges.flatMap(([start, end]) => [start, Math.min(end, value.length)])]),
-  ].sort((a, b) => a - b);
-  const parts = edges.slice(1).map((end, n) => {
-    const over = ranges.filter(([from, to]) => from <= edges[n] && to >= end);
-    const text = value.slice(edges[n], end);
-    return over.length ? h("span", { class: over.map((range) => range[2]).join(" "), title: over[0][3] }, text) : text;
-  });
-  return [...parts, "\n"];
-}
-
-/**
- * @param {string} value
+ * @param {Text} text
  * @param {number} line
  * @param {number} column
  */
-function offsetOf(value, line, column) {
-  let at = 0;
-  for (let n = 1; n < line; n += 1) {
-    const next = value.indexOf("\n", at);
-    if (next < 0) return value.length;
-    at = next + 1;
-  }
-  const end = value.indexOf("\n", at);
-  return Math.min(at + column - 1, end < 0 ? value.length : end);
+function offsetOf(text, line, column) {
+  if (line > text.lines) return text.length;
+  const { from, to } = text.line(line);
+  return Math.min(from + column - 1, to);
 }
 
 /**
- * The range of a problem in `value`, at least one character.
- * @param {string} value
+ * The range of a problem, at least one character. Lines and columns count from 1.
+ * @param {Text} text
  * @param {{ line: number, column: number, end_line: number, end_column: number }} problem
- * @returns {[start: number, end: number]}
  */
-export function rangeOf(value, problem) {
-  let start = offsetOf(value, problem.line, problem.column);
-  let end = offsetOf(value, problem.end_line, problem.end_column);
-  if (end <= start) end = start + 1;
-  if (value[start] === "\n" || start >= value.length) start = Math.max(0, start - 1);
-  return [start, end];
+export function rangeOf(text, problem) {
+  const place = offsetOf(text, problem.line, problem.column);
+  const from = place === text.lineAt(place).to ? Math.max(0, place - 1) : place;
+  const to = Math.max(offsetOf(text, problem.end_line, problem.end_column), from + 1);
+  return { from, to: Math.min(to, text.length) };
 }
 
 /**
- * A problem with its place and a button for its fix.
- * @param {EditorProblem} problem
- * @param {number} line
- * @param {{ mend?: () => void, go?: () => void }} [actions]
+ * Insert spaces up to the next multiple of the indentation, or indent the selected lines.
+ * @param {EditorView} view
  */
-export function problemLine(problem, line, { mend, go } = {}) {
-  return h(
-    "div",
-    { class: "inline-problem cell-error" },
-    h("span", { class: "sign", "aria-hidden": "true" }, "✘"),
-    h(
-      "div",
-      {},
-      go
-        ? h(
-            "button",
-            { class: "where", type: "button", title: "Go to the line", onclick: go },
-            `line ${line}:${problem.column}`,
-          )
-        : h("span", { class: "where" }, `line ${line}:${problem.column}`),
-      " ",
-      problem.message,
-      problem.found ? h("div", { class: "quiet" }, "found ", h("code", {}, problem.found)) : null,
-      problem.expected
-        ? h("div", { class: "quiet clamped", title: problem.expected }, "expected ", problem.expected)
-        : null,
-    ),
-    mend && problem.mend
-      ? h("button", { class: "tool small primary", type: "button", onclick: mend }, `Write ${problem.mend}`)
-      : null,
-  );
+function indent(view) {
+  const { head, empty } = view.state.selection.main;
+  if (!empty) return indentMore(view);
+  const column = head - view.state.doc.lineAt(head).from;
+  view.dispatch(view.state.replaceSelection(" ".repeat(INDENT - (column % INDENT))), { userEvent: "input" });
+  return true;
 }
 
 /**
  * @typedef {object} EditorOptions
  * @property {string} label
  * @property {"python" | "prose" | "line"} kind
- * @property {string} [comment] The comment sign.
+ * @property {string} comment The comment sign.
+ * @property {HTMLElement} host An element on the page that will contain the editor and its tooltips.
  * @property {(text: string) => void} draft Called after a pause.
  * @property {(text: string, byKey: boolean) => void} done
  * @property {() => void} dropped
@@ -295,121 +74,148 @@ export class CellEditor {
     this.options = options;
     this.first = text;
     this.over = false;
-    /** @type {EditorProblem[]} */
-    this.problems = [];
-    /** @type {EditorHelp | undefined} */
-    this.help = undefined;
+    this.problemCount = 0;
     /** @type {number | undefined} */
     this.timer = undefined;
-    this.area = h("textarea", {
-      class: "cell-editor",
-      spellcheck: options.kind === "prose" ? "true" : "false",
-      autocapitalize: "off",
-      autocomplete: "off",
-      "aria-label": options.label,
-      value: text,
-      rows: "1",
-      "data-focus": "editor",
+    // In the top layer, so that no scroll container clips the tooltips.
+    this.layer = h("div", { class: "editor-layer", popover: "manual" });
+    this.view = new EditorView({
+      root: /** @type {Document | ShadowRoot} */ (options.host.getRootNode()),
+      state: EditorState.create({ doc: text, selection: { anchor: text.length }, extensions: this.extensions() }),
     });
-    this.colours = h("pre", { class: "editor-colours", "aria-hidden": "true" });
-    this.marks = h("pre", { class: "editor-marks", "aria-hidden": "true" });
-    this.numbers = h("div", { class: "editor-numbers", "aria-hidden": "true" });
     this.messages = h("div", { class: "editor-problems", role: "status" });
-    const text_ = h("div", { class: "editor-text" }, this.marks, this.colours, this.area);
-    const keep = (/** @type {Event} */ event) => event.preventDefault(); // a loss of the focus would finish the edit
-    const bar = h(
-      "div",
-      { class: "cell-edit-bar", onpointerdown: keep, onmousedown: keep },
-      h(
-        "button",
-        {
-          class: "tool primary small",
-          type: "button",
-          title: options.kind === "line" ? "Enter" : "Ctrl+Enter",
-          onclick: () => this.finish(),
-        },
-        "Apply",
-      ),
-      h("button", { class: "tool small", type: "button", title: "Esc", onclick: () => this.drop() }, "Cancel"),
-      h(
-        "span",
-        { class: "quiet editor-keys" },
-        options.kind === "line" ? "Enter applies, Esc cancels" : "Ctrl+Enter applies, Esc cancels",
-      ),
-    );
-    this.frame = h("div", { class: "editor-frame" }, this.numbers, text_);
     this.element = h(
       "div",
       { class: `cell-edit is-${options.kind}` },
-      this.frame,
-      h("div", { class: "editor-foot" }, this.messages, bar),
+      this.view.dom,
+      h("div", { class: "editor-foot" }, this.messages, this.bar()),
     );
-    if (options.kind !== "prose") {
-      this.help = new EditorHelp({
-        area: this.area,
-        pre: this.colours,
-        host: this.element,
-        write: (start, end, text) => replaceRange(this.area, start, end, text),
-      });
-    }
-    this.area.addEventListener("input", () => this.input());
-    this.area.addEventListener("keydown", (event) => this.key(event));
-    this.area.addEventListener("keyup", () => this.mark());
-    this.area.addEventListener("pointerup", () => this.mark());
-    this.area.addEventListener("focusout", (event) => this.left(event));
-    this.draw();
+    this.view.dom.addEventListener("keydown", (event) => event.stopPropagation()); // the page has shortcuts
+    this.content.addEventListener("focusout", (event) => this.left(event));
   }
 
-  focus() {
-    this.area.focus({ preventScroll: true });
-    this.show();
+  /** @returns {Extension[]} */
+  extensions() {
+    const { kind, label, comment } = this.options;
+    const isProse = kind === "prose";
+    const finish = () => this.finish();
+    /** @type {KeyBinding[]} */
+    const keys = [
+      { key: "Escape", run: () => this.drop() },
+      { key: "Mod-Enter", run: finish },
+      { key: "Tab", run: indent, shift: indentLess },
+    ];
+    if (kind === "line") keys.push({ key: "Enter", run: finish });
+    const code = [
+      editorHelp(),
+      python(comment),
+      closeBrackets(),
+      bracketMatching(),
+      indentOnInput(),
+      keymap.of(closeBracketsKeymap),
+    ];
+    return [
+      isProse ? [] : code,
+      kind === "python" ? [lineNumbers(), lintGutter()] : EditorView.lineWrapping,
+      history(),
+      indentUnit.of(" ".repeat(INDENT)),
+      tooltips({ parent: this.layer, position: "fixed" }),
+      keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
+      EditorView.contentAttributes.of({
+        "aria-label": label,
+        "data-focus": "editor",
+        tabindex: "0", // axe does not count an editable element as focusable
+        spellcheck: String(isProse),
+        autocapitalize: "off",
+      }),
+      EditorView.updateListener.of((update) => update.docChanged && this.changed()),
+    ];
   }
 
-  /** Scroll to the editor, and to the line of the caret. */
-  show() {
-    this.element.scrollIntoView({ block: "nearest" });
-    if (this.options.kind !== "python") return;
-    const top = (this.area.value.slice(0, this.area.selectionStart).split("\n").length - 1) * LINE;
-    const { scrollTop, clientHeight } = this.frame;
-    if (top < scrollTop) this.frame.scrollTop = top;
-    else if (top + 2 * LINE > scrollTop + clientHeight) this.frame.scrollTop = top + 2 * LINE - clientHeight;
+  bar() {
+    const key = this.options.kind === "line" ? "Enter" : "Ctrl+Enter";
+    const keep = (/** @type {Event} */ event) => event.preventDefault(); // a loss of the focus would finish the edit
+    const apply = () => this.finish();
+    return h(
+      "div",
+      { class: "cell-edit-bar", onpointerdown: keep, onmousedown: keep },
+      h("button", { class: "tool primary small", type: "button", title: key, onclick: apply }, "Apply"),
+      h("button", { class: "tool small", type: "button", title: "Esc", onclick: () => this.drop() }, "Cancel"),
+      h("span", { class: "quiet editor-keys" }, `${key} applies, Esc cancels`),
+    );
+  }
+
+  /** The element that takes the keys. */
+  get content() {
+    return this.view.contentDOM;
   }
 
   get text() {
-    return this.area.value;
+    return this.view.state.doc.toString();
+  }
+
+  focus() {
+    this.options.host.append(this.layer);
+    this.layer.showPopover();
+    this.view.focus();
+    this.show();
+  }
+
+  /** Scroll to the editor, and to the caret. */
+  show() {
+    this.element.scrollIntoView({ block: "nearest" });
+    this.view.dispatch({ scrollIntoView: true });
+  }
+
+  /** @param {Words} words */
+  setWords(words) {
+    this.view.dispatch({ effects: setWords.of(words) });
   }
 
   /**
    * Show the problems of the text; lines count from its start.
-   * @param {EditorProblem[]} problems
+   * @param {CellProblem[]} problems
    */
   showProblems(problems) {
-    const grown = problems.length > this.problems.length;
-    this.problems = problems;
+    const grown = problems.length > this.problemCount;
+    this.problemCount = problems.length;
+    const rangeNow = (/** @type {CellProblem} */ problem) => rangeOf(this.view.state.doc, problem);
+    this.view.dispatch(
+      setDiagnostics(
+        this.view.state,
+        problems.map((problem) => ({ ...rangeNow(problem), severity: "error", message: problem.message })),
+      ),
+    );
     this.messages.replaceChildren(
-      ...problems.map((p) =>
-        problemLine(p, p.line, {
-          mend: p.mend ? () => this.applyFix(p) : undefined,
-          go: () => {
-            const [start, end] = rangeOf(this.area.value, p);
-            this.area.focus();
-            this.area.setSelectionRange(start, end);
-          },
+      ...problems.map((problem) =>
+        problemLine(problem, problem.line, {
+          mend: () => this.write(rangeNow(problem), problem.mend ?? ""),
+          go: () => this.select(rangeNow(problem)),
         }),
       ),
     );
     for (const button of this.messages.querySelectorAll("button"))
       button.addEventListener("mousedown", (event) => event.preventDefault());
-    this.mark();
     if (grown) this.show();
-    this.help?.place();
   }
 
-  /** @param {EditorProblem} problem */
-  applyFix(problem) {
-    const [start, end] = rangeOf(this.area.value, problem);
-    this.area.focus();
-    replaceRange(this.area, start, end, problem.mend ?? "");
+  /** @param {{ from: number, to: number }} range */
+  select({ from, to }) {
+    this.view.focus();
+    this.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+  }
+
+  /**
+   * Replace a range as if the user typed `text`.
+   * @param {{ from: number, to: number }} range
+   * @param {string} text
+   */
+  write({ from, to }, text) {
+    this.view.dispatch({
+      changes: { from, to, insert: text },
+      selection: { anchor: from + text.length },
+      userEvent: "input",
+    });
   }
 
   /**
@@ -417,55 +223,15 @@ export class CellEditor {
    * @param {string} text
    */
   retype(text) {
-    this.area.value = text;
-    this.input();
+    this.write({ from: 0, to: this.view.state.doc.length }, text);
   }
 
-  input() {
-    this.draw();
-    this.help?.typed();
+  changed() {
     // The page asks for consent before it closes with an unfinished edit.
-    if (this.area.value === this.first) delete document.documentElement.dataset.editing;
+    if (this.text === this.first) delete document.documentElement.dataset.editing;
     else document.documentElement.dataset.editing = "";
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.options.draft(this.area.value), PAUSE_MS);
-  }
-
-  draw() {
-    const lines = this.area.value.split("\n");
-    const plain = this.options.kind === "prose";
-    this.colours.replaceChildren(...lines.flatMap((line) => [...(plain ? [line] : highlighted(line)), "\n"]));
-    if (!plain) this.numbers.replaceChildren(...lines.map((_, n) => h("div", {}, n + 1)));
-    this.mark();
-  }
-
-  mark() {
-    const { value, selectionStart: start, selectionEnd: end } = this.area;
-    /** @type {MarkedRange[]} */
-    const ranges = this.problems.map((p) => [...rangeOf(value, p), "squiggle", p.message]);
-    if (start === end) for (const at of matching(value, start)) ranges.push([at, at + 1, "bracket"]);
-    this.marks.replaceChildren(...marked(value, ranges));
-    const bad = new Set(this.problems.map((p) => p.line));
-    [...this.numbers.children].forEach((number, n) => number.classList.toggle("is-bad", bad.has(n + 1)));
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    event.stopPropagation();
-    const { key } = event;
-    const control = event.ctrlKey || event.metaKey;
-    if (!event.isComposing && this.help?.key(event)) event.preventDefault();
-    else if (key === "Escape") this.drop();
-    else if (key === "Enter" && (control || (this.options.kind === "line" && !event.shiftKey))) this.finish();
-    else if (key === "Tab") indent(this.area, event.shiftKey);
-    else if (this.options.kind === "prose" || event.isComposing) return;
-    else if (key === "/" && control) toggleComment(this.area, this.options.comment ?? "# ");
-    else if ((key === "ArrowUp" || key === "ArrowDown") && event.altKey)
-      moveLines(this.area, key === "ArrowUp" ? -1 : 1);
-    else if (key === "Enter") newLine(this.area);
-    else if (control || event.altKey || !pairs(this.area, key)) return;
-    else this.help?.typed(); // the caret is between the pair now
-    event.preventDefault();
+    this.timer = window.setTimeout(() => this.options.draft(this.text), PAUSE_MS);
   }
 
   /**
@@ -476,25 +242,29 @@ export class CellEditor {
     if (this.over || !document.hasFocus() || this.element.contains(/** @type {Node | null} */ (event.relatedTarget)))
       return;
     setTimeout(() => {
-      if (!this.over && this.area.isConnected && focusIn(this.area) !== this.area) this.finish(false);
+      if (!this.over && this.content.isConnected && focusIn(this.content) !== this.content) this.finish(false);
     });
   }
 
   finish(byKey = true) {
-    if (this.over) return;
-    this.end();
-    this.options.done(this.area.value, byKey);
+    if (!this.over) {
+      this.end();
+      this.options.done(this.text, byKey);
+    }
+    return true;
   }
 
   drop() {
-    if (this.over) return;
-    this.end();
-    this.options.dropped();
+    if (!this.over) {
+      this.end();
+      this.options.dropped();
+    }
+    return true;
   }
 
   end() {
     this.over = true;
-    this.help?.remove();
+    this.layer.remove();
     clearTimeout(this.timer);
     delete document.documentElement.dataset.editing;
   }

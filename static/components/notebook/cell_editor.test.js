@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matching, rangeOf } from "./cell_editor.js";
-
-test("the bracket beside the caret has its partner", () => {
-  assert.deepEqual(matching("f(a[0])", 2), [1, 6]);
-  assert.deepEqual(matching("f(a[0])", 6), [5, 3]);
-  assert.deepEqual(matching("f(a", 3), []);
-});
+import { Text } from "@codemirror/state";
+import { rangeOf } from "./cell_editor.js";
 
 test("the range of a problem has at least one character", () => {
-  const at = { line: 2, column: 1, end_line: 2, end_column: 1 };
-  assert.deepEqual(rangeOf("ab\ncd", at), [3, 4]);
+  const text = Text.of(["ab", "cd"]);
+  assert.deepEqual(rangeOf(text, { line: 2, column: 1, end_line: 2, end_column: 1 }), { from: 3, to: 4 });
+  assert.deepEqual(rangeOf(text, { line: 1, column: 3, end_line: 1, end_column: 3 }), { from: 1, to: 2 });
+  assert.deepEqual(rangeOf(text, { line: 9, column: 1, end_line: 9, end_column: 2 }), { from: 4, to: 5 });
+  assert.deepEqual(rangeOf(Text.empty, { line: 1, column: 1, end_line: 1, end_column: 1 }), { from: 0, to: 0 });
 });

@@ -2,11 +2,11 @@
 
 import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
-import { CellEditor, problemLine } from "./cell_editor.js";
 import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
 import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./menus.js";
 import { Popup } from "../core/popup.js";
+import { problemLine } from "./problem_line.js";
 import { keepFocus, reconcile } from "../core/reconcile.js";
 import { dragRows, noteRow, stepRow } from "./steps.js";
 import { followHighlightedSteps } from "../core/playhead.js";
@@ -14,9 +14,11 @@ import { keepTyped, takeTyped } from "./typed_text.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Message, PayloadModel } from "../core/types.js" */
+/** @import { CellEditor } from "./cell_editor.js" */
 /** @import { StepActions } from "./steps.js" */
 /** @import { Banner, Cell, CellProblem, NotebookData, Note, Step } from "./types.js" */
 
+/** @typedef {typeof import("./cell_editor.js")} EditorModule */
 /** @typedef {{ cell: number } | { cell: number, item: number, text: string, line: number }} EditTarget A cell, or a step. */
 
 /**
@@ -28,6 +30,7 @@ import { keepTyped, takeTyped } from "./typed_text.js";
  * @property {number} line
  * @property {HTMLElement | null} element
  * @property {HTMLElement} [row]
+ * @property {boolean} takesWords Whether it completes the words of the notebook.
  * @property {boolean} [drafted]
  */
 
@@ -48,6 +51,8 @@ export class Notebook {
     this.isEmpty = true;
     /** @type {Editing | null} */
     this.editing = null;
+    /** @type {CellEditor[]} Closed editors, which stay on the page until the next draw. */
+    this.closed = [];
     /** @type {Set<number>} Cells with all lines. */
     this.open = new Set();
     /** @type {Set<number> | undefined} The open cells before a print. */
@@ -58,6 +63,11 @@ export class Notebook {
     this.newCell = undefined;
     this.held = false;
     this.hasDrawn = false;
+    /** @type {PromiseWithResolvers<EditorModule> | undefined} */
+    this.editorModule = undefined;
+    // The module of the editor is as large as that of all other views: it is loaded shortly before the first edit.
+    for (const name of ["pointerenter", "focusin"])
+      this.list.addEventListener(name, () => this.loadEditor(), { once: true });
     dragRows(this.list, (item, to) => this.send({ kind: "cell" in to ? "move_item_into" : "move_item", item, ...to }));
     this.list.addEventListener("letgo", () => this.draw());
     document.addEventListener("pointerdown", (event) => {
@@ -65,7 +75,8 @@ export class Notebook {
     });
     model.on("msg:custom", (message) => {
       const data = message.data ?? message;
-      if (data.kind === "words") this.editing?.editor.help?.setWords(data);
+      if (data.kind === "words") this.editing?.editor.setWords(data);
+      else if (data.kind === "editor") this.editorModule?.resolve(importText(data.module));
     });
     // A print shows all lines.
     window.addEventListener("beforeprint", () => this.openAll(true));
@@ -77,12 +88,12 @@ export class Notebook {
   }
 
   /** Reopen the editor of a lost connection with its text. */
-  putTypedBack() {
+  async putTypedBack() {
     const typed = takeTyped();
     const cell = typed && this.data.cells.find((one) => one.index === typed.cell);
     const line = cell?.rows?.find((row) => row.kind !== "note" && row.item === typed?.item);
     if (!typed || !cell || (typed.item !== undefined && !line)) return;
-    this.edit(line && line.kind !== "note" ? stepTarget(cell, line) : { cell: cell.index });
+    await this.edit(line && line.kind !== "note" ? stepTarget(cell, line) : { cell: cell.index });
     this.editing?.editor.retype(typed.text);
   }
 
@@ -103,7 +114,7 @@ export class Notebook {
     const opened = isFirst || (fresh.title !== old.title && !fresh.draft && !old.draft);
     if (opened && this.editing) this.stopEditing();
     this.data = fresh;
-    if (this.editing?.editor.help?.words) this.askForWords();
+    if (this.editing?.takesWords) this.askForWords();
     if (this.held || this.list.classList.contains("is-dragging")) return;
     this.draw();
     if (fresh.cells.length && !this.hasDrawn) {
@@ -160,13 +171,24 @@ export class Notebook {
       this.pendingFocus,
     );
     this.pendingFocus = undefined;
+    for (const editor of this.closed.splice(0)) editor.view.destroy();
     if (this.editing) this.editing.editor.showProblems(this.editorProblems(this.editing));
   }
 
   // Editors.
 
+  /** The module of the editor, which the server sends once. */
+  loadEditor() {
+    if (!this.editorModule) {
+      this.editorModule = Promise.withResolvers();
+      this.model.send_msg({ kind: "editor" });
+    }
+    return this.editorModule.promise;
+  }
+
   /** @param {EditTarget} what */
-  edit(what) {
+  async edit(what) {
+    const { CellEditor } = await this.loadEditor();
     this.editing?.editor.finish();
     const cell = this.data.cells.find((c) => c.index === what.cell);
     if (!cell) return;
@@ -202,16 +224,18 @@ export class Notebook {
     const editor = new CellEditor(text, {
       label,
       kind,
-      comment: cell.kind === "schedule" ? "# off: " : "# ",
+      host: this.view,
+      comment: cell.kind === "schedule" ? "# off:" : "#",
       draft,
       done,
       dropped,
     });
-    this.editing = { ...what, editor, kind, line: step ? step.line : cell.first_line, element: null };
-    editor.area.addEventListener("focusout", () => this.hold());
+    const takesWords = ["schedule", "machine"].includes(cell.kind);
+    this.editing = { ...what, editor, kind, line: step ? step.line : cell.first_line, element: null, takesWords };
+    editor.content.addEventListener("focusout", () => this.hold());
     this.draw();
     editor.focus();
-    if (["schedule", "machine"].includes(cell.kind)) this.askForWords();
+    if (takesWords) this.askForWords();
   }
 
   /** Request the words for completion; handles change with each step. */
@@ -236,6 +260,7 @@ export class Notebook {
   stopEditing(focus) {
     if (!this.editing) return;
     this.editing.editor.end();
+    this.closed.push(this.editing.editor);
     this.editing = null;
     this.pendingFocus = focus;
     if (!this.held) this.draw();
@@ -706,4 +731,16 @@ export class Notebook {
  */
 function stepTarget(cell, line) {
   return { cell: cell.index, item: line.item, text: line.text, line: line.line };
+}
+
+/**
+ * Import a module from its text.
+ * @param {string} text
+ * @returns {Promise<EditorModule>}
+ */
+async function importText(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const module = await import(url);
+  URL.revokeObjectURL(url);
+  return module;
 }

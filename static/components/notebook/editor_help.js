@@ -1,265 +1,178 @@
 // Help at the caret of a cell editor: the signature of the present call with the current parameter, and completions.
 
+import {
+  acceptCompletion,
+  autocompletion,
+  closeCompletion,
+  completionStatus,
+  insertCompletionText,
+  moveCompletionSelection,
+  pickedCompletion,
+  startCompletion,
+} from "@codemirror/autocomplete";
+import { Prec, StateEffect, StateField } from "@codemirror/state";
+import { EditorView, keymap, showTooltip } from "@codemirror/view";
 import { h } from "../core/dom.js";
-import { Popup } from "../core/popup.js";
-import { callAt, contextAt, fitting, offersAt } from "./call_text.js";
+import { callAt, contextAt, offersAt } from "./call_text.js";
 
-/** @import { Call, Words } from "./types.js" */
-/** @import { Completion } from "./call_text.js" */
+/** @import { Completion as Option, CompletionContext, CompletionResult } from "@codemirror/autocomplete" */
+/** @import { EditorState, StateEffectType } from "@codemirror/state" */
+/** @import { Command, Tooltip } from "@codemirror/view" */
+/** @import { CallContext, Completion } from "./call_text.js" */
+/** @import { Words } from "./types.js" */
 
-const MOST_OFFERS = 60;
 /** @type {Record<string, string>} */
 const KIND_SIGNS = { call: "ƒ", loop: "↻", block: "■", list: "[ ]", argument: "=", name: "x", schedule: "s" };
 
+/** Sets the words of the notebook. */
+export const setWords = /** @type {StateEffectType<Words>} */ (StateEffect.define());
+
+const wordsField = StateField.define({
+  create: () => /** @type {Words | null} */ (null),
+  update: (words, { effects }) => effects.find((effect) => effect.is(setWords))?.value ?? words,
+});
+
+// The call.
+
+/** @typedef {Tooltip & { label: string }} Signature */
+
+const signatureField = StateField.define({
+  create: () => /** @type {Signature | null} */ (null),
+  update(signature, { state, docChanged, selection, effects }) {
+    if (!docChanged && !selection && !effects.some((effect) => effect.is(setWords))) return signature;
+    const within = callOf(state);
+    if (!within) return null;
+    const made = signatureOf(within);
+    return signature?.label === made.label && signature.pos === made.pos ? signature : made;
+  },
+  provide: (field) => showTooltip.from(field),
+});
+
 /**
- * The place of a character on the screen.
- * @param {Element} pre
- * @param {number} offset
+ * The call at the caret.
+ * @param {EditorState} state
  */
-function rectAt(pre, offset) {
-  const walker = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
-  let left = offset;
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const { length } = /** @type {Text} */ (node);
-    if (left <= length) {
-      const range = document.createRange();
-      range.setStart(node, left);
-      range.setEnd(node, left);
-      return range.getClientRects()[0] ?? range.getBoundingClientRect();
-    }
-    left -= length;
-  }
-  return pre.getBoundingClientRect();
+function callOf(state) {
+  const words = state.field(wordsField);
+  const { head, empty } = state.selection.main;
+  if (!words || !empty) return null;
+  const text = state.doc.toString();
+  const context = contextAt(text, head);
+  const calls = new Map(words.calls.map((call) => [call.name, call]));
+  return context.inside === "comment" ? null : callAt(text, context, calls);
 }
 
 /**
- * Text with `code` in it.
- * @param {string} text
+ * @param {CallContext} within
+ * @returns {Signature}
  */
-function coded(text) {
-  return text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
+function signatureOf({ call, parameter, at }) {
+  const names = call.parameters.map((it, n) => [
+    n ? ", " : "",
+    h(
+      "span",
+      { class: n === parameter ? "is-meant" : it.default === null ? "" : "is-optional" },
+      `${it.many ? "*" : ""}${it.name}`,
+      it.default === null ? "" : `=${it.default}`,
+    ),
+  ]);
+  const summary = call.summary.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
+  const dom = h(
+    "div",
+    { class: "signature", "aria-hidden": "true" },
+    h("code", {}, h("b", {}, call.name), "(", names, ")"),
+    h("div", { class: "signature-says" }, summary),
+  );
+  const label = `${call.name}: ${call.parameters.map((it) => it.name).join(", ")}. ${call.parameters[parameter]?.name ?? ""}`;
+  return { pos: at, above: true, label, create: () => ({ dom }) };
 }
 
-export class EditorHelp {
-  /**
-   * @param {object} editor
-   * @param {HTMLTextAreaElement} editor.area The text field.
-   * @param {HTMLElement} editor.pre The same text, drawn.
-   * @param {HTMLElement} editor.host Contains both.
-   * @param {(start: number, end: number, text: string) => void} editor.write Replaces a range.
-   */
-  constructor({ area, pre, host, write }) {
-    this.area = area;
-    this.pre = pre;
-    this.write = write;
-    /** @type {Words | null} */
-    this.words = null;
-    /** @type {Map<string, Call>} */
-    this.calls = new Map();
-    /** @type {Completion[]} */
-    this.items = [];
-    /** @type {number | undefined} The caret after the last input. */
-    this.at = undefined;
-    this.from = 0;
-    this.chosen = 0;
-    this.signAt = 0;
-    this.isString = false;
-    this.walked = false;
-    this.list = new Popup(host, "offers");
-    this.sign = new Popup(host, "signature", { "aria-hidden": "true" });
-    this.status = h("div", { class: "tw-hidden", role: "status" });
-    host.append(this.status);
-    area.setAttribute("aria-autocomplete", "list");
-    for (const name of ["keyup", "pointerup"]) area.addEventListener(name, () => this.moved());
-    area.addEventListener("focusout", () => setTimeout(() => area.matches(":focus") || this.hide()));
-    this.scrolled = (/** @type {Event} */ event) => {
-      if (event.target !== area && !this.list.element.contains(/** @type {Node} */ (event.target))) this.hide();
-    };
-    window.addEventListener("scroll", this.scrolled, true);
-  }
+/** The signature for screen readers. */
+const announcement = EditorView.updateListener.of(({ startState, state, view }) => {
+  const label = state.field(signatureField)?.label;
+  if (label && label !== startState.field(signatureField)?.label)
+    view.dispatch({ effects: EditorView.announce.of(label) });
+});
 
-  remove() {
-    window.removeEventListener("scroll", this.scrolled, true);
-    this.hide();
-  }
+// Completions.
 
-  hide() {
-    this.close();
-    this.sign.hide();
-  }
+/**
+ * @param {CompletionContext} context
+ * @returns {CompletionResult | null}
+ */
+function completions({ state, pos, explicit }) {
+  const words = state.field(wordsField);
+  const found = words && offersAt(state.doc.toString(), pos, words, explicit);
+  if (!found) return null;
+  const typed = state.sliceDoc(found.from, pos);
+  return { from: found.from, options: found.items.filter(({ text }) => text !== typed).map(optionOf) };
+}
 
-  /**
-   * Set the words of the notebook.
-   * @param {Words} words
-   */
-  setWords(words) {
-    const late = !this.words && this.at !== undefined;
-    this.words = words;
-    this.calls = new Map(words.calls.map((call) => [call.name, call]));
-    if (!this.area.matches(":focus")) return;
-    this.explain();
-    if (late) this.offer(false); // the user typed before the words arrived
-  }
+/**
+ * @param {Completion} item
+ * @returns {Option}
+ */
+function optionOf({ text, kind, detail }) {
+  return {
+    label: text,
+    type: kind,
+    detail: detail?.replaceAll("`", ""),
+    apply: kind === "call" ? insertCall : undefined,
+  };
+}
 
-  /** Update after an input. */
-  typed() {
-    this.at = this.area.selectionStart;
-    this.explain();
-    this.offer(false);
-  }
+/**
+ * Insert a call with its brackets, and place the caret between them.
+ * @param {EditorView} view
+ * @param {Option} option
+ * @param {number} from
+ * @param {number} to
+ */
+function insertCall({ state, dispatch }, option, from, to) {
+  const hasBracket = state.sliceDoc(to, to + 1) === "(";
+  const inserted = insertCompletionText(state, hasBracket ? option.label : `${option.label}()`, from, to);
+  const selection = { anchor: from + option.label.length + 1 };
+  dispatch({ ...inserted, selection, annotations: pickedCompletion.of(option) });
+}
 
-  /** Update after a movement of the caret. */
-  moved() {
-    if (this.area.selectionStart === this.at) return;
-    this.at = this.area.selectionStart;
-    this.close();
-    this.explain();
-  }
-
-  /** Place the list below its line and the signature above; the text moves when messages appear below it. */
-  place() {
-    if (this.open) {
-      const { left, top, bottom } = rectAt(this.pre, this.from);
-      this.list.move({ left: left - 30, right: left, top, bottom }, "below");
-    }
-    if (!this.sign.shown) return;
-    const { left, top } = rectAt(this.pre, this.signAt);
-    this.sign.move({ left, right: left, top, bottom: top }, "below");
-    this.sign.element.style.top = `${Math.max(4, Math.round(top - this.sign.element.offsetHeight - 4))}px`;
-  }
-
-  // The call.
-
-  explain() {
-    const { area, words } = this;
-    if (!words || area.selectionStart !== area.selectionEnd) return this.sign.hide();
-    const context = contextAt(area.value, area.selectionStart);
-    const within = context.inside === "comment" ? null : callAt(area.value, context, this.calls);
-    if (!within) {
-      this.status.textContent = "";
-      return this.sign.hide();
-    }
-    const { call, parameter, at } = within;
-    const names = call.parameters.map((it, n) => [
-      n ? ", " : "",
-      h(
-        "span",
-        { class: n === parameter ? "is-meant" : it.default === null ? "" : "is-optional" },
-        `${it.many ? "*" : ""}${it.name}`,
-        it.default === null ? "" : `=${it.default}`,
-      ),
-    ]);
-    this.signAt = at;
-    this.sign.show(
-      rectAt(this.pre, at),
-      "below",
-      h("code", {}, h("b", {}, call.name), "(", ...names.flat(), ")"),
-      h("div", { class: "signature-says" }, ...coded(call.summary)),
-    );
-    this.place();
-    const label = `${call.name}: ${call.parameters.map((it) => it.name).join(", ")}. ${call.parameters[parameter]?.name ?? ""}`;
-    if (this.status.textContent !== label) this.status.textContent = label;
-    return undefined;
-  }
-
-  // Completions.
-
-  get open() {
-    return this.list.shown;
-  }
-
-  /** @param {boolean} asked Whether the user pressed the key for completions. */
-  offer(asked) {
-    const { area, words } = this;
-    const found =
-      words && area.selectionStart === area.selectionEnd
-        ? offersAt(area.value, area.selectionStart, words, asked)
-        : null;
-    this.items = found ? fitting(found.items, found.begun).slice(0, MOST_OFFERS) : [];
-    this.from = found?.from ?? 0;
-    this.isString = found?.isString ?? false;
-    this.walked = asked;
-    if (this.items.length) this.draw(0, true);
-    else this.close();
-  }
-
-  /** @param {number} at */
-  draw(at, fresh = false) {
-    this.chosen = (at + this.items.length) % this.items.length;
-    if (fresh) {
-      const options = this.items.map((item, n) =>
-        h(
-          "div",
-          {
-            class: "offer-line",
-            role: "option",
-            id: `offer-${n}`,
-            onpointerdown: (event) => event.preventDefault(),
-            onclick: () => this.take(n),
-          },
-          h("span", { class: `offer-kind is-${item.kind}`, "aria-hidden": "true" }, KIND_SIGNS[item.kind] ?? "”"),
-          h("code", {}, item.text),
-          h("span", { class: "offer-detail" }, (item.detail ?? "").replaceAll("`", "")),
-        ),
-      );
-      const box = h(
-        "div",
-        { class: "offer-lines", role: "listbox", id: "offers", "aria-label": "Completions" },
-        ...options,
-      );
-      this.list.show(
-        rectAt(this.pre, this.from),
-        "below",
-        box,
-        h("div", { class: "offer-keys" }, "Tab inserts, ↑ ↓ select, Esc closes"),
-      );
-      this.place();
-      this.area.setAttribute("aria-controls", "offers");
-    }
-    const lines = [...this.list.element.querySelectorAll(".offer-line")];
-    lines.forEach((line, n) => line.setAttribute("aria-selected", String(n === this.chosen)));
-    lines[this.chosen].scrollIntoView({ block: "nearest" });
-    this.area.setAttribute("aria-activedescendant", `offer-${this.chosen}`);
-  }
-
-  close() {
-    this.list.hide();
-    this.area.removeAttribute("aria-activedescendant");
-    this.area.removeAttribute("aria-controls");
-  }
-
-  /** @param {number} n */
-  take(n) {
-    const { text, kind } = this.items[n];
-    const { from } = this;
-    const end = this.area.selectionStart;
-    const after = this.area.value[end] ?? "";
-    const call = kind === "call" && after !== "(";
-    this.write(from, end, call ? `${text}()` : text);
-    this.close(); // else the inserted text would be completed again
-    if (call) this.area.setSelectionRange(from + text.length + 1, from + text.length + 1);
-    this.at = this.area.selectionStart;
-    this.explain();
-  }
-
-  /**
-   * Handle a key of the list. Enter belongs to it after an arrow key. Returns whether it did.
-   * @param {KeyboardEvent} event
-   */
-  key(event) {
-    if (event.key === " " && (event.ctrlKey || event.metaKey)) {
-      this.offer(true);
-      return true;
-    }
-    if (!this.open || event.ctrlKey || event.metaKey || event.altKey) return false;
-    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (by) {
-      this.draw(this.chosen + by);
-      this.walked = true;
-    } else if (event.key === "Escape") this.close();
-    else if (event.key === "Tab" && !event.shiftKey) this.take(this.chosen);
-    else if (event.key === "Enter" && this.walked) this.take(this.chosen);
-    else return false;
-    return true;
-  }
+/** The help at the caret. Enter takes a completion only after an arrow key or the key for completions. */
+export function editorHelp() {
+  let isChosen = false;
+  /** @type {(command: Command) => Command} */
+  const choosing = (command) => (view) => {
+    isChosen = command(view);
+    return isChosen;
+  };
+  const keys = keymap.of([
+    { key: "Ctrl-Space", mac: "Cmd-Space", run: choosing(startCompletion) },
+    { key: "ArrowDown", run: choosing(moveCompletionSelection(true)) },
+    { key: "ArrowUp", run: choosing(moveCompletionSelection(false)) },
+    { key: "Tab", run: acceptCompletion },
+    { key: "Enter", run: (view) => isChosen && acceptCompletion(view) },
+    { key: "Escape", run: closeCompletion },
+  ]);
+  return [
+    wordsField,
+    signatureField,
+    announcement,
+    Prec.highest(keys),
+    EditorView.updateListener.of(({ docChanged, view }) => {
+      if (docChanged || !completionStatus(view.state)) isChosen = false;
+    }),
+    autocompletion({
+      override: [completions],
+      defaultKeymap: false,
+      interactionDelay: 0,
+      activateOnTypingDelay: 0,
+      icons: false,
+      compareCompletions: () => 0, // the order of the source
+      addToOptions: [
+        {
+          position: 20,
+          render: ({ type = "" }) =>
+            h("span", { class: `offer-kind is-${type}`, "aria-hidden": "true" }, KIND_SIGNS[type] ?? "”"),
+        },
+      ],
+    }),
+  ];
 }

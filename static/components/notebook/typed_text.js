@@ -4,9 +4,18 @@ const KEY = "tilewright-typed";
 
 /** @typedef {{ cell: number, item?: number, text: string }} TypedText */
 
+/** The storage of the tab; a sandboxed frame of a notebook has none. */
+function storage() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
 /** @param {TypedText | null} typed */
 export function keepTyped(typed) {
-  if (typed) sessionStorage.setItem(KEY, JSON.stringify({ ...typed, path: location.pathname }));
+  if (typed) storage()?.setItem(KEY, JSON.stringify({ ...typed, path: location.pathname }));
 }
 
 /**
@@ -14,7 +23,7 @@ export function keepTyped(typed) {
  * @returns {TypedText | null}
  */
 export function takeTyped() {
-  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-  sessionStorage.removeItem(KEY);
+  const kept = JSON.parse(storage()?.getItem(KEY) ?? "null");
+  storage()?.removeItem(KEY);
   return kept?.path === location.pathname ? kept : null;
 }

@@ -33,7 +33,8 @@ def test_given_the_working_tree_then_its_bundles_are_those_of_its_sources() -> N
 def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -> None:
     built = {file.relative_to(BUILT).as_posix() for file in BUILT.rglob("*.js")}
     names = {component._esm.name for component in COMPONENTS if isinstance(component._esm, Bundle)}
-    assert built == names | {f"widgets/{name}" for name in names} | {"replay/replay.js"}
+    others = {"replay/replay.js", panels.NotebookView.EDITOR.name}
+    assert built == names | {f"widgets/{name}" for name in names} | others
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda found: found.__name__)
@@ -43,6 +44,12 @@ def test_given_a_bundle_then_it_imports_nothing_and_exports_render(component: ty
     widget = component.widget_module()
     assert exports(widget) == ["default"]
     assert STYLE_SHEETS not in widget
+
+
+def test_given_the_editor_then_it_is_a_module_that_only_the_editor_contains() -> None:
+    assert "CellEditor" in exports(panels.NotebookView.EDITOR)
+    assert "MIT License" in panels.NotebookView.EDITOR
+    assert not [component for component in COMPONENTS if "cm-content" in component._render_esm()]
 
 
 def exports(module: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.app.components.loop_tree import LoopTree
+from tilewright.app.components.panels import NotebookView
 from tilewright.app.components.widget import Widget
 
 
@@ -20,3 +21,15 @@ def test_given_a_widget_then_properties_and_messages_go_both_ways() -> None:
     assert component.selected == "ko"
     component.receive({"kind": "undo"})
     assert heard == [{"kind": "undo"}]
+
+
+def test_given_a_notebook_when_it_asks_for_the_editor_then_it_gets_the_module_and_the_session_no_message() -> None:
+    component = NotebookView(data={})
+    heard: list[dict[str, object]] = []
+    sent: list[dict[str, object]] = []
+    component.on_message(heard.append)
+    component.on_sent(sent.append)
+    component.receive({"kind": "editor"})
+    component.receive({"kind": "words"})
+    assert sent == [{"kind": "editor", "module": NotebookView.EDITOR.text}]
+    assert heard == [{"kind": "words"}]
