@@ -39,7 +39,7 @@ window.benchFirst = new Promise((resolve) => {
   CanvasRenderingContext2D.prototype.setTransform = function (...how) { painted += 1; return begin.apply(this, how); };
   const all = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
   const shown = (selector) => all(selector).some((e) => e.offsetWidth > 0 && e.offsetHeight > 0);
-  const done = () => new URLSearchParams(location.search).has("example")
+  const done = () => location.pathname.startsWith("/example/")
     ? shown('[role="treeitem"]') && shown(".code-line") && shown("#area-timeline") && painted > 0
     : shown(".card");
   const look = () => {
