@@ -84,10 +84,12 @@ def test_given_the_first_example_then_the_readmes_first_minute_works(
     page.wait_for_timeout(300)
     shoot(page, "minute-4-double-buffered")
 
-    # The change is against the previous step; a click has it against the original.
+    # The change is against the state before the last edit; clicks have it against the opened notebook and the original.
     change = page.locator('[data-figure="Cycles"] .change')
-    expect(change).to_have_attribute("data-against", "the previous step")
+    expect(change).to_have_attribute("data-against", "the state before the last edit")
     assert "the original" in (change.get_attribute("title") or "")
+    change.click()
+    expect(change).to_have_attribute("data-against", "the opened notebook")
     change.click()
     expect(change).to_have_attribute("data-against", "the original")
     shoot(page, "minute-5-against-the-original")

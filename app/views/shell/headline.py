@@ -10,6 +10,7 @@ from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
 from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import overridden_paths
+from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
@@ -73,7 +74,8 @@ def verdict_value(state: State, store: Store) -> dict[str, Any]:
 
 
 def figures(state: State, store: Store) -> list[Figure]:
-    """Cycles with the change, bound, overlap, peak of each memory; a single figure with the reason if no report is available."""
+    """Cycles with the changes against the baselines, bound, overlap, peak of each memory; a single figure with the reason if there is no
+    report."""
     report = store.report_now(state)
     if report is None:
         return [] if state.moment is None else [_figure("Cycles", "…", hint="Simulation in progress", level="none")]
@@ -96,30 +98,29 @@ def figures(state: State, store: Store) -> list[Figure]:
 
 
 def _cycles(state: State, store: Store, report: Report) -> Figure:
+    known = [(b.against, _known_report(b.state, store)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
-    if state.before is None or state.shown is None:
-        return figure
-    machine = store.machine(state)
-    # Only known reports are used here: a state that was never shown is simulated after the paint.
-    before = store.known("report", (store.costed(state, state.before.schedule), machine))
-    if isinstance(before, TilewrightError):
-        return figure | {"hint": "Before the last step, the machine could not run the program"}
-    if before is None:
-        return figure
-    changes = [_change(before, report, "the previous step")]
-    original = store.known("report", (store.costed(state, state.shown.states[0].schedule), machine))
-    if isinstance(original, Report):
-        changes.append(_change(original, report, "the original"))
-    return figure | {"changes": changes}
+    if known and isinstance(known[0][1], TilewrightError):
+        return figure | {"hint": f"The machine cannot run the program of {known[0][0]}"}
+    return figure | {
+        "changes": [_change(before, report, against) for against, before in known if isinstance(before, Report)]
+    }
 
 
-def _change(before: Report, now: Report, what: str) -> dict[str, str]:
+def _known_report(state: State, store: Store) -> Report | TilewrightError | None:
+    """The report of the visible program if it is known: a state that was never shown is simulated after the paint."""
+    if state.moment is None:
+        return None
+    return store.known("report", (store.costed(state, state.moment.schedule), store.machine(state)))
+
+
+def _change(before: Report, now: Report, against: str) -> dict[str, str]:
     text, trend = change_of(before.cycles, now.cycles)
     return {
         "text": text,
         "trend": trend,
-        "against": what,
-        "hint": f"Compared with {what}: {grouped(before.cycles)} cycles",
+        "against": against,
+        "hint": f"Compared with {against}: {grouped(before.cycles)} cycles",
     }
 
 

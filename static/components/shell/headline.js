@@ -34,6 +34,7 @@ import { patchChildren } from "../core/patch.js";
 
 /** @typedef {{ against: number }} Basis The shown change of each figure. */
 
+
 const VERDICT = {
   checking: ["◌", "checking…"],
   tested: ["✔", "tested"],
@@ -43,7 +44,7 @@ const VERDICT = {
 };
 
 /**
- * The change against the previous step; a click switches to the change against the original.
+ * The change against the nearest baseline, the last edit or step if there is one; a click switches to the next baseline.
  * @param {Change[]} changes
  * @param {Basis} basis
  * @returns {HTMLButtonElement}
@@ -145,7 +146,8 @@ function machineAndVerdict(model, data) {
     {
       class: "machine-picker",
       "aria-label": "Machine",
-      onchange: (event) => model.send_msg({ kind: "machine", name: /** @type {HTMLSelectElement} */ (event.currentTarget).value }),
+      onchange: (event) =>
+        model.send_msg({ kind: "machine", name: /** @type {HTMLSelectElement} */ (event.currentTarget).value }),
     },
     data.machines.map((name) => h("option", { value: name, selected: name === data.machine }, name)),
   );

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.calls import Call
+from tilewright.app.actions.calls import Call, CallOnRow
+from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import act
+from tilewright.app.actions.table import ViewStep, act
+from tilewright.app.document.items import schedule_items
 from tilewright.app.state.derived import MAX_TASKS, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.menus import row_menus, scopes_of
@@ -37,10 +39,44 @@ def test_given_too_small_a_memory_then_the_rows_are_marked_where_they_hold_too_m
     assert not any(row["over"] for row in timeline_value(example("vtcm_double_buffer"), store)["rows"])
 
 
-def test_given_a_change_then_it_is_against_the_step_before_and_the_original_once_they_are_known() -> None:
+def changes_of(state: State, store: Store) -> dict[str, tuple[str, str]]:
+    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
+    return {c["against"]: (c["text"], c["trend"]) for c in cycles["changes"]}
+
+
+def test_given_an_edit_that_makes_it_slower_then_the_headline_says_so_whatever_the_last_step_brings() -> None:
+    """Without its `reorder`, the double-buffered example is slower, though its last step still gains."""
+    store = Store()
+    opened = example("vtcm_double_buffer")
+    store.report_now(opened)
+    assert opened.notebook is not None
+    (reorder,) = (item for item in schedule_items(opened.notebook.document) if "sch.reorder" in item.text)
+    edited = act(opened, RemoveItem(reorder.index))
+    store.report_now(edited)
+    assert edited.shown is not None and edited.before is not None
+    store.report(store.costed(edited, edited.shown.states[0].schedule), store.machine(edited))
+    found = changes_of(edited, store)
+    assert list(found) == ["the state before the last edit", "the original"]
+    assert found["the state before the last edit"][1] == "worse"
+
+    unrolled = act(edited, CallOnRow("unroll", "ki", {}))
+    store.report_now(unrolled)
+    assert list(changes_of(unrolled, store)) == [
+        "the state before the last edit", "the opened notebook", "the original",
+    ]  # fmt: skip
+    assert changes_of(unrolled, store)["the state before the last edit"][1] == "same"
+    assert changes_of(unrolled, store)["the opened notebook"][1] == "worse"
+
+
+def test_given_an_earlier_step_then_its_change_is_against_the_step_before_and_the_original_once_they_are_known() -> (
+    None
+):
     state, store = example("vtcm_double_buffer"), Store()
+    assert state.shown is not None
+    state = act(state, ViewStep(len(state.shown.states) - 2))
     (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
     assert cycles["changes"] == []
+    assert state.looks_back
     machine = store.machine(state)
     assert state.shown is not None and state.before is not None
     assert isinstance(store.report(state.before.schedule.func, machine), Report)
