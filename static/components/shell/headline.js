@@ -34,7 +34,6 @@ import { patchChildren } from "../core/patch.js";
 
 /** @typedef {{ against: number }} Basis The shown change of each figure. */
 
-
 const VERDICT = {
   checking: ["◌", "checking…"],
   tested: ["✔", "tested"],
