@@ -234,7 +234,7 @@ def comparison(page: Page, url: str) -> None:
 def machine(page: Page, url: str) -> Locator:
     opened(page, url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Machine").click()
-    page.locator(".levers").wait_for()
+    page.locator(".sensitivities").wait_for()
     return page.locator("#area-panes")
 
 

@@ -97,7 +97,7 @@ def test_given_the_machine_in_sight_then_its_figures_are_tried_until_it_is_not(s
     send(session, "pane", pane="script")
     send(session, "pane", pane="machine")
     wait(session, lambda: (now := tried_now(session.state, session.store)) is not None and now.is_complete)
-    assert machine_value(session.state, session.store)["levers"]
+    assert machine_value(session.state, session.store)["sensitivities"]
 
 
 def test_given_the_button_then_the_last_change_is_compared_and_simulated_after_the_paint(session: Session) -> None:
