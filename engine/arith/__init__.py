@@ -14,7 +14,7 @@ from .forms import Sum, digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
 from .padded_map import PaddedMap, keeps_order, padded_inverse
-from .presburger import Names, NotAffine, affine_text, condition_text, isl_context
+from .presburger import Names, NotAffine, affine_text, condition_text, isl_context, value_cases
 from .subspace import Count, Division, subspace_divide
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "prove_equal",
     "simplify",
     "subspace_divide",
+    "value_cases",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ from ..ir import (
     Select,
     Sub,
     Var,
+    rewrite,
+    walk,
 )
 from ..ir import dtype as dt
 
@@ -41,6 +43,10 @@ Names = Mapping[Var, str]
 _SIGNS: dict[type[Expr], str] = {
     Add: "+", Sub: "-", EQ: "=", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">=", And: "and", Or: "or",
 }  # fmt: skip
+
+
+MOST_CASES = 64
+"""Maximum number of cases of an expression with selections."""
 
 
 class NotAffine(Exception):  # noqa: N818
@@ -68,8 +74,6 @@ def affine_text(expr: Expr, names: Names) -> str:
         case Min() | Max():
             name = "min" if isinstance(expr, Min) else "max"
             return f"{name}({affine_text(expr.a, names)}, {affine_text(expr.b, names)})"
-        case Select(condition=c, true_value=t, false_value=f) | Call(op="if_then_else", args=(c, t, f)):
-            return f"({condition_text(c, names)} ? {affine_text(t, names)} : {affine_text(f, names)})"
         case Cast(value=value) if dt.is_index(expr.dtype) and dt.is_index(value.dtype):
             return affine_text(value, names)
         case Call(op="likely", args=(value,)):
@@ -77,6 +81,31 @@ def affine_text(expr: Expr, names: Names) -> str:
         case _:
             pass
     raise NotAffine
+
+
+def value_cases(exprs: Sequence[Expr], names: Names) -> list[tuple[str, tuple[str, ...]]]:
+    """The expressions as isl text in each case of their selections: the condition, ending in "and " if there is one, and the values. (isl
+    reads `c ? a : b` in few places.) Raises NotAffine."""
+    selections = (n for e in exprs for n in walk(e) if isinstance(n, Select | Call))
+    selection, parts = next(((n, parts) for n in selections if (parts := _parts(n)) is not None), (None, None))
+    if parts is None:
+        return [("", tuple(affine_text(e, names) for e in exprs))]
+    text, found = condition_text(parts[0], names), list[tuple[str, tuple[str, ...]]]()
+    for where, branch in ((text, parts[1]), (f"(not {text})", parts[2])):
+        taken = [rewrite(e, lambda n, branch=branch: branch if n is selection else n) for e in exprs]
+        found += [(f"{where} and {inner}", values) for inner, values in value_cases(taken, names)]
+        if len(found) > MOST_CASES:
+            raise NotAffine
+    return found
+
+
+def _parts(node: Select | Call) -> tuple[Expr, Expr, Expr] | None:
+    """The condition and both values of a selection; None for other calls."""
+    match node:
+        case Select(condition=c, true_value=t, false_value=f) | Call(op="if_then_else", args=(c, t, f)):
+            return c, t, f
+        case _:
+            return None
 
 
 def condition_text(expr: Expr, names: Names) -> str:
@@ -89,7 +118,9 @@ def condition_text(expr: Expr, names: Names) -> str:
         case Not(a=a):
             return f"(not {condition_text(a, names)})"
         case EQ() | NE() | LT() | LE() | GT() | GE() if dt.is_index(expr.a.dtype):
-            return f"({affine_text(expr.a, names)} {_SIGNS[type(expr)]} {affine_text(expr.b, names)})"
+            found = value_cases((expr.a, expr.b), names)
+            terms = [f"{where}({a} {_SIGNS[type(expr)]} {b})" for where, (a, b) in found]
+            return terms[0] if len(terms) == 1 else f"({' or '.join(f'({t})' for t in terms)})"
         case Call(op="likely", args=(value,)):
             return condition_text(value, names)
         case _:

@@ -9,10 +9,11 @@ from typing import cast
 import islpy as isl
 import msgspec
 
-from ..arith import Names, NotAffine, affine_text, condition_text
+from ..arith import Names, NotAffine, affine_text, condition_text, value_cases
 from ..cancellation import checkpoint
 from ..execute import ParameterLayout
 from ..ir import (
+    EQ,
     Allocate,
     AssertStmt,
     Block,
@@ -134,13 +135,23 @@ class Program:
         checkpoint()
         return isl.Map.read_from_str(self.context, f"{self._parameters} -> {{ {text} }}")
 
+    def _mapped(
+        self, space: str, target: str, values: Sequence[Expr], names: Names, first: Sequence[str] = ()
+    ) -> isl.Map:
+        """Maps each point of a space to the names of `first` and the values there. Raises NotAffine."""
+        return self.map(
+            "; ".join(
+                f"{space} -> {target}[{', '.join((*first, *texts))}] : {where}0 = 0"
+                for where, texts in value_cases(values, names)
+            )
+        )
+
     def is_gather(self, statement: Statement, load: BufferLoad) -> bool:
         """Whether data selects the element of an input."""
         if self.writers(load.buffer) or not self.is_param(load.buffer):
             return False
         try:
-            for index in load.indices:
-                affine_text(index, statement.names)
+            value_cases(load.indices, statement.names)
         except NotAffine:
             return True
         return False
@@ -156,10 +167,10 @@ class Program:
             names: dict[Var, str] = {**self.scalars, **{v: f"e{n}" for n, v in enumerate(layout.index_map.params)}}
             axes = ", ".join(names[v] for v in layout.index_map.params)
             try:
-                moved = ", ".join(affine_text(i, names) for i in layout.index_map.indices)
+                moved = self._mapped(f"{space}[{axes}]", space, layout.index_map.indices, names)
             except NotAffine:
                 raise Unknown(f"the layout of {buffer.name} is not affine") from None
-            found = found.apply_range(self.map(f"{space}[{axes}] -> {space}[{moved}]"))
+            found = found.apply_range(moved)
         return found
 
     def final_reads(self, buffer: Buffer) -> isl.Map:
@@ -188,9 +199,7 @@ class Program:
 
     def values(self, statement: Statement, expr: Expr) -> isl.Map:
         """The value of an integer expression at each instance. Raises NotAffine."""
-        return self.map(f"{_space(statement)} -> V[{affine_text(expr, statement.names)}]").intersect_domain(
-            statement.domain
-        )
+        return self._mapped(_space(statement), "V", (expr,), statement.names).intersect_domain(statement.domain)
 
     def where(self, statement: Statement, expr: Expr) -> isl.Set:
         """The instances at which a condition holds. Raises NotAffine."""
@@ -297,7 +306,7 @@ class Program:
         space = f"{name}[{', '.join(f'i{n}' for n in range(len(place.loops)))}]"
         try:
             bounds = [_range(f, names) for f in place.loops] + [c.text(names) for c in place.guards]
-            iters = [affine_text(v, names) for v in place.iters]
+            iters = self._mapped(space, "I", place.iters, names)
         except NotAffine:
             raise Unknown(f"the iterations of block {place.block!r} are not affine") from None
         domain = self.set(space, bounds)
@@ -308,7 +317,7 @@ class Program:
             self._access(name, place.loops, names, store.buffer, store.indices).intersect_domain(domain),
             place.block,
             place.iter_names,
-            self.map(f"{space} -> I[{', '.join(iters)}]").intersect_domain(domain),
+            iters.intersect_domain(domain),
         )  # fmt: skip
 
     @cached_property
@@ -325,10 +334,9 @@ class Program:
         space = f"{name}[{', '.join(f'i{n}' for n in range(len(loops)))}]"
         private = [names[f.loop_var] for f in self._private.get(buffer, ())]
         try:
-            element = ", ".join((*private, *(affine_text(i, names) for i in indices)))
+            return self._mapped(space, self._spaces[buffer], indices, names, private)
         except NotAffine:
             raise Unknown(f"an access of {buffer.name} is not affine") from None
-        return self.map(f"{space} -> {self._spaces[buffer]}[{element}]")
 
 
 class _Guard(msgspec.Struct, frozen=True, eq=False):
@@ -338,7 +346,7 @@ class _Guard(msgspec.Struct, frozen=True, eq=False):
 
     def text(self, names: Names) -> str:
         if self.equals is not None:
-            return f"({affine_text(self.condition, names)} = {affine_text(self.equals, names)})"
+            return condition_text(EQ(self.condition, self.equals), names)
         text = condition_text(self.condition, names)
         return text if self.holds else f"(not {text})"
 
@@ -368,8 +376,9 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
 
 
 def _range(loop: For, names: Names) -> str:
-    low = affine_text(loop.min, names)
-    return f"({low} <= {names[loop.loop_var]} < {low} + {affine_text(loop.extent, names)})"
+    low, var = affine_text(loop.min, names), names[loop.loop_var]
+    ends = " or ".join(f"({where}{var} < {low} + {extent})" for where, (extent,) in value_cases((loop.extent,), names))
+    return f"({low} <= {var} and ({ends}))"
 
 
 def _space(statement: Statement) -> str:

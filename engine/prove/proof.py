@@ -16,6 +16,7 @@ from .sized import sized
 OPERATIONS = 20_000_000
 """Maximum isl operations of one proof: a few seconds."""
 QUICK = 2_000_000
+NO_ISLPY = "proofs need islpy: pip install 'tilewright[prove]'"
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ def _tried(
     except ModuleNotFoundError as missing:
         if missing.name != "islpy":
             raise
-        return Proof("unknown", "proofs need islpy: pip install 'tilewright[prove]'"), None
+        return Proof("unknown", NO_ISLPY), None
     try:
         reassociated = decide(func, original, layouts, operations)
     except (Unknown, LowerError) as unknown:
@@ -87,6 +88,9 @@ def check(
         case _:
             pass
     if not at.sizes:
-        return run or verify(func, original, layouts=layouts)
+        tested = run or verify(func, original, layouts=layouts)
+        if proof.detail == NO_ISLPY:
+            tested = msgspec.structs.replace(tested, detail=f"{tested.detail}; {NO_ISLPY}")
+        return tested
     verdict = check(at.func, at.original, layouts=at.layouts, operations=operations)
     return msgspec.structs.replace(verdict, detail=f"{verdict.detail}, with {at.text}")

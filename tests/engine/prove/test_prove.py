@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -385,3 +386,15 @@ TOGETHER = r"""
 def test_given_pieces_that_isl_must_not_join_then_the_proof_comes_to_its_end() -> None:
     """isl 2026.2 ends the process when it coalesces the union of what becomes known of these two, so it is not asked to."""
     assert prove(read(BLURS + TOGETHER), read(BLURS + ONE_BY_ONE)).status == "proved"
+
+
+def test_given_no_islpy_when_checked_then_the_verdict_of_the_run_says_why_nothing_is_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("islpy", "tilewright.engine.prove.decide"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "tilewright.engine.prove.decide")
+    func = read(BLURS + ONE_BY_ONE)
+    verdict = check(func, func)
+    assert verdict.status == "tested"
+    assert verdict.detail.endswith("; proofs need islpy: pip install 'tilewright[prove]'")
