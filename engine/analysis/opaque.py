@@ -6,6 +6,7 @@ from ..ir import (
     Call,
     DeclBuffer,
     Evaluate,
+    IntegerBranch,
     NodeAttr,
     PrimFunc,
     Refusal,
@@ -35,6 +36,8 @@ def _described(part: Stmt) -> str:
     match part:
         case While():
             return "the while loop"
+        case IntegerBranch():
+            return "the branch with an integer as its condition"
         case Return():
             return "the return statement"
         case SteppedFor(loop=loop):

@@ -384,8 +384,14 @@ def _flatten(stmts: Iterable[Stmt]) -> Iterable[Stmt]:
     for stmt in stmts:
         if isinstance(stmt, SeqStmt):
             yield from _flatten(stmt.seq)
-        elif not (isinstance(stmt, Evaluate) and is_const(stmt.value, 0)):
+        elif not _is_empty(stmt):
             yield stmt
+
+
+def _is_empty(stmt: Stmt) -> bool:
+    """Whether it is `T.evaluate(0)`, which `seq` creates for an empty sequence."""
+    value = stmt.value if isinstance(stmt, Evaluate) else None
+    return isinstance(value, IntImm) and value.value == 0 and value.dtype == "int32"
 
 
 def allocate(buffers: Sequence[Buffer], body: Stmt, annotations: Annotations = ()) -> Stmt:

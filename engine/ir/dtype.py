@@ -9,7 +9,11 @@ from functools import lru_cache
 _PATTERN = re.compile(r"(float|bfloat|int|uint)(\d+)(_e\dm\d\w*)?$")
 _VECTOR = re.compile(r"[a-z]+\d*(_e\dm\d\w*)?x(?:vscalex)?[1-9]\d{0,5}")
 _NARROW = frozenset(
-    {"int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"}
+    {
+        *("int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
+        *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+        *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    }
 )
 """Further types of matrix units; programs with them are read, scheduled and simulated, but not run."""
 

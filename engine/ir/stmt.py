@@ -157,6 +157,12 @@ class While(Opaque, frozen=True, eq=False):
     body: Stmt
 
 
+class IntegerBranch(Opaque, frozen=True, eq=False):
+    """`branch`, whose condition is an integer: TVM's `if n:`."""
+
+    branch: IfThenElse
+
+
 class Return(Opaque, frozen=True, eq=False):
     value: Expr
 

@@ -39,7 +39,7 @@ _PLAIN = ("str", "int", "float", "bool", "str | None", "tuple[int, ...]", "tuple
 """Types of fields without nodes, as written in the classes."""
 
 
-_STMTS = ("Stmt", "Stmt | None", "For", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
+_STMTS = ("Stmt", "Stmt | None", "For", "IfThenElse", "tuple[Stmt, ...]", "Block", "tuple[PrimFunc, ...]")
 """Types of fields that hold statements."""
 
 

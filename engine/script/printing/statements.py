@@ -27,6 +27,7 @@ from ...ir import (
     For,
     ForKind,
     IfThenElse,
+    IntegerBranch,
     IntImm,
     IterVar,
     LaunchThread,
@@ -83,6 +84,7 @@ class StmtPrinter:
             BlockRealize: self._realize,
             Allocate: self._allocate,
             While: self._while,
+            IntegerBranch: self._integer_branch,
             Return: self._return,
             SteppedFor: self._stepped,
             DeclBuffer: self._declared,
@@ -182,6 +184,10 @@ class StmtPrinter:
         self.exprs.expr(stmt.condition)
         self._header(stmt, start, ":")
         self.nested(stmt.body)
+
+    def _integer_branch(self, stmt: Stmt) -> None:
+        assert isinstance(stmt, IntegerBranch)
+        self._if(stmt.branch)
 
     def _return(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Return)

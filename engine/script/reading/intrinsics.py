@@ -480,6 +480,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "vscale": _vscale,
     **{op: _opaque(op) for op in OPAQUE},
     "likely": _with_dtype(_same_dtype("likely")),
+    "tvm_thread_invariant": _same_dtype("tvm_thread_invariant"),
     "popcount": _with_dtype(_same_dtype("popcount")),
     "clz": _same_dtype("clz", "int32"),
     "fma": _with_dtype(_fma),

@@ -21,6 +21,7 @@ from ...ir import (
     Expr,
     For,
     IfThenElse,
+    IntegerBranch,
     IntImm,
     LaunchThread,
     LetStmt,
@@ -593,10 +594,12 @@ class StatementReader:
         if not isinstance(test, Expr):  # a constant of the text: decided at read time, as in TVM
             chosen = node.body if test else node.orelse
             return self.nested_body(chosen) if chosen else None
-        condition = self.exprs.condition(node.test)
+        is_number = not isinstance(test, IntImm) and dt.is_int(test.dtype) and not dt.is_vector(test.dtype)
+        condition = test if is_number else self.exprs.condition(node.test)
         then_case = self.nested_body(node.body)
         else_case = self.nested_body(node.orelse) if node.orelse else None
-        return self.mark(IfThenElse(condition, then_case, else_case), self.source.header(node))
+        branch = self.mark(IfThenElse(condition, then_case, else_case), self.source.header(node))
+        return self.mark(IntegerBranch(branch), self.source.header(node)) if is_number else branch
 
     def _assert(self, node: ast.Assert) -> Wrapper:
         condition = self.exprs.condition(node.test)

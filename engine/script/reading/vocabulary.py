@@ -11,6 +11,7 @@ DTYPES = (
     "float16", "float32", "float64", "bfloat16",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
     "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn",
 )
 # fmt: on
 UNNAMED_LANES = ("bool", "bfloat16")
@@ -45,7 +46,7 @@ OPAQUE = {
     "tvm_stack_make_shape": "handle",
     "tvm_stack_make_array": "handle",
     "tvm_tuple": "handle",
-    "tvm_thread_invariant": "int32",
+    "undef": "int32",
     "q_multiply_shift": "int32",
     "q_multiply_shift_per_axis": "int32",
     "tvm_warp_activemask": "uint32",

@@ -38,6 +38,7 @@ def block(body: str) -> str:
 
 OPAQUE = {
     "while": "while A[0] < T.float32(1.0):\n    A[0] = A[0] + T.float32(1.0)\n    if n > 2:\n        T.break_loop()",
+    "integer": "if n:\n    A[0] = T.float32(1.0)\nelse:\n    A[1] = T.float32(1.0)",
     "return": "A[0] = T.float32(1.0)\nreturn n + 1",
     "step": "for k in range(0, n, 2):\n    A[k] = T.float32(1.0)",
     "kind-and-step": 'for k in T.unroll(0, n, step=3, annotations={"x": 1}):\n    A[k] = T.float32(1.0)',
@@ -96,6 +97,7 @@ def test_given_an_opaque_statement_then_what_needs_its_meaning_refuses_at_its_pl
 @pytest.mark.parametrize(
     "text",
     [
+        written('T.evaluate(T.float8_e4m3b11fnuz(1.0))\nT.evaluate(T.Cast("float8_e8m0fnu", A[0]))\nT.evaluate(T.undef())\nT.evaluate(T.float32(0.0))'),
         written("T.evaluate(1)\nA[0] = T.float32(1.0)\nT.evaluate(-1)"),
         written("A[0] = T.float32(1.0)", option=""),
         written("return n * 2", "f(n: T.int32) -> T.int32"),
@@ -152,7 +154,7 @@ def test_given_a_target_and_a_layout_free_buffer_then_schedule_calls_keep_them()
         ("T.start_profile(A[0:4], keyword=1)", "T.start_profile"),
         ("B = T.sblock_alloc_buffer((4,), data=A.data)", "A.data"),
         ("while A[0] < 1.0:\n    pass\nelse:\n    A[0] = 1.0", "while A[0] < 1.0: pass else: A[0] = 1.0"),
-        ("if n:\n    A[0] = 1.0", "n"),
+        ("if A[0]:\n    A[0] = 1.0", "A[0]"),
         ("return", "return"),
     ],
 )
