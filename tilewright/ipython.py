@@ -1,6 +1,7 @@
 """IPython views of bare schedules and reports: `import tilewright` in a kernel registers them, and so does `%load_ext tilewright`.
 
-The engine does not depend on a display. A terminal, or a kernel without the widget library, keeps the one-line text.
+`%%tilewright NAME` at the top of a cell reads its text as a program with a schedule. The engine does not depend on a display: a terminal,
+or a kernel without the widget library, keeps the one-line text.
 """
 
 # pyright: reportMissingImports=false
@@ -11,18 +12,39 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from .app.actions.opening import opened_text
 from .engine.hwsim import Report
+from .engine.ir import Refusal, TilewrightError
 from .engine.schedule import Schedule
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Display schedules as loop trees and reports as timelines in a kernel's outputs."""
+    """Define `%%tilewright`, and display schedules as loop trees and reports as timelines in a kernel's outputs."""
+    shell.register_magic_function(lambda line, cell: _read_cell(shell, line, cell), "cell", "tilewright")
     if getattr(shell, "kernel", None) is None or find_spec("anywidget") is None:
         return
     views = _Views()
     formatter = shell.display_formatter.ipython_display_formatter
     formatter.for_type(Schedule, views.schedule)
     formatter.for_type(Report, views.report)
+
+
+def _read_cell(shell: Any, line: str, cell: str) -> Schedule:
+    """Return the schedule of a cell with a program, a post or a notebook: `%%tilewright NAME` assigns it to the variable NAME too.
+
+    The text is parsed and never run. Raises the error of the text, or TilewrightError "no-workload", "bad-name".
+    """
+    name = line.strip()
+    if name and not name.isidentifier():
+        expected = "%%tilewright, or %%tilewright NAME"
+        raise TilewrightError(Refusal("bad-name", "the variable of the schedule is not a name", name, expected))
+    _, notebook = opened_text(cell, "")
+    if notebook.error is not None:
+        raise notebook.error
+    assert notebook.schedule is not None
+    if name:
+        shell.user_ns[name] = notebook.schedule
+    return notebook.schedule
 
 
 def register() -> None:

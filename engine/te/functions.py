@@ -15,6 +15,7 @@ from .model import (
     Axis,
     Compute,
     Function,
+    Intrinsic,
     Names,
     Operation,
     Placeholder,
@@ -250,6 +251,11 @@ def _printed(reader: TEReader, node: ast.Call) -> Value:
     return None
 
 
+def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
+    """Read the declaration of a tensor intrinsic; the function that emits its instructions is ignored."""
+    return Intrinsic()
+
+
 def _environment(reader: TEReader, node: ast.Call) -> Value:
     return Names(dict(ENVIRONMENT), "VTA's environment")
 
@@ -286,7 +292,6 @@ UNREAD = {
     "extern": "te.extern calls code outside the program",
     "extern_primfunc": "te.extern_primfunc calls code outside the program",
     "hybrid.script": "hybrid script is a different language",
-    "decl_tensor_intrin": "tensor intrinsics of TE have no block program; tensorize needs two prim_funcs",
 }
 """Functions of te that are refused, with the reason."""
 
@@ -321,6 +326,7 @@ FUNCTIONS: dict[str, Read] = {
     "create_prim_func": _create_prim_func,
     "Schedule": _block_schedule,
     "decl_buffer": binds.read_layout,
+    "decl_tensor_intrin": _tensor_intrin,
     "get_env": _environment,
     **{name: _refused(reason) for name, reason in UNREAD.items()},
 }

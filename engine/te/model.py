@@ -103,6 +103,10 @@ class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
     tag: str
 
 
+class Intrinsic(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A tensor intrinsic, `te.decl_tensor_intrin(…)`: its instructions are not part of the program."""
+
+
 class Names(msgspec.Struct, Foreign, frozen=True, eq=False):
     """An object that is used only for its attributes, such as the configuration of an accelerator."""
 

@@ -97,7 +97,7 @@ def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) ->
 
 def _made(reader: TEReader) -> Made:
     """Return the program with the text's parameters, or else with all inputs and the outputs."""
-    parameters = reader.record.parameters or _default_parameters(reader)
+    parameters = _without_moved(reader, reader.record.parameters or _default_parameters(reader))
     end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree
     if not any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters):
         raise reader.error(
@@ -117,6 +117,27 @@ def _place_block(reader: TEReader, made: Made, name: str) -> None:
     op = next(op for op, names in made.blocks.items() if name in names)
     for var in made.loops[name]:
         reader.positions.add(var, reader.source.place(op.node))
+
+
+def _without_moved(reader: TEReader, parameters: tuple[Tensor | Var, ...]) -> tuple[Tensor | Var, ...]:
+    """Return the parameters without the intermediate tensors that the schedule inlines or computes inside another stage: TE writes only
+    a part of these, or nothing."""
+    schedule = reader.record.schedule
+    if schedule is None:
+        return parameters
+
+    def is_moved(parameter: Tensor | Var) -> bool:
+        if not isinstance(parameter, Tensor) or not isinstance(parameter.op, Compute):
+            return False
+        stage = schedule.stages.get(parameter.op)
+        return stage is not None and stage.attach != "root" and stage.op not in schedule.outputs
+
+    for moved in filter(is_moved, parameters):
+        stage = schedule.stages[moved.op] if isinstance(moved, Tensor) else None
+        assert stage is not None
+        text = f"{stage.op.name} is computed inside another stage, so it is an intermediate buffer and not a parameter"
+        reader.notes.append(Note(text, reader.source.place(stage.attached_by)))
+    return tuple(parameter for parameter in parameters if not is_moved(parameter))
 
 
 def _default_parameters(reader: TEReader) -> tuple[Tensor | Var, ...]:

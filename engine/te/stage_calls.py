@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
+from ..script import Note
 from ..script.reading.intrinsics import parameters
 from ..script.reading.scope import Value
-from .model import Axis, Cached, Compute, Function, Operation, Tensor, ThreadAxis
+from .model import Axis, Cached, Compute, Function, Intrinsic, Operation, Runtime, Tensor, ThreadAxis
 from .reader import TEReader
 from .sizes import require_small
 from .stages import Event, Separator, Stage, TESchedule
@@ -172,10 +173,6 @@ def stage_call(reader: TEReader, stage: Stage, method: str, node: ast.Call) -> V
 
 
 UNREAD_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "tensorize": (
-        "tensorize needs its intrinsic as two prim_funcs, which an intrinsic declared in TE lacks",
-        ("remove this line, and call sch.tensorize(loop, name) on the program",),
-    ),
     "prefetch": ("prefetch has no equivalent in block programs", ("stage the data with cache_read and compute_at",)),
     "env_threads": ("env_threads has no equivalent in block programs", ("bind the loops of each stage",)),
 }
@@ -282,11 +279,27 @@ def _bind(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     return None
 
 
+def _tensorize(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
+    """Read a tensorize: the loops from the axis inward become one block, which an intrinsic can implement."""
+    var, intrin = parameters(reader, node, ("var", "tensor_intrin"))
+    assert var is not None and intrin is not None
+    if not isinstance(reader.value(intrin), Intrinsic):
+        raise reader.error(intrin, "wrong-type", "tensorize needs an intrinsic", expected="te.decl_tensor_intrin(…)")
+    stage.events.append(Event("tensorize", node, (stage.require_leaf(reader, reader.value(var), var),)))
+    text = "tensorize makes a block of these loops; the instructions of its intrinsic are not part of the program"
+    reader.notes.append(Note(text, reader.source.place(node)))
+    return None
+
+
 def _pragma(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     var, kind, value_node = parameters(reader, node, ("var", "pragma_type", "pragma_value"), 2)
     assert var is not None and kind is not None
     axis = stage.require_leaf(reader, reader.value(var), var)
     value = reader.value(value_node) if value_node is not None else None
+    if isinstance(value, Runtime):
+        text = "this pragma is left out: its value is made by code that is never run"
+        reader.notes.append(Note(text, reader.source.place(node)))
+        return None
     if not isinstance(value, int | float | str | None):
         raise reader.error(node, "unsupported", "the value of a pragma must be a number or a string", expected="16")
     options = {"key": f"pragma_{reader.string(kind)}", "value": 1 if value is None else value}
@@ -398,6 +411,7 @@ _STAGE_METHODS: dict[str, StageRead] = {
     "parallel": _kind("parallel"),
     "bind": _bind,
     "pragma": _pragma,
+    "tensorize": _tensorize,
     "compute_at": _compute_at,
     "compute_inline": _attach("inline"),
     "compute_root": _attach("root"),

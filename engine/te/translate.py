@@ -29,7 +29,14 @@ from .reader import TEReader
 from .stages import Event, Stage, TESchedule
 
 _RESERVED = ("sch", "main", "machine", "report", "tilewright", "T", "I", "print", "np")
-_KINDS = {"vectorize": "vectorize", "unroll": "unroll", "parallel": "parallel", "bind": "bind", "pragma": "annotate"}
+_KINDS = {
+    "vectorize": "vectorize",
+    "unroll": "unroll",
+    "parallel": "parallel",
+    "bind": "bind",
+    "pragma": "annotate",
+    "tensorize": "blockize",
+}
 
 
 class Translated(msgspec.Struct, frozen=True, eq=False):
@@ -257,7 +264,9 @@ class _Translator:
             if method is None or event.axes[0] not in stage.leaves:
                 continue
             loop = self.loops[event.axes[0]]
-            if method == "annotate":
+            if method == "blockize":
+                self.call(event.node, method, loop)
+            elif method == "annotate":
                 self.call(event.node, method, loop, event.options["key"], event.options["value"])
             else:
                 self.call(event.node, method, loop, **event.options)

@@ -7,6 +7,9 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from support.programs.sources import MATMUL
+
 import tilewright
 from tilewright.engine.hwsim import Report
 from tilewright.engine.schedule import Schedule
@@ -22,7 +25,12 @@ class Formatter:
 
 def shell(**fields: Any) -> tuple[Any, Formatter]:
     formatter = Formatter()
-    return SimpleNamespace(display_formatter=SimpleNamespace(ipython_display_formatter=formatter), **fields), formatter
+    magics: dict[str, Any] = {}
+    display = SimpleNamespace(ipython_display_formatter=formatter)
+    define = lambda function, kind, name: magics.update({f"{kind} {name}": function})
+    return SimpleNamespace(
+        display_formatter=display, register_magic_function=define, magics=magics, user_ns={}, **fields
+    ), formatter
 
 
 def test_given_a_kernel_then_schedules_and_reports_are_shown() -> None:
@@ -35,6 +43,19 @@ def test_given_a_terminal_then_it_keeps_its_line_of_text() -> None:
     terminal, formatter = shell()
     tilewright.load_ipython_extension(terminal)
     assert formatter.types == {}
+
+
+def test_given_a_cell_of_text_then_its_schedule_is_a_variable() -> None:
+    terminal, _ = shell()
+    tilewright.load_ipython_extension(terminal)
+    read = terminal.magics["cell tilewright"]
+    made = read(" sch ", MATMUL)
+    assert isinstance(made, Schedule) and terminal.user_ns == {"sch": made}
+    assert read("", f"This is the program that I mean:\n\n{MATMUL}").func_name == made.func_name
+    with pytest.raises(tilewright.TilewrightError, match="bad-name"):
+        read("1 2", MATMUL)
+    with pytest.raises(tilewright.TilewrightError):
+        read("", "no program")
 
 
 def run(code: str) -> str:

@@ -17,7 +17,7 @@ i, j = s[C].op.axis
 """
 
 CASES = {
-    "tensorize": ("s[C].tensorize(i, gemm())", "unsupported"),
+    "tensorize": ("s[C].tensorize(i, 16)", "wrong-type"),
     "a loop": ("for x in range(3): s[C].unroll(i)", "unsupported"),
     "an axis twice": ("s[C].reorder(i, i)", "wrong-arguments"),
     "an axis that is gone": ("s[C].split(i, 4); s[C].unroll(i)", "unknown-axis"),
