@@ -189,20 +189,15 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
     return tuple(reader.region(item) for item in items)
 
 
-BUFFER_HINTS = frozenset({"layout_free_placeholders"})
-"""Annotations whose values are buffers: hints for TVM's layout rewriter, without effect on the result."""
-
-
 def read_annotations(reader: ExpressionReader, node: ast.expr) -> Annotations:
-    """Read `{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them; omits BUFFER_HINTS."""
+    """Read `{"key": value}` with numbers, strings, truth values, expressions, and lists and dicts of them."""
     if not isinstance(node, ast.Dict):
         raise reader.error(node, "wrong-type", "annotations must be a dict", expected='{"key": value}')
     found: list[tuple[str, Annotation]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             raise reader.error(value, "unsupported", "** is not supported", expected='"key": value')
-        if (name := reader.string(key)) not in BUFFER_HINTS:
-            found.append((name, _attribute(reader, value)))
+        found.append((reader.string(key), _attribute(reader, value)))
     return tuple(found)
 
 
