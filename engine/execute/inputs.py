@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ..arith import Analyzer
+from ..cancellation import checkpoint
 from ..ir import (
     Block,
     Buffer,
@@ -93,6 +94,7 @@ def required_ranges(func: PrimFunc) -> dict[Buffer, Needed]:
     for node in walk(func.body):
         match node:
             case BufferLoad() | BufferStore():
+                checkpoint()
                 for index, extent in zip(node.indices, node.buffer.shape, strict=False):
                     if (size := build.int_value(extent)) is not None:
                         uses.require(index, Needed(0, size - 1))

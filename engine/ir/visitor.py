@@ -375,6 +375,7 @@ def loops_and_blocks(root: Node) -> Iterator[For | BlockRealize]:
     """Yield the loops and block realizes below `root`, in text order."""
     for node in walk_stmts(root):
         if isinstance(node, For | BlockRealize):
+            checkpoint()
             yield node
 
 
