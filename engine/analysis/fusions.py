@@ -7,9 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..ir import Expr, FloorDiv, FloorMod, Mul, Node, Range, Var, build, rewrite, walk
+from ..arith import prove
+from ..ir import (
+    Add,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Node,
+    Range,
+    Sub,
+    Var,
+    build,
+    free_vars,
+    rewrite,
+    structural_equal,
+    walk,
+)
 
 Ranges = Mapping[Var, Range]
+
+_ARITHMETIC = (Var, IntImm, Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
+
+_MOST = 2**31 - 1
+"""The largest size."""
 
 
 def unfused(values: Sequence[Expr], loops: Ranges) -> tuple[tuple[Expr, ...], Ranges]:
@@ -54,14 +78,22 @@ class _Digits:
         self.var, self.divisor, self.high, self.low, self.loops = var, divisor, high, low, loops
 
     def leave(self, node: Node) -> Node:
-        if not isinstance(node, FloorDiv | FloorMod) or node.a is not self.var:
+        high = self._high_digits(node.a) if isinstance(node, FloorDiv | FloorMod) else None
+        if not isinstance(node, FloorDiv | FloorMod) or high is None:
             return node
         coarse = _quotient(node.b, self.divisor, self.loops)
         if coarse is None:
             return node
         if isinstance(node, FloorDiv):
-            return build.floordiv(self.high, coarse)
-        return build.add(build.mul(build.floormod(self.high, coarse), self.divisor), self.low)
+            return build.floordiv(high, coarse)
+        return build.add(build.mul(build.floormod(high, coarse), self.divisor), self.low)
+
+    def _high_digits(self, value: Expr) -> Expr | None:
+        """h, if the value is `h * divisor + low`: the variable itself, or digits of it."""
+        if value is self.var:
+            return self.high
+        is_sum = isinstance(value, Add) and value.b is self.low and isinstance(value.a, Mul)
+        return value.a.a if is_sum and value.a.b is self.divisor else None
 
 
 def _quotient(product: Expr, divisor: Expr, loops: Ranges) -> Expr | None:
@@ -76,7 +108,7 @@ def _quotient(product: Expr, divisor: Expr, loops: Ranges) -> Expr | None:
     for part in parts:
         if build.int_value(part):
             continue
-        same = next((f for f in rest if f is part), None)
+        same = next((f for f in rest if structural_equal(f, part)), None)
         if same is None:
             return None
         rest = [f for i, f in enumerate(rest) if i != rest.index(same)]
@@ -94,8 +126,16 @@ def _number(factors: Sequence[Expr]) -> int:
 
 
 def _is_size(factor: Expr, loops: Ranges) -> bool:
+    """Whether the factor is a size, a positive constant, or an expression of sizes such as `(n + 1) // 2` that is never negative."""
     value = build.int_value(factor)
-    return value > 0 if value is not None else isinstance(factor, Var) and factor not in loops
+    if value is not None:
+        return value > 0
+    if isinstance(factor, Var):
+        return factor not in loops
+    sizes = free_vars(factor)
+    if sizes & loops.keys() or not all(isinstance(node, _ARITHMETIC) for node in walk(factor)):
+        return False
+    return prove(build.ge(factor, 0), {v: build.make_range(0, _MOST) for v in sizes})
 
 
 def _factors(expr: Expr) -> list[Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
@@ -23,6 +23,7 @@ from ..ir import (
     rewrite,
     substitute,
     uses_var,
+    walk,
 )
 from .clipping import clipped
 from .fusions import unfused
@@ -40,9 +41,23 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
     found: tuple[BlockRealize, Ranges] | None = (realize, loops)
     while found is not None:
         realize, loops = clipped(*_unfused(*found))
-        terms = build.conjuncts(realize.predicate)
+        terms = [*build.conjuncts(realize.predicate), *_implied_guards(realize.iter_values, loops)]
         found = next((f for t in terms if (f := _joined(t, realize, loops, once)) is not None), None)
     return realize, loops
+
+
+def _implied_guards(values: Sequence[Expr], loops: Ranges) -> Iterator[Expr]:
+    """`i * 16 + j < m * 16` for sums with a symbolic divisor: an even split needs no guard."""
+    for value in values:
+        for node in walk(value):
+            if not isinstance(node, FloorDiv | FloorMod) or build.int_value(node.b) is not None:
+                continue
+            form = linear(node.a)
+            if form is None or len(form.terms) < 2:
+                continue
+            var, factor = max(form.terms, key=lambda term: term[1])
+            if isinstance(var, Var) and var in loops:
+                yield LT(node.a, build.mul(loops[var].extent, factor))
 
 
 def _unfused(realize: BlockRealize, loops: Ranges) -> tuple[BlockRealize, Ranges]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.engine.export import to_tvm_python
+from tilewright.engine.ir import Var
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -93,3 +94,42 @@ def test_given_windows_of_digits_when_run_at_once_then_accepted_as_tvm_does() ->
     sch = made("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
     sch.vectorize("k")
     assert sch.verify().status == "tested"
+
+
+ROUNDED = """@T.prim_func(s_tir=True)
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, ({shape}, 3))
+    B = T.match_buffer(b, ({shape}))
+    for i, j, k, r in T.grid({shape}, 3):
+        with T.sblock("B"):
+            vi, vj, vk, vr = T.axis.remap("SSSR", [i, j, k, r])
+            with T.init():
+                B[vi, vj, vk] = T.float32(0)
+            B[vi, vj, vk] = B[vi, vj, vk] + A[vi, vj, vk, vr]
+"""
+
+
+def rounded(shape: str) -> tuple[Schedule, Var, Var]:
+    """A sum over fused loops of these extents, split unevenly."""
+    sch = Schedule(ROUNDED.format(shape=shape))
+    outer, inner = sch.split(sch.fuse(*sch.get_loops("B")[:3]), [None, 16])
+    return sch, outer, inner
+
+
+@pytest.mark.parametrize(
+    "shape", ["16, (n + 1) // 2, 10", "16, (n - 1) // 2 + 1, 10", "(n + 1) // 2, 3, (n + 1) // 2", "4, n, n", "n, 4, n"]
+)
+def test_given_sizes_rounded_or_repeated_when_loops_are_fused_split_and_bound_then_accepted(shape: str) -> None:
+    sch, outer, inner = rounded(shape)
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    for n in (1, 5, 8):
+        assert sch.check({"n": n}).status in ("proved", "tested")
+
+
+def test_given_sizes_that_may_be_negative_when_loops_are_fused_split_and_bound_then_refused() -> None:
+    """For n = 1, two negative extents have a positive product: iterations that the program does not have."""
+    sch, outer, _ = rounded("(n - 4) // 2, 3, (n - 4) // 2")
+    with pytest.raises(ScheduleError, match="order-dependent"):
+        sch.bind(outer, "blockIdx.x")
