@@ -15,7 +15,7 @@ from .sized import sized
 
 OPERATIONS = 20_000_000
 """Maximum isl operations of one proof: a few seconds."""
-QUICK = 2_000_000
+QUICK = 3_000_000
 NO_ISLPY = "proofs need islpy: pip install 'tilewright[prove]'"
 
 
