@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -143,10 +143,10 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
         found = _as_code(code[number:end])
         if found is not None:
             code[number:end] = found
-            kinds += ["code"] * (end - number)
+            kinds += cast("list[_Kind]", ["code"] * (end - number))
             continue
         end = _end_of_output(lines, number)
-        kinds += ["output"] * (end - number) if end > number else ["prose"]
+        kinds += cast("list[_Kind]", ["output"] * (end - number) if end > number else ["prose"])
     return kinds, code
 
 

@@ -77,7 +77,7 @@ def shared_buffers(first: Block, second: Block) -> list[Buffer]:
 
 def _is_private(index: ProgramIndex, first: BlockRealize, second: BlockRealize, buffer: Buffer) -> bool:
     """Whether `second` only reads `buffer`, and only elements that `first`, its single writer, wrote in the same iteration."""
-    return (
+    return bool(
         all(w.buffer is not buffer for w in second.block.writes)
         and any(w.buffer is buffer for w in first.block.writes)
         and index.writers(buffer) == (first.block.name,)

@@ -92,8 +92,9 @@ class _Digits:
         """h, if the value is `h * divisor + low`: the variable itself, or digits of it."""
         if value is self.var:
             return self.high
-        is_sum = isinstance(value, Add) and value.b is self.low and isinstance(value.a, Mul)
-        return value.a.a if is_sum and value.a.b is self.divisor else None
+        if not isinstance(value, Add) or value.b is not self.low or not isinstance(value.a, Mul):
+            return None
+        return value.a.a if value.a.b is self.divisor else None
 
 
 def _quotient(product: Expr, divisor: Expr, loops: Ranges) -> Expr | None:

@@ -108,7 +108,8 @@ def _digits(joined: Var, steps: Mapping[Var, int], loops: Ranges, limit: Expr) -
         digits[var] = value if place == len(ordered) - 1 else build.floormod(value, extent)
         reach = None if trips is None else factor * trips
     end = build.int_value(limit)
-    enough = reach >= end if reach is not None and end is not None else _at_least(extent, factor, limit)
+    last, factor = ordered[-1]
+    enough = reach >= end if reach is not None and end is not None else _at_least(loops[last].extent, factor, limit)
     return digits if enough else None
 
 

@@ -44,4 +44,6 @@ def annotation_text(value: Annotation) -> str:
         return f"[{', '.join(map(annotation_text, value))}]"
     if isinstance(value, AnnotationMap):
         return f"{{{', '.join(f'{key}: {annotation_text(item)}' for key, item in value.items)}}}"
+    if isinstance(value, Buffer):
+        return value.name
     return value.value if isinstance(value, StringImm) else plain_text(value)

@@ -58,7 +58,7 @@ class Source:
             self.filename,
         )
 
-    def header(self, node: ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
+    def header(self, node: ast.For | ast.While | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
         """Return the place of a compound statement's first line, without its body."""
         place = self.place(node)
         line = self.lines[place.line - self.first_line]
