@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from threading import local
 
 
 class Cancelled(BaseException):
@@ -28,23 +28,28 @@ class CancellationToken:
         self.is_cancelled = True
 
 
-_current: ContextVar[CancellationToken | None] = ContextVar("cancellation", default=None)
-_get = _current.get
+class _Current(local):
+    """The token of each thread. A context variable would be copied into the callbacks that a job gives to an event loop."""
+
+    token: CancellationToken | None = None
+
+
+_current = _Current()
 
 
 @contextmanager
 def running_under(token: CancellationToken) -> Generator[None]:
-    """Make `token` the token of the current thread or task."""
-    before = _current.set(token)
+    """Make `token` the token of the current thread."""
+    before, _current.token = _current.token, token
     try:
         yield
     finally:
-        _current.reset(before)
+        _current.token = before
 
 
 def checkpoint() -> None:
-    """Raise `Cancelled` if the current job is cancelled."""
-    token = _get()
+    """Raise `Cancelled` if the job of this thread is cancelled."""
+    token = _current.token
     if token is not None and token.is_cancelled:
         raise Cancelled
 

@@ -97,9 +97,10 @@ class BackgroundJob:
 
     def _run(self) -> None:
         try:
-            while self._make_next():
-                self._event_loop.soon(self.deliver)
-                self._may_continue.wait()
+            with running_under(self._token):
+                while self._make_next():
+                    self._event_loop.soon(self.deliver)
+                    self._may_continue.wait()
         except Cancelled:
             pass
         finally:
@@ -108,11 +109,8 @@ class BackgroundJob:
                 self._event_loop.soon(self.deliver)
 
     def _make_next(self) -> bool:
-        """Make the next piece, in a slot of the scheduler if there is one. Returns whether there was a piece.
-
-        The token holds only here: the event loop runs what it is given in the giver's context, and delivery ends the token.
-        """
-        with running_under(self._token), self._scheduler.slot() if self._scheduler is not None else nullcontext():
+        """Make the next piece, in a slot of the scheduler if there is one. Returns whether there was a piece."""
+        with self._scheduler.slot() if self._scheduler is not None else nullcontext():
             checkpoint()
             for piece in self._pieces:
                 self._ready.append(piece)

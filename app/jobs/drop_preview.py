@@ -148,7 +148,7 @@ class DropPreview:
                 self._send(drag, value)
         if isinstance(machine, TilewrightError) or drag.is_complete:
             return
-        now = self._store.known("report", (self._store.costed(state, drag.schedule), machine))
+        now = self._store.known_report(state, drag.schedule)
         pieces = self._try_all(drag, machine, now)
         work = BackgroundJob(
             pieces, self._event_loop, lambda piece: self._deliver(drag, *piece), scheduler=self._scheduler

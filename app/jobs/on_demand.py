@@ -188,12 +188,11 @@ def comparison_analysis(state: State, store: Store) -> Analysis | None:
     for side in (a, b):
         if side.moment is None:
             return None
-        func, machine = store.costed(side, side.moment.schedule), store.machine(side)
-        if not store.has("report", (func, machine)):
-            return Analysis(
-                "report", (func, machine), lambda of=(func, machine): _reported(*of), "area-compare", "Simulating"
-            )
-        reports.append(store.known("report", (func, machine)))
+        report = store.known_report(side)
+        if report is None:
+            of = store.costed(side, side.moment.schedule), store.machine(side)
+            return Analysis("report", of, lambda of=of: _reported(*of), "area-compare", "Simulating")
+        reports.append(report)
     if a.shown is b.shown:
         return None  # the background analysis simulates the steps between them
     first, second = store.machine(a), store.machine(b)

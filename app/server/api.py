@@ -29,7 +29,7 @@ from ..state.intents import Message
 from ..state.model import State
 from ..storage.registry import OpenFileRegistry
 from ..views.shell.gallery import Example
-from ..views.shell.state_json import PARTS, USUAL, known_report, state_parts, summary
+from ..views.shell.state_json import PARTS, USUAL, state_parts, summary
 
 VERSION = 1
 
@@ -308,7 +308,7 @@ class Trace(Handler):
     async def get(self, key: str) -> None:
         """The timeline in Chrome's trace format; 202 while the report is pending, 409 if the machine cannot run the program."""
         handle = self.sessions.find(key)
-        report = await handle.do(lambda: known_report(handle.session.state, handle.session.store))
+        report = await handle.do(lambda: handle.session.store.known_report(handle.session.state))
         if isinstance(report, TilewrightError):
             raise report
         if not isinstance(report, Report):

@@ -128,6 +128,18 @@ class Store:
         of = (self.costed(state, state.moment.schedule), self.machine(state))
         return None if self.has("put off", of) and not self.has("report", of) else self.report(*of)
 
+    def known_report(self, state: State, schedule: Schedule | None = None) -> Report | TilewrightError | None:
+        """The report of `schedule` (the visible one by default), or the error that prevents it; None if it is not available. Does not
+        simulate."""
+        if schedule is None:
+            if state.moment is None:
+                return None
+            schedule = state.moment.schedule
+        machine = self.machine(state)
+        if isinstance(machine, TilewrightError):
+            return machine
+        return self.known("report", (self.costed(state, schedule), machine))
+
     def no_report(self, state: State) -> str:
         """The reason why the visible program has no report."""
         if state.moment is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from types import FrameType
 
 import pytest
@@ -103,6 +104,14 @@ def test_given_a_token_then_other_threads_do_not_run_under_it() -> None:
         thread.start()
         thread.join(60)
     assert passed.is_set()
+
+
+def test_given_a_job_that_calls_an_event_loop_then_the_callback_does_not_run_under_its_token() -> None:
+    token = CancellationToken()
+    with running_under(token):
+        context = copy_context()  # as `call_soon_threadsafe` does
+    token.cancel()
+    assert context.run(checkpoint) is None
 
 
 def test_an_exception_handler_does_not_swallow_a_cancellation() -> None:

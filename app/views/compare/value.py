@@ -33,7 +33,7 @@ def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Va
         return {"sides": [], "choices": [], "lines": [], "counts": {}, "table": [], "explanation": None, "more": 0}
     sides = (state.comparison.a, state.comparison.b)
     states = tuple(side_state(state, side) for side in sides)
-    reports = [_known_report(side, store) for side in states]
+    reports = [store.known_report(side) for side in states]
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
     lines = store.remember("aligned", tuple(funcs), lambda: aligned_programs(funcs[0], funcs[1]))
     a, b = reports
@@ -58,7 +58,7 @@ def overlay_now(state: State, store: Store) -> Value:
     if state.comparison is None:
         return {"engines": [], "memories": [], "note": ""}
     states = [side_state(state, side) for side in (state.comparison.a, state.comparison.b)]
-    a, b = (_known_report(side, store) for side in states)
+    a, b = (store.known_report(side) for side in states)
     if not isinstance(a, Report) or not isinstance(b, Report):
         failed = [f"{name}: {r.refusal.message}" for name, r in (("A", a), ("B", b)) if isinstance(r, TilewrightError)]
         return {"engines": [], "memories": [], "note": "; ".join(failed) or "Simulating…"}
@@ -77,13 +77,6 @@ def compared_script(state: State, store: Store) -> Value:
     a, b = (side.moment.schedule for side in sides if side.moment is not None)
     lines = store.remember("marks", (a.func, b.func), lambda: marked(store.script(a), store.script(b)))
     return {"caption": "Marked: changes from A to B", "file": None, "reveal": True, "lines": lines}
-
-
-def _known_report(side: State, store: Store) -> Report | TilewrightError | None:
-    """The report or the error; None until the program is simulated."""
-    if side.moment is None:
-        return None
-    return store.known("report", (store.costed(side, side.moment.schedule), store.machine(side)))
 
 
 def _side(side: Side, state: State, report: Report | TilewrightError | None, store: Store) -> Value:

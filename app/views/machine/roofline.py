@@ -36,7 +36,7 @@ def roofline_value(state: State, store: Store) -> Value:
     if state.shown is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
         return {"roofs": [], "slope": None, "points": [], "ridge": None, "clock_hz": 0, "note": note}
-    points = [_point(key, label, found) for key, label, found in _reports(state, store, machine, report)]
+    points = [_point(key, label, found) for key, label, found in _reports(state, store, report)]
     shown = [p for p in points if p["x"] > 0 and p["y"] > 0]
     peak, width = report.roofline.peak_operations_per_cycle, report.roofline.bytes_per_cycle
     return {
@@ -50,7 +50,7 @@ def roofline_value(state: State, store: Store) -> Value:
     }
 
 
-def _reports(state: State, store: Store, machine: Machine, now: Report) -> list[tuple[str, str, Report]]:
+def _reports(state: State, store: Store, now: Report) -> list[tuple[str, str, Report]]:
     """The available reports; those of earlier states are simulated after the paint."""
     assert state.shown is not None
     moments = [("start", "original program", state.shown.states[0]), ("before", "before the last step", state.before)]
@@ -58,7 +58,7 @@ def _reports(state: State, store: Store, machine: Machine, now: Report) -> list[
     for key, label, moment in moments:
         if moment is None:
             continue
-        report = store.known("report", (store.costed(state, moment.schedule), machine))
+        report = store.known_report(state, moment.schedule)
         if isinstance(report, Report) and report is not now and all(report is not r for _, _, r in found):
             found.append((key, label, report))
     return [*found, ("now", "now", now)]

@@ -23,9 +23,7 @@ def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
     whose programs are simulated already."""
     if state.shown is None:
         return {}
-    machine = store.machine(state)
-    programs = [store.costed(state, moment.schedule) for moment in state.shown.states]
-    return dict(_changes([store.known("report", (program, machine)) for program in programs], store))
+    return dict(_changes([store.known_report(state, moment.schedule) for moment in state.shown.states], store))
 
 
 def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -> Iterator[tuple[int, dict[str, Any]]]:

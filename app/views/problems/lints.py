@@ -47,7 +47,7 @@ def lint_work(state: State, store: Store) -> LintWork | None:
     if isinstance(known, Linted) and known.is_complete:
         return None
     schedule = state.moment.schedule
-    report = store.known("report", (store.costed(state, schedule), machine))
+    report = store.known_report(state, schedule)
     sizes = sizes_of(state, schedule.func)
 
     def pieces() -> Iterator[Linted | None]:

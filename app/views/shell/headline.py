@@ -98,20 +98,13 @@ def figures(state: State, store: Store) -> list[Figure]:
 
 
 def _cycles(state: State, store: Store, report: Report) -> Figure:
-    known = [(b.against, _known_report(b.state, store)) for b in baselines(state)]
+    known = [(b.against, store.known_report(b.state)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
     if known and isinstance(known[0][1], TilewrightError):
         return figure | {"hint": f"The machine cannot run the program of {known[0][0]}"}
     return figure | {
         "changes": [_change(before, report, against) for against, before in known if isinstance(before, Report)]
     }
-
-
-def _known_report(state: State, store: Store) -> Report | TilewrightError | None:
-    """The report of the visible program if it is known: a state that was never shown is simulated after the paint."""
-    if state.moment is None:
-        return None
-    return store.known("report", (store.costed(state, state.moment.schedule), store.machine(state)))
 
 
 def _change(before: Report, now: Report, against: str) -> dict[str, str]:

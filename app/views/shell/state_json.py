@@ -141,21 +141,11 @@ def _machine(state: State, store: Store) -> Known:
 
 def _report(state: State, store: Store) -> Known:
     """The simulation report of the program, as `tilewright run --json` prints it, or {"error"}."""
-    report = known_report(state, store)
+    report = store.known_report(state)
     if not isinstance(report, Report):
         return _or_error(report)
     assert state.shown is not None, "a simulated program is displayed"
     return with_origins(report, state.shown, state.step_count).to_json()
-
-
-def known_report(state: State, store: Store) -> Report | TilewrightError | None:
-    """The report or the error of the displayed program; None while it is not available. Does not simulate."""
-    if state.moment is None:
-        return None
-    machine = store.machine(state)
-    if isinstance(machine, TilewrightError):
-        return machine
-    return store.known("report", (store.costed(state, state.moment.schedule), machine))
 
 
 def _verdict(state: State, store: Store) -> Known:
@@ -168,7 +158,7 @@ def _verdict(state: State, store: Store) -> Known:
 def _problems(state: State, store: Store) -> Known:
     """Errors, refusals and lints: severity, code, message, rows, fixes (for ApplyFix; they were tested)."""
     linted = lints_now(state, store)
-    report = known_report(state, store)
+    report = store.known_report(state)
     if report is None or (isinstance(report, Report) and (linted is None or not linted.is_complete)):
         return None
     return problems_value(state, store)["problems"]

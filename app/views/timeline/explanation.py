@@ -83,9 +83,9 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
     machines = store.machine(a), store.machine(b)
     how = BETWEEN if a.shown is b.shown else LEFT_OUT
     how += "; the machines differ" if machines[0] is not machines[1] else ""
-    reports = [store.known("report", (_func(side, store), store.machine(side))) for side in (a, b)]
+    first, second = (store.known_report(side) for side in (a, b))
     how += f"; {known.more} more steps were not tried" if known is not None and known.more else ""
-    if known is None or not all(isinstance(report, Report) for report in reports):
+    if known is None or not isinstance(first, Report) or not isinstance(second, Report):
         return _value("", how)
     if known.done < known.total:
         return _value(
@@ -94,7 +94,7 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
             done=known.done,
             total=known.total,
         )
-    difference = reports[1].cycles - reports[0].cycles
+    difference = second.cycles - first.cycles
     if difference and not known.total and machines[0] is not machines[1]:
         return _value(f"The steps are equal; the machines differ: {_machine_differences(*machines)}", "")
     return _conclusion(known, difference, how, one_schedule=a.shown is b.shown, is_reversed=a.step_count > b.step_count)
@@ -208,8 +208,7 @@ def between(a: State, b: State, store: Store) -> Explained | None:
     if a.shown is None:
         return None
     first, last = sorted((a.step_count, b.step_count))
-    machine = store.machine(a)
-    reports = [store.known("report", (store.costed(a, m.schedule), machine)) for m in a.shown.states[first : last + 1]]
+    reports = [store.known_report(a, m.schedule) for m in a.shown.states[first : last + 1]]
     if any(report is None for report in reports):
         return Explained((), sum(report is not None for report in reports), len(reports))
     numbers = a.shown.step_numbers
@@ -313,7 +312,3 @@ def _effect_of_removal(
 def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:
     """The program with the notebook's sizes."""
     return with_sizes(func, sizes_for(func, notebook.sizes)).func
-
-
-def _func(side: State, store: Store) -> PrimFunc | None:
-    return None if side.moment is None else store.costed(side, side.moment.schedule)
