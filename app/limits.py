@@ -1,6 +1,6 @@
 """Limits on the size and number of one user's requests. A request over a limit is refused with a message before it costs much.
 
-The engine's own limits (nesting depth, line length, elements, iterations) are listed here too, so that all limits are in one place.
+The engine's own limits (nesting depth, elements, iterations) are listed here too, so that all limits are in one place.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import msgspec
 
 from ..engine.execute.memory import MAX_ELEMENTS
 from ..engine.hwsim.replay.timeline import MAX_COUNT
-from ..engine.script import MAX_DEPTH, MAX_LINE_CHARACTERS
+from ..engine.script import MAX_DEPTH
 
 MEBI = 1 << 20
 
@@ -20,7 +20,6 @@ class Limits(msgspec.Struct, frozen=True):
     # Texts.
     text_characters: int = 500_000  # Python's parser holds the GIL for up to 3.5 µs per character, so up to 2 s
     text_lines: int = 20_000
-    line_characters: int = MAX_LINE_CHARACTERS
     nesting: int = MAX_DEPTH
     file_bytes: int = 2_000_000
     steps: int = 2_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace as replace_fields
 
@@ -41,7 +42,7 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
     found: tuple[BlockRealize, Ranges] | None = (realize, loops)
     while found is not None:
         realize, loops = clipped(*_unfused(*found))
-        terms = [*build.conjuncts(realize.predicate), *_implied_guards(realize.iter_values, loops)]
+        terms = chain(build.conjuncts(realize.predicate), _implied_guards(realize.iter_values, loops))
         found = next((f for t in terms if (f := _joined(t, realize, loops, once)) is not None), None)
     return realize, loops
 

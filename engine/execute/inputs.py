@@ -74,7 +74,7 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     found: dict[str, Array] = {}
     generator = np.random.default_rng(seed)
     read = _read_first(func)
-    needs = required_ranges(func)
+    needs = required_ranges(func) if any(dt.is_int(buffer.dtype) for buffer in read) else {}
     for buffer in func.buffers:
         extents = [build.int_value(e) for e in buffer.shape]
         shape = tuple(e for e in extents if e is not None)

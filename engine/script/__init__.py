@@ -6,13 +6,12 @@ from .foreign import from_tvm
 from .printing.expressions import expr_text
 from .printing.programs import Printed, print_program, to_script
 from .reading.modules import Note, Parsed, parse
-from .reading.source import MAX_CHARACTERS, MAX_DEPTH, MAX_LINE_CHARACTERS, Positions, is_text
+from .reading.source import MAX_CHARACTERS, MAX_DEPTH, Positions, is_text
 from .syntax import find_tree, python_tree
 
 __all__ = [
     "MAX_CHARACTERS",
     "MAX_DEPTH",
-    "MAX_LINE_CHARACTERS",
     "CallStep",
     "CallValue",
     "Note",

@@ -15,6 +15,7 @@ from ...ir import (
     Call,
     Expr,
     IntImm,
+    Node,
     Ramp,
     Range,
     build,
@@ -56,7 +57,7 @@ class ExpressionReader(Reader):
                     value = self._rare(node)
         except (build.DTypeError, ZeroDivisionError) as error:
             raise self.source.refused(node, error) from error
-        if isinstance(value, Expr | Buffer | BufferRegion):
+        if isinstance(value, Node):
             self.positions.add(value, self.source.place(node))
         return value
 

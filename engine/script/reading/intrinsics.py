@@ -60,14 +60,13 @@ def parameters(
 ) -> list[ast.expr | None]:
     """Return the arguments of `node` in the order of `names`, None for omitted ones. Raises "wrong-arguments"."""
     required = len(names) if required is None else required
-    given: dict[str, ast.expr] = {}
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+    if [a for a in node.args if isinstance(a, ast.Starred)] or [k for k in node.keywords if k.arg is None]:
         raise reader.error(node, "unsupported", "starred arguments are not supported", expected=f"({', '.join(names)})")
     if len(node.args) > len(names):
         raise reader.error(
             node, "wrong-arguments", f"{len(node.args)} arguments are too many", expected=f"({', '.join(names)})"
         )
-    given.update(zip(names, node.args, strict=False))
+    given = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in names or keyword.arg in given:
             raise reader.error(

@@ -18,6 +18,7 @@ from ...ir import (
     PrimFunc,
 )
 from ..errors import parse_error
+from ..syntax import collection_paused
 from .blocks import read_annotations
 from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
@@ -49,13 +50,14 @@ def parse(text: str, filename: str = "") -> Parsed:
 
     Raises ParseError with the place when the text is not a program of the subset. Nothing in the text is run.
     """
-    source = Source(text, filename)
-    try:
-        return _ModuleReader(source).read()
-    except RecursionError:
-        raise source.too_deep(source.place(source.tree)) from None
-    except FAULTS as error:
-        raise source.refused(source.tree, error) from error
+    with collection_paused():
+        source = Source(text, filename)
+        try:
+            return _ModuleReader(source).read()
+        except RecursionError:
+            raise source.too_deep(source.place(source.tree)) from None
+        except FAULTS as error:
+            raise source.refused(source.tree, error) from error
 
 
 class _ModuleReader:
@@ -107,7 +109,7 @@ class _ModuleReader:
 
     def _is_current(self, imports: list[ast.Import | ast.ImportFrom]) -> bool:
         """Whether T.alloc_buffer is the statement of TVM >= 0.24; the names of block functions decide, otherwise the import."""
-        words = {self.exprs.script_name(n) for n in ast.walk(self.source.tree) if isinstance(n, ast.Attribute)}
+        words = {self.exprs.script_name(n) for n in self.source.nodes if isinstance(n, ast.Attribute)}
         if not words.isdisjoint(_CURRENT_WORDS):
             return True
         if not words.isdisjoint(_CLASSIC_WORDS):

@@ -32,12 +32,14 @@ class Reader(ABC):
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or node.id in self.scope or not parts:
+        if not isinstance(node, ast.Name) or not parts or node.id in self.scope:
             return None
-        name = ".".join((node.id, *reversed(parts)))
-        for prefix in ("tvm.script.", "tvm."):
-            name = name.removeprefix(prefix)
-        root, _, rest = name.partition(".")
+        root = node.id
+        if root == "tvm":
+            name = ".".join(reversed(parts)).removeprefix("script.")
+            root, _, rest = name.partition(".")
+        else:
+            rest = parts[0] if len(parts) == 1 else ".".join(reversed(parts))
         return f"{self.namespaces[root]}.{rest}" if root in self.namespaces else None
 
     def called(self, node: ast.AST) -> str | None:

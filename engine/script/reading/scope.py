@@ -49,17 +49,25 @@ class Scope:
         return name in self._tables[-1]
 
     def __contains__(self, name: str) -> bool:
-        return any(name in table for table in self._tables)
+        return self._table(name) is not None
 
     def __getitem__(self, name: str) -> Value:
-        for table in reversed(self._tables):
-            if name in table:
-                return table[name]
-        raise KeyError(name)
+        table = self._table(name)
+        if table is None:
+            raise KeyError(name)
+        return table[name]
 
     def get(self, name: str) -> Value:
         """Return the value of `name`; None if undefined."""
-        return next((table[name] for table in reversed(self._tables) if name in table), None)
+        table = self._table(name)
+        return None if table is None else table[name]
+
+    def _table(self, name: str) -> dict[str, Value] | None:
+        """Return the innermost table with `name`."""
+        for table in reversed(self._tables):
+            if name in table:
+                return table
+        return None
 
     def similar(self, name: str) -> list[str]:
         """Return defined names that are similar to `name`."""

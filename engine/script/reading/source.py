@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from ...cancellation import checkpoint
 from ...ir import Node, Place, build, internal_error
 from ..errors import ParseError, parse_error
-from ..syntax import find_tree, python_tree
+from ..syntax import child_nodes, find_tree, python_tree
 from .indent import is_flat, restored
 
 MAX_CHARACTERS = 2_000_000
-MAX_LINE_CHARACTERS = 20_000
 MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
 FOUND_CHARACTERS = 80
 
@@ -37,9 +39,10 @@ class Source:
             )
         self.lines = _split_lines(text)
         self.shifts: list[int] | None = None  # columns added to each line of a text without indentation
-        self._require_short_lines()
+        self._is_ascii = text.isascii()
+        self._character_ends: dict[int, Sequence[int]] = {}
         self.tree = self._parse(text)
-        self._require_shallow()
+        self.nodes = self._nodes()
         if "\\" in text:
             self._require_characters()
 
@@ -96,10 +99,18 @@ class Source:
 
     def _column(self, line: int, offset: int) -> int:
         """Convert ast's UTF-8 byte offset to a column in characters, from 1."""
+        if self._is_ascii and self.shifts is None:
+            return offset + 1
         if self.shifts is not None and 0 < line <= len(self.shifts):
             offset = max(offset - self.shifts[line - 1], 0)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
-        return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="ignore")) + 1
+        return offset + 1 if text.isascii() else bisect_right(self._ends(line), offset) + 1
+
+    def _ends(self, line: int) -> Sequence[int]:
+        """Return the UTF-8 byte offset after each character of a line; cached, because a long line has many nodes."""
+        if line not in self._character_ends:
+            self._character_ends[line] = array("I", accumulate(len(c.encode()) for c in self.lines[line - 1]))
+        return self._character_ends[line]
 
     def _parse(self, text: str) -> ast.Module:
         try:
@@ -144,31 +155,24 @@ class Source:
             else (),
         )
 
-    def _require_short_lines(self) -> None:
-        for number, line in enumerate(self.lines, self.first_line):
-            if len(line) > MAX_LINE_CHARACTERS:
-                raise parse_error(
-                    "too-large",
-                    "the line is too long to read",
-                    Place(number, MAX_LINE_CHARACTERS + 1, number, len(line) + 1, self.filename),
-                    found=f"{len(line)} characters",
-                    expected=f"at most {MAX_LINE_CHARACTERS} characters in a line",
-                )
-
-    def _require_shallow(self) -> None:
+    def _nodes(self) -> list[ast.AST]:
+        """Return the nodes of the tree, the outer ones first. Raises ParseError if it is too deep."""
+        found: list[ast.AST] = []
         level: list[ast.AST] = [self.tree]
         for _ in range(MAX_DEPTH):
             checkpoint()
-            level = [child for node in level for child in ast.iter_child_nodes(node)]
+            found += level
+            level = [child for node in level for child in child_nodes(node)]
             if not level:
-                return
+                return found
         deepest = next((node for node in level if hasattr(node, "lineno")), None)
         if deepest is not None:
             raise self.too_deep(self.place(deepest))
+        return found
 
     def _require_characters(self) -> None:
         """Reject strings with lone surrogates or null characters: they become names, and cannot be displayed or written to a file."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and not is_text(node.value):
                 raise parse_error(
                     "not-text",
@@ -203,7 +207,11 @@ class PositionTable:
         self._places: dict[Node, dict[Place, None]] = {}
 
     def add(self, node: Node, place: Place) -> None:
-        self._places.setdefault(node, {})[place] = None
+        known = self._places.get(node)
+        if known is None:
+            self._places[node] = {place: None}
+        else:
+            known[place] = None
 
     def first(self, node: Node) -> Place | None:
         """Return the first place of `node`."""

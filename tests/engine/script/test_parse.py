@@ -10,6 +10,7 @@ from support.programs.sources import ALL, CLASSIC, CURRENT
 from tilewright.engine.ir import (
     Allocate,
     BlockRealize,
+    BufferLoad,
     BufferStore,
     Call,
     Cast,
@@ -294,6 +295,30 @@ def test_given_positions_then_nodes_are_found_in_the_text() -> None:
         place = parsed.positions[store][0]
         assert lines[place.line - 1][place.column - 1 : place.end_column - 1].startswith(f"{store.buffer.name}[")
         assert len(parsed.positions[store.buffer]) > 1
+
+
+@pytest.mark.parametrize("name", ["A", "Ä"])
+def test_given_a_long_line_then_columns_count_characters(name: str) -> None:
+    count = 6_000
+    regions = ", ".join([f"{name}[{n % 4}]" for n in range(count)])
+    text = (
+        HEADER
+        + f"""def f({name}: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.sblock("B"):
+            vi = T.axis.spatial(4, i)
+            T.reads({regions})
+            T.writes(B[vi])
+            B[vi] = {name}[vi]
+"""
+    )
+    parsed = parse(text)
+    (line,) = (n for n, words in enumerate(text.splitlines(), 1) if "T.reads" in words)
+    loads = [
+        p for node, places in parsed.positions.items() if isinstance(node, BufferLoad) for p in places if p.line == line
+    ]
+    start = len("            T.reads(") + 1
+    assert [(p.column, p.end_column) for p in loads] == [(start + 6 * n, start + 6 * n + 4) for n in range(count)]
 
 
 def test_given_the_types_that_old_printers_wrote_then_they_are_read_and_held_to() -> None:

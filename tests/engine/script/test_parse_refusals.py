@@ -135,11 +135,7 @@ def test_given_umlauts_before_it_then_the_column_counts_characters() -> None:
 
 
 def deep(opening: str, closing: str, depth: int) -> str:
-    """Nested `depth` deep, over several lines where one would be too long."""
-    lines = max(len(opening), len(closing)) * depth // 8_000 + 1
-    cut = depth // lines + 1
-    before, after = ("\\\n".join([part * cut] * lines) for part in (opening, closing))
-    return HEADER + f"    A[0, 0] = {before}1.0{after}\n"
+    return HEADER + f"    A[0, 0] = {opening * depth}1.0{closing * depth}\n"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +151,6 @@ def deep(opening: str, closing: str, depth: int) -> str:
         (deep("lambda: ", "", 5_000), {"too-deep", "syntax"}),
         (HEADER + "".join(f"{' ' * (4 + n)}for i{n} in range(2):\n" for n in range(10_000)), {"too-deep", "syntax", "too-large"}),
         (HEADER + "".join(f"{' ' * (4 + n)}if True:\n" for n in range(130)) + " " * 134 + "pass\n", {"too-deep", "syntax"}),
-        (HEADER + "    A[0, 0] = 1.0" + " + 1.0" * 100 + "  # ü" * 100_000, {"too-large"}),
         (HEADER + "    A[0, 0] = " + "9" * 9_000 + "\n", {"syntax", "out-of-range"}),
         (HEADER + "    A[0, 0] = 9 ** 9 ** 9 ** 9\n", {"out-of-range"}),
         (HEADER + "    A[0, 0] = 1 << 1 << 60 << 60\n", {"out-of-range"}),

@@ -12,9 +12,7 @@ from .mutations import TOKEN
 from .readers import Reader
 
 SIZES = (6_000, 24_000, 96_000)
-"""Bytes of a repeated piece. A line of code has at most 20,000 characters."""
-
-LINE_SIZES = (2_000, 8_000, 19_000)
+"""Bytes of a repeated piece."""
 
 
 class Cost(NamedTuple):
@@ -112,7 +110,7 @@ def _piece_families(lines: Sequence[str], seen: set[str]) -> Iterator[list[tuple
                         "\n".join([*lines[:at], before + piece * max(1, size // len(piece)) + after, *lines[at + 1 :]]),
                         f"piece {piece[:40]!r} in {line.strip()[:40]!r}",
                     )
-                    for size in LINE_SIZES
+                    for size in SIZES
                 ]
 
 
