@@ -15,18 +15,19 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
-from ..script import CallStep, Note, ParseError, Ref, parse, read_calls
-from ..script.errors import parse_error
+from ..script import Note, Parsed, parse
 from ..script.reading.source import Source
 from ..te import is_te, read_te
-from .instructions import of_call
-from .trace import Replay, do_one
+from .schedule_reader import SHOWN, ScheduleReader
 
-_MAKERS = ("Schedule", "create_schedule")
-_SHOWN = ("print", "show")
 _PROGRAM = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module|script\.tir)\b", re.MULTILINE)
-_MAKING = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[\w.]*\b(?:Schedule|create_schedule)\(", re.MULTILINE)
-_BLOCK_SCHEDULE = re.compile(r"^\w+[ \t]*=[ \t]*[\w.]*\bSchedule\(", re.MULTILINE)
+_MAKING = re.compile(
+    r"^[ \t]*\w+[ \t]*=[^#\n]*\b(?:Schedule|create_schedule)\(|^[ \t]*def \w+\(\w+: [\w.]*Schedule\b", re.MULTILINE
+)
+_BLOCK_SCHEDULE = re.compile(r"(?<!\w)Schedule\(")
+_CONSTANT = (
+    ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Tuple, ast.List, ast.Name, ast.expr_context,
+)  # fmt: skip
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
@@ -73,59 +74,94 @@ def read_as_far_as_possible(
 
     Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
-    if program is None and is_te(text):
+    if program is None and is_te(text) and _BLOCK_SCHEDULE.search(text) is None:
         found = read_te(text, filename, sizes, assumes=assumes)
-        if _BLOCK_SCHEDULE.search(text) is None:
-            return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
-        calls = _block_calls(Source(text, filename))
-        return replace_fields(read_as_far_as_possible(calls, found.program, filename), notes=found.notes)
+        return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
     source = Source(text, filename)
-    lines = _lines(source)
-    names: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
-    if program is None:
-        parsed = parse(_only(source, lines.program), filename)
-        program, notes = parsed.program, parsed.notes
-        names = tuple(n.name for n in source.tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef))
-    replay = Replay(Schedule(program))
-    sources: list[Place] = []
-    receiver = ""
-    groups = _by_lines(lines.schedule)
-    for done, nodes in enumerate(groups):
-        try:
-            for call in read_calls(_only(source, nodes), filename):
-                if not receiver:
-                    receiver, taken = _maker(call, names)
-                    if names and taken not in names:
-                        notes = (
-                            *notes,
-                            Note(f"{taken} is assumed to be {names[0]}, the program in the text", call.place),
-                        )
-                    continue
-                _require_receiver(call, receiver)
-                do_one(replay, of_call(call))
-                sources += [call.place] * (len(replay.schedule.trace.steps) - len(sources))
-        except TilewrightError as error:
-            rest = tuple(source.place(node) for group in groups[done:] for node in group)
-            stopped = _placed(error, rest[0])
-            return Snippet(program, replay.schedule, replay.values, notes, tuple(sources), stopped, rest)
-    return Snippet(program, replay.schedule, replay.values, notes, tuple(sources))
-
-
-def _block_calls(source: Source) -> str:
-    """Return the text from the line that creates a TensorIR schedule, with a name in place of its program."""
+    parsed = _parsed(source, filename) if program is None and not is_te(text) else {}
+    reader = ScheduleReader(source, {n: p.program for n, p in parsed.items()}, program, sizes, assumes=assumes)
+    notes = tuple(note for found in parsed.values() for note in found.notes)
+    known = program if program is not None else next((found.program for found in parsed.values()), None)
     body = source.tree.body
-    first = next(n for n, node in enumerate(body) if _BLOCK_SCHEDULE.match(f"{ast.unparse(node)}\n"))
-    kept = _only(source, [node for node in body[first:] if not isinstance(node, ast.Import | ast.ImportFrom)]).split(
-        "\n"
-    )
-    made = body[first]
-    assert isinstance(made, ast.Assign)
-    kept[made.lineno - 1 : made.end_lineno] = [
-        f"{ast.unparse(made.targets[0])} = Schedule(mod)",
-        *[""] * ((made.end_lineno or made.lineno) - made.lineno),
+    for number, node in enumerate(body):
+        undo = reader.mark()
+        try:
+            reader.statement(node)
+            if node is body[-1]:
+                reader.finish()
+        except TilewrightError as error:
+            undo()
+            rest = tuple(source.place(n) for n in body[number:] if _is_schedule(n, parsed))
+            stopped = _placed(error, source.place(node))
+            if reader.schedule is None and known is None:
+                raise stopped from error
+            return _snippet(reader, known, notes, stopped, rest)
+    if reader.schedule is None and len(parsed) > 1:
+        parse(text, filename)  # raises: the text has several programs
+    return _snippet(reader, known, notes)
+
+
+def _snippet(
+    reader: ScheduleReader, program: IRModule | PrimFunc | None, notes: tuple[Note, ...],
+    stopped: TilewrightError | None = None, rest: tuple[Place, ...] = (),
+) -> Snippet:  # fmt: skip
+    """Return what was read; `program` is that of a text without a schedule."""
+    made = reader.schedule
+    notes = (*notes, *reader.notes, *reader.passed_notes())
+    if made is None:
+        assert program is not None
+        return Snippet(program, Schedule(program), {}, notes, (), stopped, rest)
+    return Snippet(made.program, made.replay.schedule, reader.handles, notes, tuple(made.sources), stopped, rest)
+
+
+def _parsed(source: Source, filename: str) -> dict[str, Parsed]:
+    """Return the programs of a text by the names of their definitions. Raises ParseError if there is none."""
+    shared = _shared(source)
+    defined = [
+        node
+        for node in source.tree.body
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and _is_script(node))
     ]
-    return "\n".join(kept)
+    if not defined:
+        parse(_only(source, shared), filename)
+    return {node.name: parse(_only(source, [*shared, node]), filename) for node in defined}
+
+
+def _is_script(node: ast.FunctionDef) -> bool:
+    return any(_PROGRAM.match(f"@{ast.unparse(d)}") for d in node.decorator_list)
+
+
+def _shared(source: Source) -> list[ast.stmt]:
+    """Return the statements that programs use: imports and constants."""
+    found: list[ast.stmt] = []
+    constants: set[str] = set()
+    for node in source.tree.body:
+        match node:
+            case ast.ImportFrom() | ast.Import():
+                found.append(node)
+            case ast.Assign(value=value) if all(isinstance(n, _CONSTANT) for n in ast.walk(value)):
+                names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                if names <= constants:
+                    constants |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+                    found.append(node)
+            case _:
+                pass
+    return found
+
+
+def _is_schedule(node: ast.stmt, programs: Mapping[str, object]) -> bool:
+    """Whether a statement may belong to the schedule."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name not in programs
+        case ast.ImportFrom() | ast.Import() | ast.Pass() | ast.Expr(value=ast.Constant()):
+            return False
+        case ast.Expr(value=ast.Call() as call):
+            return ast.unparse(call.func).rpartition(".")[2] not in SHOWN
+        case ast.Assign(value=value):
+            return any(isinstance(n, ast.Call) for n in ast.walk(value))
+        case _:
+            return True
 
 
 def _placed(error: TilewrightError, place: Place) -> TilewrightError:
@@ -135,41 +171,6 @@ def _placed(error: TilewrightError, place: Place) -> TilewrightError:
     placed = type(error)(replace_fields(error.refusal, place=place))
     placed.__cause__ = error
     return placed
-
-
-class _Lines(msgspec.Struct, frozen=True):
-    """The statements of a text, divided into program and schedule."""
-
-    program: list[ast.stmt]
-    schedule: list[ast.stmt]
-
-
-def _lines(source: Source) -> _Lines:
-    found = _Lines([], [])
-    for node in source.tree.body:
-        match node:
-            case ast.FunctionDef() | ast.ClassDef() | ast.ImportFrom() | ast.Import():
-                found.program.append(node)
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
-                pass
-            case ast.Expr(value=ast.Call() as call) if ast.unparse(call.func).rpartition(".")[2] in _SHOWN:
-                pass
-            case ast.Assign(value=value) if not any(isinstance(n, ast.Call) for n in ast.walk(value)):
-                found.program.append(node)
-            case _:
-                found.schedule.append(node)
-    return found
-
-
-def _by_lines(nodes: list[ast.stmt]) -> list[list[ast.stmt]]:
-    """Group statements that share a line, because each line is read once."""
-    groups: list[list[ast.stmt]] = []
-    for node in nodes:
-        if groups and node.lineno <= (groups[-1][-1].end_lineno or 0):
-            groups[-1].append(node)
-        else:
-            groups.append([node])
-    return groups
 
 
 def _only(source: Source, nodes: list[ast.stmt]) -> str:
@@ -188,23 +189,3 @@ def _only(source: Source, nodes: list[ast.stmt]) -> str:
 def _first(node: ast.stmt) -> int:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
     return min([node.lineno, *(d.lineno for d in decorators)])
-
-
-def _maker(call: CallStep, names: tuple[str, ...]) -> tuple[str, str]:
-    """Return the schedule's variable and the program's name from the line that creates the schedule; "" for a program passed separately."""
-    wanted = f"sch = tir.Schedule({names[0]})" if names else "sch = tir.Schedule(mod)"
-    match call.args:
-        case [Ref(name=name, index=None)] if call.method in _MAKERS and len(call.targets) == 1 and not call.kwargs:
-            return call.targets[0], name if names else ""
-        case _:
-            pass
-    raise _error(call, "no-schedule-line", "the first line of schedule code must create the schedule", wanted)
-
-
-def _require_receiver(call: CallStep, receiver: str) -> None:
-    if call.receiver != receiver:
-        raise _error(call, "unknown-name", f"the schedule is {receiver!r}", f"{receiver}.{call.method}(…)")
-
-
-def _error(call: CallStep, code: str, message: str, expected: str) -> ParseError:
-    return parse_error(code, message, call.place, found=call.text[:80], expected=expected)

@@ -51,10 +51,10 @@ def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
 
 
 @refusing_faults(TilewrightError, "replaying the trace")
-def do_one(replay: Replay, instruction: Instruction) -> None:
-    """Apply one more instruction; an error names the instruction."""
+def do_one(replay: Replay, instruction: Instruction) -> Any:
+    """Apply one more instruction and return its result; an error names the instruction."""
     try:
-        replay.do(instruction)
+        return replay.do(instruction)
     except TilewrightError as error:
         if error.refusal.place is None:
             error.add_note(f"at {instruction.where}: {instruction.method}")
@@ -75,16 +75,19 @@ class Replay:
         self.schedule = schedule
         self.values: dict[str, Any] = {}
 
-    def do(self, instruction: Instruction) -> None:
+    def do(self, instruction: Instruction) -> Any:
+        """Apply an instruction, assign its outputs and return its result."""
         method = _EARLY.get(instruction.method, instruction.method)
         if method in _MARKERS:
-            return
+            return None
         if method.startswith("sample_"):
-            self._assign(instruction, self._sampled(instruction))
+            result = self._sampled(instruction)
         elif method in PRIMITIVES or method in _QUERIES or method in _BLOCKS:
-            self._assign(instruction, self._call(instruction))
+            result = self._call(instruction)
         else:
             raise _unsupported(instruction)
+        self._assign(instruction, result)
+        return result
 
     def _call(self, instruction: Instruction) -> Any:
         args = [value for a in instruction.args for value in self._arguments(a, instruction)]

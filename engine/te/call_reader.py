@@ -8,10 +8,10 @@ from ..ir import build
 from ..script.reading.scope import Value
 from . import functions, reductions, stage_calls, stages
 from .model import Function, Operation, Reducer, Runtime, Tensor
-from .reader import TEReader
+from .statements import StatementReader
 
 
-class TECallReader(TEReader):
+class TECallReader(StatementReader):
     """Reads calls too."""
 
     def _call(self, node: ast.Call) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
@@ -24,6 +24,7 @@ from .model import (
     Tensor,
     ThreadAxis,
 )
+from .python_values import MAX_ITEMS
 from .reader import TEReader
 from .sizes import require_small
 from .vta import ENVIRONMENT
@@ -248,7 +249,7 @@ def _printed(reader: TEReader, node: ast.Call) -> Value:
         for part in ast.walk(argument):
             if isinstance(part, ast.Call) and reader.called(part) in ("T.lower", "T.build"):
                 reader.value(part)
-    return None
+    return Runtime()
 
 
 def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
@@ -285,6 +286,38 @@ def _listed(reader: TEReader, node: ast.Call) -> Value:
     if not isinstance(value, tuple):
         raise reader.error(node, "wrong-type", "this is not a list", expected="a list or tuple")
     return value
+
+
+def _range(reader: TEReader, node: ast.Call) -> Value:
+    ends = [reader.constant_int(argument) for argument in node.args]
+    if not 1 <= len(ends) <= 3 or ends[2:] == [0]:
+        raise reader.error(node, "wrong-arguments", "a range needs one to three numbers", expected="range(4)")
+    found = range(*ends)
+    if len(found) > MAX_ITEMS:
+        raise reader.error(node, "too-large", f"{len(found)} items are too many", expected=f"at most {MAX_ITEMS}")
+    return tuple(found)
+
+
+def _several(combine: Callable[..., Iterable[Value]]) -> Read:
+    """Return a reader of a function of lists, such as `zip`."""
+
+    def read(reader: TEReader, node: ast.Call) -> Value:
+        lists = reader.items(node.args)
+        kept = [value for value in lists if isinstance(value, tuple)]
+        if len(kept) != len(lists) or not kept or node.keywords:
+            raise reader.error(node, "wrong-type", "the items are not known when the text is read", expected="lists")
+        return tuple(combine(*kept))
+
+    return read
+
+
+def _backwards(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return items[::-1]
+
+
+def _text(reader: TEReader, node: ast.Call) -> Value:
+    (value,) = reader.items(node.args[:1]) or [""]
+    return str(value) if isinstance(value, int | float | str) else Runtime()
 
 
 UNREAD = {
@@ -335,9 +368,14 @@ BUILTINS: dict[str, Read] = {
     "len": _length,
     "int": _number(int),
     "float": _number(float),
+    "range": _range,
+    "enumerate": _several(enumerate),
+    "zip": _several(zip),
+    "reversed": _several(_backwards),
+    "str": _text,
     "list": _listed,
     "tuple": _listed,
     "min": reductions.reducer_or_math("min"),
     "max": reductions.reducer_or_math("max"),
 }
-"""The few Python builtins that schedules use."""
+"""Python's builtins that schedules use."""

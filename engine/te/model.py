@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ..ir import Buffer, Expr, Range, Var
-from ..script.reading.scope import Foreign, Scope
+from ..script.reading.scope import Foreign, Scope, Value
 
 
 class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):
@@ -108,11 +108,17 @@ class Intrinsic(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Names(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """An object that is used only for its attributes, such as the configuration of an accelerator."""
+    """A dict of the text, or an object that is used only for its attributes, such as the configuration of an accelerator."""
 
-    values: dict[str, int | float | str]
+    values: dict[str, Value]
     title: str
 
 
 class Runtime(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A value of the runtime (targets, devices, arrays, built functions): ignored by the reader."""
+
+
+class Returned(msgspec.Struct, frozen=True, eq=False):
+    """The value of a `return` in a function of the text."""
+
+    value: Value

@@ -25,7 +25,6 @@ _TE = re.compile(
     r"\b(?:te|tvm)\.(?:placeholder|compute|create_schedule|reduce_axis)\s*\(|from tvm\.te import|create_prim_func"
 )
 _SCRIPT = re.compile(r"^\s*@\s*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
-_OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedule)\s*\(")
 
 
 class TEProgram(msgspec.Struct, frozen=True, eq=False):
@@ -55,7 +54,7 @@ def parse(text: str, filename: str = "") -> Parsed:
     source = Source(text, filename)
     with _refusing_faults(source):
         reader = _read(source, {})
-        return Parsed(_made(reader).func, reader.positions.freeze())
+        return Parsed(made_program(reader).func, reader.positions.freeze())
 
 
 def read_te(
@@ -69,7 +68,7 @@ def read_te(
     source = Source(text, filename)
     with _refusing_faults(source):
         reader = _read(source, sizes or {}, assumes=assumes)
-        made = _made(reader)
+        made = made_program(reader)
         found = translate(reader, made)
         return TEProgram(
             made.func, found.schedule, found.names, found.sources, reader.positions.freeze(), tuple(reader.notes)
@@ -89,13 +88,12 @@ def _refusing_faults(source: Source) -> Generator[None]:
 
 def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
     reader = TECallReader(source, sizes, assumes=assumes)
-    reader.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
     for node in source.tree.body:
         reader.statement(node)
     return reader
 
 
-def _made(reader: TEReader) -> Made:
+def made_program(reader: TEReader) -> Made:
     """Return the program with the text's parameters, or else with all inputs and the outputs."""
     parameters = _without_moved(reader, reader.record.parameters or _default_parameters(reader))
     end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree

@@ -1,27 +1,26 @@
-"""Reader of TE text without its calls: TVMScript's expressions, plus tensors, axes, functions of the text and schedules as values."""
+"""Reader of TE text without its calls and statements: TVMScript's expressions, plus tensors, axes, functions of the text and schedules as
+values."""
 
 from __future__ import annotations
 
 import ast
+import re
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
-from ..ir import FAULTS, BufferLoad, Expr, Place, Var, build
+from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
-from ..script.errors import parse_error
 from ..script.reading import operators
-from ..script.reading.expressions import ExpressionReader
 from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
 from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
+from .python_values import MAX_STEPS, PythonReader
 from .vta import ENVIRONMENT
 
-MAX_STEPS = 100_000
-"""Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
-MAX_ITEMS = 4096
-"""Maximum number of items in a list."""
+_OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedule)\s*\(")
 MAX_CALLS = 24
 """Maximum call depth; recursion in TE text never terminates."""
 
@@ -42,13 +41,15 @@ _MODULES = (
 # fmt: off
 _RUNNING = frozenset((
     "nd", "runtime", "cpu", "gpu", "cuda", "opencl", "device", "context", "target", "testing", "contrib", "auto_scheduler", "autotvm",
-    "rpc", "transform", "random", "IRModule", "get_global_func", "environment",
+    "rpc", "transform", "random", "IRModule", "get_global_func", "environment", "ir", "relax", "relay", "meta_schedule", "dlight",
+    "driver", "support", "script.from_source", "register_func", "tir.transform", "tir.analysis", "tir.stmt_functor", "tir.TensorIntrin",
+    "s_tir.transform", "s_tir.analysis", "s_tir.TensorIntrin", "s_tir.dlight", "s_tir.meta_schedule", "tirx.transform",
 ))
 # fmt: on
 """Names of tvm that concern running a program, not its definition."""
 
 
-class TEReader(ExpressionReader):
+class TEReader(PythonReader):
     """Reads expressions of TE text. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds toward zero."""
 
     def __init__(self, source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> None:
@@ -59,13 +60,13 @@ class TEReader(ExpressionReader):
         self.aliases: dict[str, str] = {
             m: m for m in ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
         }
-        self.old = False
+        self.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
         self.operations: list[Operation] = []
         self.record = stages.Record()
         self.notes: list[Note] = []
+        self.passed: list[ast.stmt] = []  # statements that only running the code decides
         self._assumes = assumes
         self._shapes = 0  # levels of shapes around the expression that is read
-        self._steps = 0
         self._calls = 0
 
     # --- names
@@ -97,25 +98,30 @@ class TEReader(ExpressionReader):
             return False
         module, *rest = name.split(".")
         return module in ("numpy", "np", "timeit", "time", "os", "sys", "logging") or (
-            module == "tvm" and bool(rest) and rest[0] in _RUNNING
+            module == "tvm" and (".".join(rest[:1]) in _RUNNING or ".".join(rest[:2]) in _RUNNING)
         )
 
     # --- values
 
     def value(self, node: ast.expr) -> Value:
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            raise self.error(node, "too-large", "reading the text needs too many steps",
-                             expected=f"at most {MAX_STEPS} expressions, including those in calls of its functions")  # fmt: skip
         match node:
-            case ast.BinOp(op=ast.Div()):
-                return self._divide(node)
             case ast.Lambda():
                 return Function(node, self.scope)
-            case ast.JoinedStr():
-                return Runtime()  # a string formatted at run time, for printing
             case _:
                 return super().value(node)
+
+    def _operation(self, node: ast.BinOp | ast.Compare | ast.UnaryOp) -> Value:
+        return (
+            self._divide(node)
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+            else super()._operation(node)
+        )
+
+    @abstractmethod
+    def call(
+        self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
+    ) -> Value:
+        """Return the result of a function of the text."""
 
     def as_expr(self, value: Value, node: ast.AST) -> Expr:
         match value:
@@ -130,7 +136,7 @@ class TEReader(ExpressionReader):
                 rank = len(value.tensor.buffer.shape)
                 raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not match the rank of {value.tensor.op.name}",
                                  expected=f"{rank} indices")  # fmt: skip
-            case Foreign():
+            case Foreign() if not isinstance(value, Runtime):
                 what = (
                     "a reduction must be the whole value of a compute"
                     if isinstance(value, Reduction)
@@ -197,28 +203,6 @@ class TEReader(ExpressionReader):
             raise self.error(node, "out-of-range", "division by zero") from None
         return operators.arithmetic(self, node, node.op, x, y)
 
-    def _rare(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Tuple() | ast.List() if any(isinstance(item, ast.Starred) for item in node.elts):
-                return tuple(self.items(node.elts))
-            case _:
-                return super()._rare(node)
-
-    def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
-        """Return the values of arguments or of a list, with `*many` unpacked."""
-        found: list[Value] = []
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                found.append(self.value(node))
-                continue
-            many = self.value(node.value)
-            if not isinstance(many, tuple):
-                raise self.error(node, "wrong-type", "only a tuple or list can be unpacked", expected="*indices")
-            found.extend(many)
-            if len(found) > MAX_ITEMS:
-                raise self.error(node, "too-large", f"{len(found)} items are too many", expected=f"at most {MAX_ITEMS}")
-        return found
-
     # --- attributes and brackets
 
     def _attribute(self, node: ast.Attribute) -> Value:
@@ -232,12 +216,16 @@ class TEReader(ExpressionReader):
                 node, "unsupported", f"{ast.unparse(node)} is not supported here", expected="an expression"
             )
         owner = self.value(node.value)
-        found = _attribute_of(owner, node.attr)
+        found = self.attribute_of(owner, node.attr)
         if found is None:
             raise self.error(
                 node, "unsupported", f".{node.attr} is not supported here", expected=_expected_attributes(owner)
             )
         return found
+
+    def attribute_of(self, owner: Value, name: str) -> Value:
+        """Return `owner.name`; None if there is no such attribute."""
+        return _attribute_of(owner, name)
 
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
@@ -251,7 +239,14 @@ class TEReader(ExpressionReader):
             case stages.TESchedule():
                 return owner.stage(self, self.value(node.slice), node)
             case tuple() if isinstance(node.slice, ast.Slice):
-                raise self.error(node, "unsupported", "slices of lists are not supported", expected="one item: [0]")
+                return self.sliced(owner, node.slice)
+            case Names():
+                key = self.value(node.slice)
+                if str(key) not in owner.values:
+                    raise self.error(
+                        node, "unknown-name", f"{owner.title} has no entry {key}", expected=", ".join(owner.values)
+                    )
+                return owner.values[str(key)]
             case tuple():
                 position = self.constant_int(node.slice)
                 if not -len(owner) <= position < len(owner):
@@ -286,134 +281,6 @@ class TEReader(ExpressionReader):
         self.positions.add(load, self.source.place(node))
         return load
 
-    # --- functions of the text
-
-    def call(
-        self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
-    ) -> Value:
-        """Return the result of a function of the text for these arguments: its evaluated body."""
-        if self._calls >= MAX_CALLS:
-            raise self.error(
-                node, "too-deep", "calls of functions are nested too deeply", expected=f"at most {MAX_CALLS} levels"
-            )
-        outer, self.scope = self.scope, function.scope.opened()
-        self._calls += 1
-        try:
-            for name, value in self._bound(function, args, named or {}, node).items():
-                self.scope.define(name, value)
-            return self._result(function.node)
-        finally:
-            self._calls -= 1
-            self.scope = outer
-
-    def _bound(
-        self, function: Function, args: Sequence[Value], named: dict[str | None, Value], node: ast.AST
-    ) -> dict[str, Value]:
-        signature = function.node.args
-        names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
-        defaults = dict(zip(reversed(names), (self.value(d) for d in reversed(signature.defaults)), strict=False))
-        found = {
-            **defaults,
-            **dict(zip(names, args, strict=False)),
-            **{k: v for k, v in named.items() if k is not None},
-        }
-        if signature.vararg is not None:
-            found[signature.vararg.arg] = tuple(args[len(names) :])
-        known = {*names, *([signature.vararg.arg] if signature.vararg else [])}
-        extra = len(args) > len(names) and signature.vararg is None
-        if extra or set(found) != known or signature.kwonlyargs or signature.kwarg:
-            raise self.error(node, "wrong-arguments", f"the function takes ({', '.join(names)})",
-                             expected=f"{len(names)} arguments, here are {len(args) + len(named)}")  # fmt: skip
-        return found
-
-    def _result(self, function: ast.Lambda | ast.FunctionDef) -> Value:
-        if isinstance(function, ast.Lambda):
-            return self.value(function.body)
-        for statement in function.body:
-            match statement:
-                case ast.Return(value=None):
-                    return None
-                case ast.Return(value=ast.expr() as value):
-                    return self.value(value)
-                case _:
-                    self.statement(statement)
-        return None
-
-    # --- statements, at the top and in functions
-
-    def statement(self, node: ast.stmt) -> None:
-        """Read a statement. Raises "unsupported" for loops, classes and conditions."""
-        try:
-            self._statement(node)
-        except FAULTS as error:
-            raise self.source.refused(node, error) from error
-
-    def _statement(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Pass() | ast.Assert() | ast.Expr(value=ast.Constant()):
-                pass
-            case ast.Import() | ast.ImportFrom():
-                self._import(node)
-            case ast.Expr():
-                self._stated(node.value)
-            case ast.Assign():
-                value = self._stated(node.value)
-                for target in node.targets:
-                    self._assign(target, value, node)
-            case ast.FunctionDef(decorator_list=[]):
-                self.scope.define(node.name, Function(node, self.scope))
-            case ast.With(items=[item]) if isinstance(self.value(item.context_expr), Runtime):
-                for part in node.body:
-                    self.statement(part)
-            case _:
-                raise parse_error("unsupported", "this is not part of the supported subset of TE", self._first_line(node),
-                                  found=self.source.text(node),
-                                  expected="name = te.…, calls of te and of schedules, functions of such lines",
-                                  fix=("write loops and conditions out, one line per step",))  # fmt: skip
-
-    def _stated(self, node: ast.expr) -> Value:
-        """Return the value of a statement; a computation on runtime results has none."""
-        computed = isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp)
-        if computed and any(
-            isinstance(part, ast.Name) and isinstance(self.scope.get(part.id), Runtime) for part in ast.walk(node)
-        ):
-            return Runtime()
-        return self.value(node)
-
-    def _first_line(self, node: ast.stmt) -> Place:
-        return (
-            self.source.header(node)
-            if isinstance(node, ast.For | ast.With | ast.If | ast.FunctionDef | ast.ClassDef)
-            else self.source.place(node)
-        )
-
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Register the imported names with their modules; nothing is imported."""
-        for alias in node.names:
-            if isinstance(node, ast.ImportFrom):
-                self.aliases[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}".lstrip(".")
-            else:
-                self.aliases[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
-
-    def _assign(self, target: ast.expr, value: Value, node: ast.Assign) -> None:
-        match target:
-            case ast.Name(id=name):
-                self.define(name, value, target)
-                self.record.named(value, name)
-            case ast.Tuple() | ast.List():
-                many = (value,) * len(target.elts) if isinstance(value, Runtime) else value
-                if not isinstance(many, tuple) or len(many) != len(target.elts):
-                    count = len(many) if isinstance(many, tuple) else 1
-                    raise self.error(target, "wrong-arguments", f"{count} values for {len(target.elts)} names",
-                                     expected=f"{count} names")  # fmt: skip
-                for part, item in zip(target.elts, many, strict=True):
-                    self._assign(part, item, node)
-            case _:
-                if not isinstance(value, Runtime):
-                    raise self.error(target, "unsupported", "only names can be assigned", expected="name = …")
-
 
 def _attribute_of(owner: Value, name: str) -> Value:
     """Return `owner.name`; None if there is no such attribute."""
@@ -438,6 +305,8 @@ def _attribute_of(owner: Value, name: str) -> Value:
             return owner.reduce_axes
         case Axis(), "var":
             return owner.var
+        case IntImm(), "value":
+            return owner.value
         case Expr() | Slice(), "dtype":
             return owner.dtype if isinstance(owner, Expr) else owner.tensor.buffer.dtype
         case _:
@@ -456,4 +325,4 @@ def _expected_attributes(owner: Value) -> str:
             return "an expression"
 
 
-__all__ = ["MAX_CALLS", "MAX_STEPS", "TEReader", "Var"]
+__all__ = ["MAX_CALLS", "MAX_STEPS", "TEReader"]

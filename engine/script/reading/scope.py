@@ -44,6 +44,14 @@ class Scope:
     def define(self, name: str, value: Value) -> None:
         self._tables[-1][name] = value
 
+    def replace(self, name: str, value: Value) -> None:
+        """Give `name` another value, in the table that has it."""
+        next(table for table in reversed(self._tables) if name in table)[name] = value
+
+    def items(self) -> list[tuple[str, Value]]:
+        """Return the names of the innermost table with their values."""
+        return list(self._tables[-1].items())
+
     def here(self, name: str) -> bool:
         """Whether the innermost table has `name`."""
         return name in self._tables[-1]

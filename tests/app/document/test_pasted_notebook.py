@@ -58,7 +58,7 @@ def test_given_a_line_that_is_not_read_when_opened_then_the_program_opens_and_th
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     assert "# ax0, ax1 = sch.split(...)\n# sch.fuse(...)\n" in state.notebook.document.text
     shown = problems_value(state, Store())["problems"]
-    assert [p["place"] for p in shown if p["code"] == "posted-text"] == ["line 1", "line 19"]
+    assert [p["place"] for p in shown if p["code"] == "posted-text"] == ["line 1", "line 12", "line 19"]
 
 
 def test_given_a_refused_line_when_opened_then_what_stood_before_is_applied() -> None:

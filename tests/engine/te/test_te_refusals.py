@@ -18,7 +18,11 @@ i, j = s[C].op.axis
 
 CASES = {
     "tensorize": ("s[C].tensorize(i, 16)", "wrong-type"),
-    "a loop": ("for x in range(3): s[C].unroll(i)", "unsupported"),
+    "an endless loop": ("while True: s[C].unroll(i)", "unsupported"),
+    "a loop over what is not known": ("for x in A: s[C].unroll(i)", "unsupported"),
+    "a loop that only running decides": ("for x in np.arange(3): s[C].unroll(i)", "unsupported"),
+    "a condition that only running decides": ("if tvm.cuda(0).exist: s[C].unroll(i)", "unsupported"),
+    "a condition on an axis": ("if i > 3: s[C].unroll(i)", "unsupported"),
     "an axis twice": ("s[C].reorder(i, i)", "wrong-arguments"),
     "an axis that is gone": ("s[C].split(i, 4); s[C].unroll(i)", "unknown-axis"),
     "an axis of another stage": ("s[B].unroll(i)", "unknown-axis"),

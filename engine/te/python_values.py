@@ -1,0 +1,255 @@
+"""Reader of Python's own values in a text: lists and their comprehensions, dicts, slices, formatted strings, conditions on constants.
+
+A value that only running the code has is a `Runtime`; what is computed of it is one too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from ..ir import And, Expr, IntImm, Or
+from ..script.errors import ParseError
+from ..script.reading import operators
+from ..script.reading.expressions import ExpressionReader
+from ..script.reading.scope import Value
+from .model import Names, Runtime
+
+MAX_STEPS = 100_000
+"""Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
+MAX_ITEMS = 4096
+"""Maximum number of items in a list."""
+
+
+class RunTimeValueError(ParseError):
+    """A value of the runtime where the value itself is needed."""
+
+
+class PythonReader(ExpressionReader):
+    """Reads Python's values."""
+
+    steps = 0
+
+    def value(self, node: ast.expr) -> Value:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise self.error(node, "too-large", "reading the text needs too many steps",
+                             expected=f"at most {MAX_STEPS} expressions, including those in calls of its functions")  # fmt: skip
+        match node:
+            case ast.ListComp() | ast.GeneratorExp():
+                return self._comprehension(node)
+            case ast.Dict():
+                return self._dictionary(node)
+            case ast.JoinedStr():
+                return self._formatted(node)
+            case ast.BoolOp():
+                return self._bool_op(node)
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):
+                return self._identity(node)
+            case ast.BinOp(op=ast.Add()) if self._is_sequence(node.left):
+                return self._joined(node)
+            case ast.BinOp() | ast.Compare() | ast.UnaryOp():
+                try:
+                    return self._operation(node)
+                except RunTimeValueError:
+                    return Runtime()
+            case _:
+                return super().value(node)
+
+    def _operation(self, node: ast.BinOp | ast.Compare | ast.UnaryOp) -> Value:
+        return super().value(node)
+
+    def as_expr(self, value: Value, node: ast.AST) -> Expr:
+        if isinstance(value, Runtime):
+            raise RunTimeValueError(self.error(
+                node, "unsupported", "this value is computed by code that is never run", expected="a constant or an expression"
+            ).refusal)  # fmt: skip
+        return super().as_expr(value, node)
+
+    def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
+        """Return the values of arguments or of a list, with `*many` unpacked."""
+        found: list[Value] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(self.value(node))
+                continue
+            many = self.value(node.value)
+            if not isinstance(many, tuple):
+                raise self.error(node, "wrong-type", "only a tuple or list can be unpacked", expected="*indices")
+            found.extend(self.limited(many, node))
+        return self.limited(found, node) if (node := next(iter(nodes), None)) is not None else found
+
+    def limited(self, items: Sequence[Value], node: ast.AST) -> list[Value]:
+        """Return the items as a list. Raises "too-large"."""
+        if len(items) > MAX_ITEMS:
+            raise self.error(node, "too-large", f"{len(items)} items are too many", expected=f"at most {MAX_ITEMS}")
+        return list(items)
+
+    # --- conditions
+
+    def truth(self, node: ast.expr) -> bool | None:
+        """Return the truth of a condition; None if only running the code decides it."""
+        value = self.value(node)
+        value = value.value if isinstance(value, IntImm) else value
+        if isinstance(value, Expr):
+            raise self.error(
+                node, "unsupported", "this condition is not known when the text is read", expected="a condition on constants",
+                fix=("keep the lines of the branch that applies", "te.if_then_else(condition, a, b), in a computation"),
+            )  # fmt: skip
+        return None if isinstance(value, Runtime) else bool(value)
+
+    def _conditional(self, node: ast.IfExp) -> Value:
+        test = self.truth(node.test)
+        return Runtime() if test is None else self.value(node.body if test else node.orelse)
+
+    def _bool_op(self, node: ast.BoolOp) -> Value:
+        """Read `and` and `or`; constants decide from left to right, as in Python."""
+        kind = And if isinstance(node.op, ast.And) else Or
+        result = self.value(node.values[0])
+        for part in node.values[1:]:
+            if not isinstance(result, Expr | Runtime) and bool(result) == (kind is Or):
+                return result
+            found = self.value(part)
+            if isinstance(result, Runtime) or isinstance(found, Runtime):
+                result = Runtime()
+            else:
+                result = operators.logical(self, kind, result, found, node)
+        return result
+
+    def _identity(self, node: ast.Compare) -> Value:
+        """Read `x is None`, `name in ("A", "B")` and their opposites."""
+        a, b = self.value(node.left), self.value(node.comparators[0])
+        if isinstance(a, Runtime) or isinstance(b, Runtime):
+            return Runtime()
+        if isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return (a is b) == isinstance(node.ops[0], ast.Is)
+        names = b.values if isinstance(b, Names) else b
+        if not isinstance(names, tuple | dict | str):
+            raise self.error(node, "wrong-type", "this value has no items", expected="a list, a dict or a string")
+        held = str(a) in names if isinstance(names, dict | str) else any(a is item or a == item for item in names)
+        return held == isinstance(node.ops[0], ast.In)
+
+    # --- constants, lists, dicts, strings
+
+    def _constant(self, node: ast.Constant) -> Value:
+        if node.value is ...:
+            raise self.error(node, "unsupported", "the text leaves these arguments out", expected="the arguments")
+        return super()._constant(node)
+
+    def _rare(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Tuple() | ast.List():
+                return tuple(self.items(node.elts))
+            case _:
+                return super()._rare(node)
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
+        outer, self.scope = self.scope, self.scope.opened()
+        try:
+            return tuple(self.limited([self.value(node.elt) for _ in self._each(node.generators)], node))
+        finally:
+            self.scope = outer
+
+    def _each(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
+        """Define the variables of a comprehension's loops for each of their combinations."""
+        if not generators:
+            yield
+            return
+        items = self.value(generators[0].iter)
+        if not isinstance(items, tuple):
+            raise self.error(generators[0].iter, "unsupported", "the items are not known when the text is read",
+                             expected="range(4), a list, the result of get_loops, …")  # fmt: skip
+        for item in items:
+            self.assign(generators[0].target, item, generators[0].target)
+            if all(self.truth(test) for test in generators[0].ifs):
+                yield from self._each(generators[1:])
+
+    def _dictionary(self, node: ast.Dict) -> Value:
+        found: dict[str, Value] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            name = self.value(key) if key is not None else None
+            if not isinstance(name, str | int):
+                raise self.error(key or value, "unsupported", "keys must be strings", expected='{"key": value}')
+            found[str(name)] = self.value(value)
+        return Names(found, "the dict")
+
+    def _formatted(self, node: ast.JoinedStr) -> Value:
+        """Read an f-string of constants; one of other values is for printing."""
+        found = ""
+        for part in node.values:
+            plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion == -1
+            value = self.value(part.value if plain and isinstance(part, ast.FormattedValue) else part)
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, str | int)
+                or isinstance(part, ast.FormattedValue) != plain
+            ):
+                return Runtime()
+            found += str(value)
+        return found
+
+    def _is_sequence(self, node: ast.expr) -> bool:
+        """Whether a node is a list or a string, as far as its form tells."""
+        match node:
+            case ast.List() | ast.Tuple() | ast.ListComp() | ast.JoinedStr() | ast.Constant(value=str()):
+                return True
+            case ast.Name(id=name):
+                return isinstance(self.scope.get(name), tuple | str)
+            case ast.Subscript(slice=ast.Slice()):
+                return self._is_sequence(node.value)
+            case ast.BinOp(op=ast.Add()):
+                return self._is_sequence(node.left)
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "str" as name)):
+                return name not in self.scope
+            case _:
+                return False
+
+    def _joined(self, node: ast.BinOp) -> Value:
+        a, b = self.value(node.left), self.value(node.right)
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return tuple(self.limited((*a, *b), node))
+        if isinstance(a, str) and isinstance(b, str):
+            return a + b
+        if isinstance(a, Runtime) or isinstance(b, Runtime):
+            return Runtime()
+        raise self.error(node, "wrong-type", "a list and another value cannot be joined", expected="two lists")
+
+    def sliced(self, items: tuple[Value, ...], node: ast.Slice) -> Value:
+        """Return `items[1:-1]`."""
+        ends = [self.constant_int(end) if end is not None else None for end in (node.lower, node.upper, node.step)]
+        if ends[2] == 0:
+            raise self.error(node, "out-of-range", "the step of a slice is 0", expected="another number")
+        return items[slice(*ends)]
+
+    # --- assignment
+
+    def assign(self, target: ast.expr, value: Value, node: ast.AST) -> None:
+        """Define the names of a target."""
+        match target:
+            case ast.Name(id=name):
+                self.define(name, value, target)
+            case ast.Tuple() | ast.List():
+                for part, item in zip(target.elts, self._unpacked(target, value), strict=True):
+                    self.assign(part.value if isinstance(part, ast.Starred) else part, item, node)
+            case _:
+                if not isinstance(value, Runtime):
+                    raise self.error(target, "unsupported", "only names can be assigned", expected="name = …")
+
+    def _unpacked(self, target: ast.Tuple | ast.List, value: Value) -> Sequence[Value]:
+        """Return the value of each of several targets; one of them may be `*rest`."""
+        names = target.elts
+        if isinstance(value, Runtime):
+            return (value,) * len(names)
+        star = next((n for n, part in enumerate(names) if isinstance(part, ast.Starred)), None)
+        if isinstance(value, tuple) and star is not None and len(value) >= len(names) - 1:
+            end = len(value) - (len(names) - star - 1)
+            return (*value[:star], value[star:end], *value[end:])
+        if not isinstance(value, tuple) or star is not None or len(value) != len(names):
+            count = len(value) if isinstance(value, tuple) else 1
+            raise self.error(
+                target, "wrong-arguments", f"{count} values for {len(names)} names", expected=f"{count} names"
+            )
+        return value
+
+
+__all__ = ["MAX_ITEMS", "MAX_STEPS", "PythonReader", "RunTimeValueError"]
