@@ -43,7 +43,7 @@ class NotebookView(JsonView):
     module of the editor, which is too large for the first page."""
 
     _esm = bundle("notebook/notebook.js")
-    EDITOR: ClassVar[Bundle] = bundle("notebook/cell_editor.js")
+    EDITOR: ClassVar[Bundle] = bundle("notebook/code_area.js")
     # Menus use the tree's style.
     _stylesheets: ClassVar[list[str]] = [
         style("loop_tree.css"),

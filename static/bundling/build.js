@@ -54,7 +54,7 @@ const pages = build({
 // The notebook imports this module when the first edit is near. Its licence is that of CodeMirror and of the packages that it uses.
 const editor = build({
   ...OPTIONS,
-  entryPoints: ["components/notebook/cell_editor.js"],
+  entryPoints: ["components/notebook/code_area.js"],
   outbase: "components",
   outdir: "built",
   banner: { js: `/*\n${await readFile(`${ROOT}/node_modules/@codemirror/view/LICENSE`, "utf8")}*/` },

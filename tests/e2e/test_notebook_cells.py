@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from support.browser.cell_editor import cell_editor, edited_text, put_caret, rewrite
-from support.browser.page import drag, open_example, row, steps, tree_text
+from support.browser.page import drag, go_to_example, open_example, row, steps, tree_text
 
 WAIT = 15_000
 
@@ -133,6 +133,59 @@ def test_given_the_editor_then_tab_brackets_comments_and_undo_work_as_in_an_edit
     app.keyboard.press("Escape")
     expect(cell_editor(app)).to_have_count(0)
     expect(app.locator(".cell.machine pre")).to_contain_text("tilewright.machine(")
+
+
+class SlowConnection:
+    """The messages of the server to a page, which wait while the connection is held."""
+
+    def __init__(self, page: Page) -> None:
+        self.is_held = False
+        self._waiting: list[str | bytes] = []
+        page.route_web_socket("**/ws*", self._connect)
+
+    def _connect(self, page: WebSocketRoute) -> None:
+        self._page = page
+        page.connect_to_server().on_message(lambda m: self._waiting.append(m) if self.is_held else page.send(m))
+
+    def release(self) -> None:
+        self.is_held = False
+        for message in self._waiting:
+            self._page.send(message)
+
+
+def test_given_an_editor_that_loads_slowly_then_the_keys_typed_meanwhile_land_in_it(
+    own_page: Page, app_url: str
+) -> None:
+    page, connection = own_page, SlowConnection(own_page)
+    go_to_example(page, app_url, "what_moves_what")
+    before = steps(page)
+    connection.is_held = True
+    page.locator(".step-text").first.focus()
+    page.keyboard.press("F2")
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.type("b = sch.get_blockX")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Escape")
+    assert steps(page) == before, "no key reaches the row"
+    page.locator(".cell.machine .cell-code").dblclick()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("if x:\ny = 1ab")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.type("2")
+    expect(cell_editor(page)).to_have_count(0)
+    connection.release()
+    expect(cell_editor(page)).to_be_focused()
+    assert edited_text(cell_editor(page)) == "if x:\ny = 12a"
+    page.keyboard.type("3")
+    assert edited_text(cell_editor(page)) == "if x:\ny = 123a"
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    expect(cell_editor(page)).to_contain_text("tilewright.machine(")
+    page.keyboard.press("Escape")
+    expect(cell_editor(page)).to_have_count(0)
+    assert steps(page) == before
 
 
 def test_given_cells_then_they_are_added_written_moved_and_removed(app: Page) -> None:

@@ -1,69 +1,38 @@
-// The editor of a cell or a step: CodeMirror with the problems below the text, and buttons to apply and to cancel. `column.js` imports this
-// module when the first edit is near.
+// The editor of a cell or a step: its text, the problems below it, and buttons to apply and to cancel.
 
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
-import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
-import { lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers, tooltips } from "@codemirror/view";
 import { focusIn, h } from "../core/dom.js";
-import { editorHelp, setWords } from "./editor_help.js";
+import { PlainArea } from "./plain_area.js";
 import { problemLine } from "./problem_line.js";
-import { python } from "./python_language.js";
 
-/** @import { Extension, Text } from "@codemirror/state" */
-/** @import { KeyBinding } from "@codemirror/view" */
-/** @import { CellProblem, Words } from "./types.js" */
+/** @import { AreaOptions, CellProblem, EditArea, EditorOptions, Range, Words } from "./types.js" */
 
 const PAUSE_MS = 260;
-const INDENT = 4;
 
 /**
- * @param {Text} text
+ * @param {string} text
  * @param {number} line
  * @param {number} column
  */
 function offsetOf(text, line, column) {
-  if (line > text.lines) return text.length;
-  const { from, to } = text.line(line);
-  return Math.min(from + column - 1, to);
+  const lines = text.split("\n");
+  if (line > lines.length) return text.length;
+  const start = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  return start + Math.min(column - 1, lines[line - 1].length);
 }
 
 /**
  * The range of a problem, at least one character. Lines and columns count from 1.
- * @param {Text} text
+ * @param {string} text
  * @param {{ line: number, column: number, end_line: number, end_column: number }} problem
+ * @returns {Range}
  */
 export function rangeOf(text, problem) {
   const place = offsetOf(text, problem.line, problem.column);
-  const from = place === text.lineAt(place).to ? Math.max(0, place - 1) : place;
+  const isLineEnd = place === text.length || text[place] === "\n";
+  const from = isLineEnd ? Math.max(0, place - 1) : place;
   const to = Math.max(offsetOf(text, problem.end_line, problem.end_column), from + 1);
   return { from, to: Math.min(to, text.length) };
 }
-
-/**
- * Insert spaces up to the next multiple of the indentation, or indent the selected lines.
- * @param {EditorView} view
- */
-function indent(view) {
-  const { head, empty } = view.state.selection.main;
-  if (!empty) return indentMore(view);
-  const column = head - view.state.doc.lineAt(head).from;
-  view.dispatch(view.state.replaceSelection(" ".repeat(INDENT - (column % INDENT))), { userEvent: "input" });
-  return true;
-}
-
-/**
- * @typedef {object} EditorOptions
- * @property {string} label
- * @property {"python" | "prose" | "line"} kind
- * @property {string} comment The comment sign.
- * @property {HTMLElement} host An element on the page that will contain the editor and its tooltips.
- * @property {(text: string) => void} draft Called after a pause.
- * @property {(text: string, byKey: boolean) => void} done
- * @property {() => void} dropped
- */
 
 export class CellEditor {
   /**
@@ -74,62 +43,56 @@ export class CellEditor {
     this.options = options;
     this.first = text;
     this.over = false;
-    this.problemCount = 0;
+    /** @type {CellProblem[]} */
+    this.problems = [];
     /** @type {number | undefined} */
     this.timer = undefined;
-    // In the top layer, so that no scroll container clips the tooltips.
-    this.layer = h("div", { class: "editor-layer", popover: "manual" });
-    this.view = new EditorView({
-      root: /** @type {Document | ShadowRoot} */ (options.host.getRootNode()),
-      state: EditorState.create({ doc: text, selection: { anchor: text.length }, extensions: this.extensions() }),
-    });
+    /** @type {AreaOptions} */
+    this.areaOptions = {
+      ...options,
+      changed: () => this.changed(),
+      finish: () => this.finish(),
+      drop: () => this.drop(),
+    };
+    /** @type {EditArea} */
+    this.area = new PlainArea(text, this.areaOptions);
     this.messages = h("div", { class: "editor-problems", role: "status" });
     this.element = h(
       "div",
       { class: `cell-edit is-${options.kind}` },
-      this.view.dom,
+      this.area.element,
       h("div", { class: "editor-foot" }, this.messages, this.bar()),
     );
-    this.view.dom.addEventListener("keydown", (event) => event.stopPropagation()); // the page has shortcuts
-    this.content.addEventListener("focusout", (event) => this.left(event));
+    this.watch();
   }
 
-  /** @returns {Extension[]} */
-  extensions() {
-    const { kind, label, comment } = this.options;
-    const isProse = kind === "prose";
-    const finish = () => this.finish();
-    /** @type {KeyBinding[]} */
-    const keys = [
-      { key: "Escape", run: () => this.drop() },
-      { key: "Mod-Enter", run: finish },
-      { key: "Tab", run: indent, shift: indentLess },
-    ];
-    if (kind === "line") keys.push({ key: "Enter", run: finish });
-    const code = [
-      editorHelp(),
-      python(comment),
-      closeBrackets(),
-      bracketMatching(),
-      indentOnInput(),
-      keymap.of(closeBracketsKeymap),
-    ];
-    return [
-      isProse ? [] : code,
-      kind === "python" ? [lineNumbers(), lintGutter()] : EditorView.lineWrapping,
-      history(),
-      indentUnit.of(" ".repeat(INDENT)),
-      tooltips({ parent: this.layer, position: "fixed" }),
-      keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
-      EditorView.contentAttributes.of({
-        "aria-label": label,
-        "data-focus": "editor",
-        tabindex: "0", // axe does not count an editable element as focusable
-        spellcheck: String(isProse),
-        autocapitalize: "off",
-      }),
-      EditorView.updateListener.of((update) => update.docChanged && this.changed()),
-    ];
+  /** Keep the keys from the shortcuts of the page, and notice the loss of the focus. */
+  watch() {
+    this.area.element.addEventListener("keydown", (event) => event.stopPropagation());
+    this.area.content.addEventListener("focusout", (event) => this.left(event));
+  }
+
+  /**
+   * Continue in an area of another class, with the text, the selection and the focus of the present one.
+   * @param {new (text: string, options: AreaOptions) => EditArea} Area
+   */
+  continueIn(Area) {
+    const { area, text } = this;
+    if (this.over) return;
+    if (area.isComposing) {
+      area.content.addEventListener("compositionend", () => this.continueIn(Area), { once: true });
+      return;
+    }
+    const { selection } = area;
+    const hasFocus = this.hasFocus();
+    this.area = new Area(this.first, this.areaOptions);
+    this.watch();
+    if (text !== this.area.text) this.retype(text);
+    this.area.select(selection);
+    area.element.after(this.area.element);
+    if (hasFocus) this.focus();
+    area.element.remove();
+    this.showProblems(this.problems);
   }
 
   bar() {
@@ -145,31 +108,28 @@ export class CellEditor {
     );
   }
 
-  /** The element that takes the keys. */
-  get content() {
-    return this.view.contentDOM;
+  get text() {
+    return this.area.text;
   }
 
-  get text() {
-    return this.view.state.doc.toString();
+  hasFocus() {
+    return focusIn(this.area.content) === this.area.content;
   }
 
   focus() {
-    this.options.host.append(this.layer);
-    this.layer.showPopover();
-    this.view.focus();
+    this.area.focus();
     this.show();
   }
 
   /** Scroll to the editor, and to the caret. */
   show() {
     this.element.scrollIntoView({ block: "nearest" });
-    this.view.dispatch({ scrollIntoView: true });
+    this.area.show();
   }
 
   /** @param {Words} words */
   setWords(words) {
-    this.view.dispatch({ effects: setWords.of(words) });
+    this.area.setWords(words);
   }
 
   /**
@@ -177,45 +137,27 @@ export class CellEditor {
    * @param {CellProblem[]} problems
    */
   showProblems(problems) {
-    const grown = problems.length > this.problemCount;
-    this.problemCount = problems.length;
-    const rangeNow = (/** @type {CellProblem} */ problem) => rangeOf(this.view.state.doc, problem);
-    this.view.dispatch(
-      setDiagnostics(
-        this.view.state,
-        problems.map((problem) => ({ ...rangeNow(problem), severity: "error", message: problem.message })),
-      ),
-    );
+    const hasMore = problems.length > this.problems.length;
+    this.problems = problems;
+    const rangeNow = (/** @type {CellProblem} */ problem) => rangeOf(this.text, problem);
+    this.area.markProblems(problems.map((problem) => ({ ...rangeNow(problem), message: problem.message })));
     this.messages.replaceChildren(
       ...problems.map((problem) =>
         problemLine(problem, problem.line, {
-          mend: () => this.write(rangeNow(problem), problem.mend ?? ""),
+          mend: () => this.area.write(rangeNow(problem), problem.mend ?? ""),
           go: () => this.select(rangeNow(problem)),
         }),
       ),
     );
     for (const button of this.messages.querySelectorAll("button"))
       button.addEventListener("mousedown", (event) => event.preventDefault());
-    if (grown) this.show();
+    if (hasMore) this.show();
   }
 
-  /** @param {{ from: number, to: number }} range */
-  select({ from, to }) {
-    this.view.focus();
-    this.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
-  }
-
-  /**
-   * Replace a range as if the user typed `text`.
-   * @param {{ from: number, to: number }} range
-   * @param {string} text
-   */
-  write({ from, to }, text) {
-    this.view.dispatch({
-      changes: { from, to, insert: text },
-      selection: { anchor: from + text.length },
-      userEvent: "input",
-    });
+  /** @param {Range} range */
+  select(range) {
+    this.area.focus();
+    this.area.select(range);
   }
 
   /**
@@ -223,7 +165,7 @@ export class CellEditor {
    * @param {string} text
    */
   retype(text) {
-    this.write({ from: 0, to: this.view.state.doc.length }, text);
+    this.area.write({ from: 0, to: this.text.length }, text);
   }
 
   changed() {
@@ -239,10 +181,11 @@ export class CellEditor {
    * @param {FocusEvent} event
    */
   left(event) {
+    this.options.left();
     if (this.over || !document.hasFocus() || this.element.contains(/** @type {Node | null} */ (event.relatedTarget)))
       return;
     setTimeout(() => {
-      if (!this.over && this.content.isConnected && focusIn(this.content) !== this.content) this.finish(false);
+      if (!this.over && this.area.content.isConnected && !this.hasFocus()) this.finish(false);
     });
   }
 
@@ -251,7 +194,6 @@ export class CellEditor {
       this.end();
       this.options.done(this.text, byKey);
     }
-    return true;
   }
 
   drop() {
@@ -259,12 +201,11 @@ export class CellEditor {
       this.end();
       this.options.dropped();
     }
-    return true;
   }
 
   end() {
     this.over = true;
-    this.layer.remove();
+    this.area.closeTooltips();
     clearTimeout(this.timer);
     delete document.documentElement.dataset.editing;
   }

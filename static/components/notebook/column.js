@@ -4,6 +4,7 @@ import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
+import { CellEditor } from "./cell_editor.js";
 import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./menus.js";
 import { Popup } from "../core/popup.js";
 import { problemLine } from "./problem_line.js";
@@ -14,11 +15,10 @@ import { keepTyped, takeTyped } from "./typed_text.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Message, PayloadModel } from "../core/types.js" */
-/** @import { CellEditor } from "./cell_editor.js" */
 /** @import { StepActions } from "./steps.js" */
 /** @import { Banner, Cell, CellProblem, NotebookData, Note, Step } from "./types.js" */
 
-/** @typedef {typeof import("./cell_editor.js")} EditorModule */
+/** @typedef {typeof import("./code_area.js")} CodeAreaModule */
 /** @typedef {{ cell: number } | { cell: number, item: number, text: string, line: number }} EditTarget A cell, or a step. */
 
 /**
@@ -63,11 +63,11 @@ export class Notebook {
     this.newCell = undefined;
     this.held = false;
     this.hasDrawn = false;
-    /** @type {PromiseWithResolvers<EditorModule> | undefined} */
-    this.editorModule = undefined;
+    /** @type {PromiseWithResolvers<CodeAreaModule> | undefined} */
+    this.codeArea = undefined;
     // The module of the editor is as large as that of all other views: it is loaded shortly before the first edit.
     for (const name of ["pointerenter", "focusin"])
-      this.list.addEventListener(name, () => this.loadEditor(), { once: true });
+      this.list.addEventListener(name, () => this.loadCodeArea(), { once: true });
     dragRows(this.list, (item, to) => this.send({ kind: "cell" in to ? "move_item_into" : "move_item", item, ...to }));
     this.list.addEventListener("letgo", () => this.draw());
     document.addEventListener("pointerdown", (event) => {
@@ -76,7 +76,7 @@ export class Notebook {
     model.on("msg:custom", (message) => {
       const data = message.data ?? message;
       if (data.kind === "words") this.editing?.editor.setWords(data);
-      else if (data.kind === "editor") this.editorModule?.resolve(importText(data.module));
+      else if (data.kind === "editor") this.codeArea?.resolve(importText(data.module));
     });
     // A print shows all lines.
     window.addEventListener("beforeprint", () => this.openAll(true));
@@ -88,12 +88,12 @@ export class Notebook {
   }
 
   /** Reopen the editor of a lost connection with its text. */
-  async putTypedBack() {
+  putTypedBack() {
     const typed = takeTyped();
     const cell = typed && this.data.cells.find((one) => one.index === typed.cell);
     const line = cell?.rows?.find((row) => row.kind !== "note" && row.item === typed?.item);
     if (!typed || !cell || (typed.item !== undefined && !line)) return;
-    await this.edit(line && line.kind !== "note" ? stepTarget(cell, line) : { cell: cell.index });
+    this.edit(line && line.kind !== "note" ? stepTarget(cell, line) : { cell: cell.index });
     this.editing?.editor.retype(typed.text);
   }
 
@@ -171,24 +171,23 @@ export class Notebook {
       this.pendingFocus,
     );
     this.pendingFocus = undefined;
-    for (const editor of this.closed.splice(0)) editor.view.destroy();
+    for (const editor of this.closed.splice(0)) editor.area.destroy();
     if (this.editing) this.editing.editor.showProblems(this.editorProblems(this.editing));
   }
 
   // Editors.
 
   /** The module of the editor, which the server sends once. */
-  loadEditor() {
-    if (!this.editorModule) {
-      this.editorModule = Promise.withResolvers();
+  loadCodeArea() {
+    if (!this.codeArea) {
+      this.codeArea = Promise.withResolvers();
       this.model.send_msg({ kind: "editor" });
     }
-    return this.editorModule.promise;
+    return this.codeArea.promise;
   }
 
   /** @param {EditTarget} what */
-  async edit(what) {
-    const { CellEditor } = await this.loadEditor();
+  edit(what) {
     this.editing?.editor.finish();
     const cell = this.data.cells.find((c) => c.index === what.cell);
     if (!cell) return;
@@ -229,13 +228,17 @@ export class Notebook {
       draft,
       done,
       dropped,
+      left: () => this.hold(),
     });
     const takesWords = ["schedule", "machine"].includes(cell.kind);
     this.editing = { ...what, editor, kind, line: step ? step.line : cell.first_line, element: null, takesWords };
-    editor.content.addEventListener("focusout", () => this.hold());
     this.draw();
     editor.focus();
-    if (takesWords) this.askForWords();
+    // The keys that are pressed meanwhile land in the plain text area.
+    this.loadCodeArea().then(({ CodeArea }) => {
+      editor.continueIn(CodeArea);
+      if (takesWords) this.askForWords();
+    });
   }
 
   /** Request the words for completion; handles change with each step. */
@@ -736,7 +739,7 @@ function stepTarget(cell, line) {
 /**
  * Import a module from its text.
  * @param {string} text
- * @returns {Promise<EditorModule>}
+ * @returns {Promise<CodeAreaModule>}
  */
 async function importText(text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

@@ -47,7 +47,7 @@ def test_given_a_bundle_then_it_imports_nothing_and_exports_render(component: ty
 
 
 def test_given_the_editor_then_it_is_a_module_that_only_the_editor_contains() -> None:
-    assert "CellEditor" in exports(panels.NotebookView.EDITOR)
+    assert "CodeArea" in exports(panels.NotebookView.EDITOR)
     assert "MIT License" in panels.NotebookView.EDITOR
     assert not [component for component in COMPONENTS if "cm-content" in component._render_esm()]
 
