@@ -63,17 +63,15 @@ class Analyzer:
 
     def form(self, expr: Expr) -> Sum:
         """Return the canonical sum of an integer expression."""
+        if type(expr) is IntImm:
+            return Sum((), expr.value)
         found = self._forms.get(expr)
         if found is None:
-            found = self._forms[expr] = self._form(expr)
+            found = self._forms[expr] = self._variable(expr) if type(expr) is Var else self._form(expr)
         return found
 
     def _form(self, expr: Expr) -> Sum:
         checkpoint()
-        if type(expr) is Var:
-            return self._variable(expr)
-        if type(expr) is IntImm:
-            return Sum((), expr.value)
         work = self._FORMS.get(type(expr))
         if work is not None:
             if not dt.is_index(expr.dtype):

@@ -44,6 +44,8 @@ from .expr import (
 from .stmt import Allocate, Annotations, Evaluate, For, SeqStmt, Stmt
 
 ExprLike = Expr | int | float | bool
+_NUMBERS = (int, float)
+"""Python's numbers: tests for them are quicker than tests for `Expr`, the base class of many."""
 
 
 class DTypeError(TypeError):
@@ -74,7 +76,7 @@ FALSE = IntImm(0, "bool")
 
 def as_expr(value: ExprLike, dtype: str | None = None) -> Expr:
     """Convert `value` to an expression; Python numbers become bool, int32 or float32 unless `dtype` is given."""
-    if isinstance(value, Expr):
+    if not isinstance(value, _NUMBERS):
         return value
     if dtype is None:
         dtype = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
@@ -119,10 +121,10 @@ def fits(value: int, dtype: str) -> bool:
 
 def match_dtypes(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Convert both operands to one dtype: a Python number gets the other's, an int becomes a float, the narrower the wider."""
-    if not isinstance(a, Expr):
+    if isinstance(a, _NUMBERS):
         b = as_expr(b)
         a = as_expr(a, _literal_dtype(a, b.dtype))
-    if not isinstance(b, Expr):
+    if isinstance(b, _NUMBERS):
         b = as_expr(b, _literal_dtype(b, a.dtype))
     left, right = a.dtype, b.dtype
     if left == right:
@@ -251,7 +253,7 @@ def maximum(a: ExprLike, b: ExprLike) -> Expr:
 
 def _fold(kind: type[Expr], a: Expr, b: Expr, compute: Callable[[int, int], int]) -> Expr:
     """Return `kind(a, b)`, or its value if both are integer constants and it fits the dtype. Floats are not folded."""
-    if isinstance(a, IntImm) and isinstance(b, IntImm) and dt.is_int(a.dtype):
+    if type(a) is IntImm and type(b) is IntImm and dt.is_int(a.dtype):
         value = compute(a.value, b.value)
         if fits(value, a.dtype):
             return IntImm(value, a.dtype)

@@ -20,6 +20,7 @@ from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt
 
 N = TypeVar("N", bound=Node)
+T = TypeVar("T")
 
 BINDING = IterVar | Let | LetStmt | LaunchThread
 """Nodes that define the variable `var`."""
@@ -76,7 +77,18 @@ def _field_types(kind: type[Node]) -> dict[str, str]:
     return {name: text for base in reversed(kind.__mro__) for name, text in get_annotations(base).items()}
 
 
-@cache
+class _PerKind(dict[type[Node], T]):
+    """A table by class, filled on first use: quicker than `cache` in the hottest loops."""
+
+    def __init__(self, make: Callable[[type[Node]], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, kind: type[Node]) -> T:
+        made = self[kind] = self._make(kind)
+        return made
+
+
 def _getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
     """Return the function that lists the children of a class's nodes; most classes have a fixed number of single nodes."""
     fields = _child_fields(kind)
@@ -122,7 +134,10 @@ def _gather(items: tuple[object, ...], found: list[Node]) -> None:
 
 def children(node: Node) -> list[Node]:
     """Return the direct children in field order, which is program order. Buffers count as leaves at each use."""
-    return _getter(node.__class__)(node)
+    return _GETTERS[node.__class__](node)
+
+
+_GETTERS = _PerKind(_getter)
 
 
 def walk(root: Node) -> Iterator[Node]:
@@ -132,17 +147,16 @@ def walk(root: Node) -> Iterator[Node]:
         node = stack.pop()
         yield node
         if node.__class__ is not Buffer:
-            below = _getter(node.__class__)(node)
+            below = _GETTERS[node.__class__](node)
             below.reverse()
             stack += below
 
 
 def child_stmts(node: Node) -> list[Node]:
     """Return the statements directly below a statement or function; the functions of a module."""
-    return _stmt_getter(node.__class__)(node)
+    return _STMT_GETTERS[node.__class__](node)
 
 
-@cache
 def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
     """Return the function that lists the child statements of a class's nodes; most classes have one field of them."""
     fields = [field for field in _child_fields(kind) if field[0] in _stmt_fields(kind)]
@@ -151,6 +165,9 @@ def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
     name, shape = fields[0]
     below = cast("Callable[[Node], Any]", attrgetter(name))
     return (lambda node: list(below(node))) if shape == "nodes" else (lambda node: [below(node)])
+
+
+_STMT_GETTERS = _PerKind(_stmt_getter)
 
 
 def walk_stmts(root: Node) -> Iterator[Stmt]:
@@ -165,10 +182,9 @@ def walk_stmts(root: Node) -> Iterator[Stmt]:
 
 def map_children(node: N, fn: Callable[[Node], Node]) -> N:
     """Return `node` with `fn` applied to each child; the same object when no child changed."""
-    return cast("N", _mapper(node.__class__)(node, fn))
+    return cast("N", _MAPPERS[node.__class__](node, fn))
 
 
-@cache
 def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
     """Return the function that maps the children of a class's nodes; most classes are leaves or have two fields."""
     fields = _child_fields(kind)
@@ -198,20 +214,18 @@ def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
             return lambda node, fn: _mapped_fields(node, fields, fn)
 
 
+_MAPPERS = _PerKind(_mapper)
+
+
 def _mapped_fields(node: Node, fields: tuple[tuple[str, Shape], ...], fn: Callable[[Node], Node]) -> Node:
     changed: dict[str, object] = {}
     for name, shape in fields:
         old = getattr(node, name)
-        if shape == "node":
-            new = fn(old)
-        elif shape == "nodes":
-            new = _each(old, fn)
-        elif shape == "nested":
-            new = _mapped(old, fn)
-        elif old is None:
+        if not old:  # None, or an empty tuple
             continue
-        else:
-            new = fn(old)
+        new = (
+            fn(old) if shape == "node" or shape == "maybe" else _each(old, fn) if shape == "nodes" else _mapped(old, fn)
+        )
         if new is not old:
             changed[name] = new
     return replace_fields(node, **changed) if changed else node
@@ -256,7 +270,7 @@ def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], N
         if done is None:
             done = enter(node) if enter is not None else None
             if done is None:
-                done = leave(_mapper(node.__class__)(node, visit))
+                done = leave(_MAPPERS[node.__class__](node, visit))
             memo[node] = done
         return done
 
@@ -268,16 +282,17 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     if not values:
         return root
     memo: dict[Node, Node] = {}
+    new = cast("Mapping[Node, Node]", values)
 
     def visit(node: Node) -> Node:
         kind = node.__class__
         if kind is Var:
-            return values.get(cast("Var", node), node)
+            return new.get(node, node)
         if kind is IntImm:
             return node
         done = memo.get(node)
         if done is None:
-            done = memo[node] = _mapper(kind)(node, visit)
+            done = memo[node] = _MAPPERS[kind](node, visit)
         return done
 
     return cast("N", visit(root))
@@ -291,13 +306,26 @@ def replace_nodes(root: N, new: Mapping[Node, Node], *, within: Container[Node] 
     if not new:
         return root
     if within is None and not all(isinstance(old, Stmt) for old in new):
-        return rewrite(root, lambda node: node, enter=new.get)
+        return _replaced_everywhere(root, new)
 
     def visit(node: Node) -> Node:
         found = new.get(node)
         if found is not None:
             return found
         return map_stmts(node, visit) if within is None or node in within else node
+
+    return cast("N", visit(root))
+
+
+def _replaced_everywhere(root: N, new: Mapping[Node, Node]) -> N:
+    checkpoint()
+    memo = dict(new)
+
+    def visit(node: Node) -> Node:
+        done = memo.get(node)
+        if done is None:
+            done = memo[node] = _MAPPERS[node.__class__](node, visit)
+        return done
 
     return cast("N", visit(root))
 
@@ -339,14 +367,14 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
 
 def free_vars(root: Node) -> set[Var]:
     """Return the variables used in `root` and not defined in it."""
-    used: set[Var] = set()
-    defined: set[Var] = set()
+    used: set[Node] = set()
+    defined: set[Node] = set()
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
         kind = node.__class__
         if kind is Var:
-            used.add(cast("Var", node))
+            used.add(node)
         elif kind is IntImm or kind is Buffer:
             continue
         else:
@@ -354,8 +382,8 @@ def free_vars(root: Node) -> set[Var]:
                 defined.add(node.loop_var)
             elif isinstance(node, BINDING):
                 defined.add(node.var)
-            stack += _getter(kind)(node)
-    return used - defined
+            stack += _GETTERS[kind](node)
+    return cast("set[Var]", used - defined)
 
 
 def uses_var(root: Node, var: Var) -> bool:
@@ -367,7 +395,7 @@ def uses_var(root: Node, var: Var) -> bool:
         if node is var:
             return True
         if node.__class__ is not Buffer:
-            stack += _getter(node.__class__)(node)
+            stack += _GETTERS[node.__class__](node)
     return False
 
 

@@ -7,6 +7,7 @@ if the inputs are final at both times, or if the same iterations of the surround
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import cast
 
 from ...analysis import (
     is_covered,
@@ -21,6 +22,7 @@ from ...analysis import (
 )
 from ...arith import bounds, detect_iter_map, interval, linear, prove, prove_equal
 from ...ir import (
+    Block,
     BlockRealize,
     Buffer,
     Expr,
@@ -297,6 +299,9 @@ def removal(ctx: Context, realize: BlockRealize) -> dict[Node, Node]:
     )
 
 
-def removed(ctx: Context, realize: BlockRealize, scope_body: Stmt) -> Stmt:
-    """`scope_body` without the block."""
-    return replace_nodes(scope_body, removal(ctx, realize))
+def scope_without(ctx: Context, realize: BlockRealize, new: Mapping[Stmt, Stmt]) -> Block:
+    """The block's scope without the block, and with the keys of `new` replaced. Visits only the statements around them."""
+    around = {*ctx.index.path(realize), *(outer for stmt in new for outer in ctx.index.path(stmt))}
+    nodes = cast("Mapping[Node, Node]", new)
+    gone = {old: replace_nodes(left, nodes, within={*around, left}) for old, left in removal(ctx, realize).items()}
+    return replace_nodes(ctx.index.scope_of(realize), {**nodes, **gone}, within=around)

@@ -169,7 +169,7 @@ def cache_inplace(
         scope.body, _in_place_of(ctx, realize, [copy_in.nest, moved_to(realize, cached), copy_out.nest])
     )
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [cached.copy])})
-    after = Context(func)
+    after = ctx.after(func)
     if not holds_values(after.index, after.realize(copy_in.name), buffer, given=is_given(ctx.index, buffer)):
         raise refuse(
             "region-not-covered", f"{buffer.name!r} may be uninitialized where block {block!r} would copy it", realize,

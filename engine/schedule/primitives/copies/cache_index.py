@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import cast
 
 import msgspec
@@ -70,20 +71,24 @@ def cache_index(ctx: Context, block: BlockRV, storage_scope: str, cse_thresh: in
         raise refuse("bad-threshold", f"an expression cannot occur {cse_thresh} times", expected="0 or more")
     realize = ctx.realize(block)
     require_in_body(ctx, realize)
-    tables = [
-        _table(ctx, realize, n, expr, storage_scope) for n, expr in enumerate(_worth_caching(realize.block, cse_thresh))
-    ]
+    simplified = cache(simplify)
+    found = _worth_caching(realize.block, cse_thresh, simplified)
+    tables = [_table(ctx, realize, n, expr, storage_scope) for n, expr in enumerate(found)]
     if not tables:
         return Result(ctx.func, [])
 
     scope = ctx.index.scope_of(realize)
-    new = _looking_up(realize, tables)
+    new = _looking_up(realize, tables, simplified)
     parts = list(scope.body.seq) if isinstance(scope.body, SeqStmt) else [scope.body]
     position = next(n for n, part in enumerate(parts) if ctx.index.is_inside(realize, part))
     parts[position] = replace_nodes(parts[position], {realize: new})
     parts[position:position] = [table.nest for table in tables]
     done = with_allocations(replace_fields(scope, body=build.seq(parts)), [t.buffer for t in tables])
     return Result(ctx.replaced({scope: done}), [t.name for t in tables])
+
+
+_Simplified = Callable[[Expr], Expr]
+"""`simplify` with a memory for one call, because each expression is compared with several others."""
 
 
 class Table(msgspec.Struct, frozen=True, eq=False):
@@ -99,7 +104,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 # -- expressions worth a table
 
 
-def _worth_caching(block: Block, threshold: int) -> list[Expr]:
+def _worth_caching(block: Block, threshold: int, simplified: _Simplified) -> list[Expr]:
     """Expressions that occur at least `threshold` times in a store of the block, the largest first.
 
     Expressions with variables that the block's body defines are left out.
@@ -107,12 +112,11 @@ def _worth_caching(block: Block, threshold: int) -> list[Expr]:
     found: list[Expr] = []
     own = _defined_in(block)
     for store in _stores(block):
-        counted = _counted(store, threshold)
+        counted = [expr for expr, count in _counted(store, threshold, simplified) if count >= threshold]
+        usable = [expr for expr in counted if (used := free_vars(expr)) and not used & own]
         for node in _post_order(store.value):
-            for expr, count in counted:
-                used = free_vars(expr)
-                new = used and not used & own and not any(expr is known for known in found)
-                if new and count >= threshold and _same(node, expr):
+            for expr in usable:
+                if not any(expr is known for known in found) and _same(node, expr, simplified):
                     found.append(expr)
     return sorted(found, key=_size, reverse=True)
 
@@ -132,25 +136,27 @@ def _stores(stmt: Stmt) -> Iterator[BufferStore]:
             yield from _stores(part)
 
 
-def _counted(store: BufferStore, threshold: int) -> list[tuple[Expr, int]]:
+def _counted(store: BufferStore, threshold: int, simplified: _Simplified) -> list[tuple[Expr, int]]:
     """The largest pure expressions of a store, with their numbers of occurrences; below the threshold, their parts too."""
     found: list[tuple[Expr, int]] = []
     for expr in (e for part in (store.value, *store.indices) for e in _largest_pure(part)):
-        _count(found, expr, 1)
+        _count(found, expr, 1, simplified)
     position = 0
     while position < len(found):
         expr, count = found[position]
         if count < threshold:
             for part in [p for child in children(expr) for p in _largest_pure(child)]:
-                _count(found, part, count, by_size=True)
+                _count(found, part, count, simplified, by_size=True)
         position += 1
     return found
 
 
-def _count(found: list[tuple[Expr, int]], expr: Expr, times: int, *, by_size: bool = False) -> None:
+def _count(
+    found: list[tuple[Expr, int]], expr: Expr, times: int, simplified: _Simplified, *, by_size: bool = False
+) -> None:
     """Count `expr` another `times` times. A new expression goes to the end, or with `by_size` before the first smaller one."""
     for position, (known, count) in enumerate(found):
-        if _same(known, expr):
+        if _same(known, expr, simplified):
             found[position] = known, count + times
             return
     place = bisect_right(found, -_size(expr), key=lambda item: -_size(item[0])) if by_size else len(found)
@@ -183,8 +189,8 @@ def _size(expr: Expr) -> int:
     return sum(1 for node in walk(expr) if isinstance(node, Expr))
 
 
-def _same(a: Expr, b: Expr) -> bool:
-    return a is b or (a.dtype == b.dtype and structural_equal(simplify(a), simplify(b)))
+def _same(a: Expr, b: Expr, simplified: _Simplified) -> bool:
+    return a is b or (a.dtype == b.dtype and structural_equal(simplified(a), simplified(b)))
 
 
 def _post_order(expr: Expr) -> Iterator[Expr]:
@@ -258,7 +264,7 @@ def require_from_zero(realize: BlockRealize, iter_var: Var, value: Expr, loops: 
     return simplify(build.add(span.max, 1))
 
 
-def _looking_up(realize: BlockRealize, tables: Sequence[Table]) -> BlockRealize:
+def _looking_up(realize: BlockRealize, tables: Sequence[Table], simplified: _Simplified) -> BlockRealize:
     """The block with each expression replaced by a lookup in its table. The indices of its stores are kept."""
     found: set[Buffer] = set()
 
@@ -275,7 +281,7 @@ def _looking_up(realize: BlockRealize, tables: Sequence[Table]) -> BlockRealize:
     def one(node: Node, table: Table) -> Node:
         if isinstance(node, Buffer):
             return node
-        if isinstance(node, Expr) and _same(node, table.expr):
+        if isinstance(node, Expr) and _same(node, table.expr, simplified):
             found.add(table.buffer)
             return build.load(table.buffer, table.iters)
         return map_children(node, lambda child: one(child, table))

@@ -68,7 +68,7 @@ def read_at(
     require_not_stored_loosely(ctx, tile.scope, source)
     users = [r for r in tile.blocks(first, len(tile.parts)) if does_read(r.block, source)]
     func, name = _copied(tile, users, storage_scope, first, writes=False)
-    after = Context(func)
+    after = ctx.after(func)
     if not holds_values(after.index, after.realize(name), source, given=is_given(ctx.index, source)):
         raise refuse(
             "region-not-covered", f"{source.name!r} may be partly uninitialized where it would be copied", tile.loop,
@@ -109,7 +109,7 @@ def write_at(
     writers = [r for r in inside if does_write(r.block, target)]
     require_written_before(ctx, inside, writers, target)
     func, name = _copied(tile, inside, storage_scope, end, writes=True)
-    after = Context(func)
+    after = ctx.after(func)
     copy, stage = after.block(name).reads[0].buffer, after.realize(name)
     if not any(is_covered(after.index, after.realize(w.block.name), stage, copy) for w in writers):
         raise refuse(

@@ -322,7 +322,7 @@ def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site,
     func = with_stage(
         ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=True), point.copy, {realize: reader}
     )
-    require_initialized(ctx, realize, Context(func), nest.name, point.buffer)
+    require_initialized(ctx, realize, ctx.after(func), nest.name, point.buffer)
     return Result(func, nest.name)
 
 
@@ -332,7 +332,7 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
     require_distinct(realize.block, point)
     new: dict[Node, Node] = {realize: change_buffers(realize, {point.buffer: point.change})}
     func = with_stage(ctx, ctx.index.scope_of(realize), site, copied(nest, point, to_copy=False), point.copy, new)
-    after = Context(func)
+    after = ctx.after(func)
     if not is_covered(
         after.index, after.realize(realize.block.name), after.realize(nest.name), point.copy, point_of(after, nest)
     ):

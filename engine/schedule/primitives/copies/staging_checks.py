@@ -36,7 +36,7 @@ from ....ir import (
     Var,
     build,
     children,
-    walk,
+    walk_stmts,
 )
 from ...context import BlockRV, Context
 from ...errors import refuse
@@ -203,11 +203,11 @@ def require_initialized(ctx: Context, realize: BlockRealize, after: Context, sta
 
 def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
     """Whether the caller initializes a parameter: the first block that accesses it, or a view of it, reads it before writing it."""
-    blocks = [node for node in walk(index.func.body) if isinstance(node, Block)]
+    blocks = [stmt for stmt in walk_stmts(index.func.body) if isinstance(stmt, Block)]
     names = {buffer}
     for block in blocks:  # outer blocks come first, because a view may view another view
         names |= {match.buffer for match in block.match_buffers if match.source.buffer in names}
-    leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk(b.body)))
+    leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk_stmts(b.body)))
     first = next((b for b in leaves if any(r.buffer in names for r in (*b.reads, *b.writes))), None)
     return first is not None and any(r.buffer in names for r in first.reads) and not _stores_first(first.body, names)
 

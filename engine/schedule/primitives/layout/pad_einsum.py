@@ -84,7 +84,7 @@ def pad_einsum(ctx: Context, block: BlockRV, padding: Sequence[int]) -> Result[N
     scope = ctx.index.scope_of(realize)
     body = build.seq([s for item in _items(scope.body) for s in (stmts if item is nest else [item])])
     func = ctx.replaced({scope: with_allocations(replace_fields(scope, body=body), [p.padded for p in pads])})
-    after = Context(func)
+    after = ctx.after(func)
     for pad in pads:
         if not pad.is_output and ctx.index.writers(pad.buffer):
             require_initialized(ctx, realize, after, pad.name, pad.buffer)

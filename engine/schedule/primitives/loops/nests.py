@@ -64,7 +64,7 @@ def tile(
     for position, (loop, factor) in enumerate(zip(nest, factors, strict=True)):
         pair = (chosen[position], chosen[position + len(nest)])
         cut = split(ctx, loop.loop_var, [None, factor], names=pair)
-        ctx = Context(cut.func)
+        ctx = ctx.after(cut.func)
         over, inside = cut.value
         outer.append(over)
         inner.append(inside)
@@ -267,7 +267,7 @@ def merge(ctx: Context, *loops: LoopRV) -> Result[LoopRV]:
     last = nests[-1].position
     kept = [merged if i == last else s for i, s in enumerate(sequence.seq) if i not in gone]
     func = ctx.replaced({sequence: build.seq(kept)})
-    require_exchange_in_step(Context(func), ctx, nests, variables)
+    require_exchange_in_step(ctx.after(func), ctx, nests, variables)
     return Result(func, variables[-1])
 
 

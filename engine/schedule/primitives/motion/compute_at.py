@@ -22,7 +22,6 @@ from ....ir import (
     Stmt,
     Var,
     build,
-    replace_nodes,
     uses_var,
 )
 from ...context import BlockRV, Context, LoopRV, Result
@@ -211,7 +210,8 @@ def moved(
     nest = new_nest(ctx, realize, loop, required, forward=forward, options=options)
     inside = _statements(loop)
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
-    func = _with_loop(ctx, realize, loop, new_loop)
+    scope = block_motion.scope_without(ctx, realize, {loop: new_loop})
+    func = ctx.replaced({ctx.index.scope_of(realize): scope})
     if forward:
         before = [p for p in _producers(ctx, realize) if ctx.index.is_inside(p, around[0])]
         _require_made(ctx.after(func), realize, before, loop)
@@ -220,17 +220,6 @@ def moved(
         _require_made(ctx.after(func), realize, others, loop)
         _require_reduced_once(ctx.after(func), realize, [f for f in around if f not in before], before)
     return func
-
-
-def _with_loop(ctx: Context, realize: BlockRealize, loop: For, new_loop: For) -> PrimFunc:
-    """The function with the new loop, and without the block at its old position. Visits only the statements around the two."""
-    around = {*ctx.index.path(realize), *ctx.index.path(loop)}
-    scope = ctx.index.scope_of(realize)
-    removal = {
-        old: replace_nodes(left, {loop: new_loop}, within={*around, left})
-        for old, left in block_motion.removal(ctx, realize).items()
-    }
-    return ctx.replaced({scope: replace_nodes(scope, {**removal, loop: new_loop}, within=around)})
 
 
 # A block that no producer brings to the loop would never run if the loop does not.

@@ -20,6 +20,7 @@ from ....ir import (
     FloorMod,
     IndexMap,
     Node,
+    PrimFunc,
     Range,
     Stmt,
     Var,
@@ -69,9 +70,8 @@ def compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
             block_motion.require_final(ctx, producer, realize, block_motion.lost_loops(ctx, producer, realize, around))
 
     axes, value = _value_by_axes(realize.block, store)
-    scope = ctx.index.scope_of(realize)
-    body = _with_loads(block_motion.removed(ctx, realize, scope.body), store, axes, value)
-    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), store.buffer)}), None)
+    inlined: dict[Stmt, Stmt] = {c: _with_loads(c, store, axes, value) for c in consumers}
+    return Result(_without(ctx, realize, store.buffer, inlined), None)
 
 
 def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
@@ -117,10 +117,7 @@ def reverse_compute_inline(ctx: Context, block: BlockRV) -> Result[None]:
     values = _iterators_by_element(realize.block, element, made)
     read_at = [substitute(index, values) for index in element]
     merged = _merged_producer(ctx, realize, producer, store, made, values, read_at)
-    scope = ctx.index.scope_of(realize)
-    body = block_motion.removed(ctx, realize, scope.body)
-    body = rewrite(body, lambda node: node, enter=lambda node: merged if node is producer else None)
-    return Result(ctx.replaced({scope: _without_buffer(replace_fields(scope, body=body), buffer)}), None)
+    return Result(_without(ctx, realize, buffer, {producer: merged}), None)
 
 
 # A block with an init is a reduction: its value is not a single expression.
@@ -234,8 +231,8 @@ def _not_invertible(block: Block):
     )  # fmt: skip
 
 
-def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr) -> Stmt:
-    """`body` with each load of `made`'s buffer replaced by the value at its indices, and with new regions."""
+def _with_loads(consumer: BlockRealize, made: BufferStore, axes: Sequence[Var], value: Expr) -> BlockRealize:
+    """`consumer` with each load of `made`'s buffer replaced by the value at its indices, and with new regions."""
     buffer, made_at = made.buffer, made.indices
 
     def leave(node: Node) -> Node:
@@ -250,7 +247,7 @@ def _with_loads(body: Stmt, made: BufferStore, axes: Sequence[Var], value: Expr)
     def enter(node: Node) -> Node | None:
         return node if isinstance(node, Block) and all(r.buffer is not buffer for r in node.reads) else None
 
-    return rewrite(body, leave, enter=enter)
+    return rewrite(consumer, leave, enter=enter)
 
 
 def _with_simple_indices(value: Expr) -> Expr:
@@ -264,8 +261,11 @@ def _with_simple_indices(value: Expr) -> Expr:
     return rewrite(value, leave)
 
 
-def _without_buffer(scope: Block, buffer: Buffer) -> Block:
-    return replace_fields(scope, alloc_buffers=tuple(b for b in scope.alloc_buffers if b is not buffer))
+def _without(ctx: Context, realize: BlockRealize, buffer: Buffer, new: Mapping[Stmt, Stmt]) -> PrimFunc:
+    """The function without the block and the buffer, and with the keys of `new` replaced."""
+    scope = block_motion.scope_without(ctx, realize, new)
+    kept = tuple(b for b in scope.alloc_buffers if b is not buffer)
+    return ctx.replaced({ctx.index.scope_of(realize): replace_fields(scope, alloc_buffers=kept)})
 
 
 # All loads of the buffer must access one element: the one that the producer is about to store.

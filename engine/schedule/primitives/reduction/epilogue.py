@@ -26,7 +26,6 @@ from ....ir import (
     Range,
     Var,
     build,
-    replace_nodes,
     rewrite,
     structural_equal,
     substitute,
@@ -77,10 +76,8 @@ def fuse_reduction_epilogue(ctx: Context, reduction_block: BlockRV, epilogue_blo
     first = moved if start is not None else update.combine((identity,), (moved,))[0]
     target = BufferLoad(store.buffer, tuple(substitute(i, iterators) for i in store.indices))
     fused = _fused(producer, realize, buffer, target, first, iterators)
-    scope = ctx.index.scope_of(realize)
-    body = replace_nodes(scope.body, {**block_motion.removal(ctx, realize)})
-    body = replace_nodes(body, {producer: fused})
-    return Result(ctx.replaced({scope: replace_fields(scope, body=body)}), None)
+    scope = block_motion.scope_without(ctx, realize, {producer: fused})
+    return Result(ctx.replaced({ctx.index.scope_of(realize): scope}), None)
 
 
 # One element, one operator: the epilogue can become one more term.
