@@ -344,7 +344,7 @@ def _is_dense_by_axis(region: BufferRegion, inner: Ranges, _outer: Ranges) -> bo
             return False
         steps: list[tuple[int, int | None]] = []
         for atom, factor in form.terms:
-            if not any(uses_var(atom, v) for v in inner):
+            if free_vars(atom).isdisjoint(inner):
                 continue
             if not isinstance(atom, Var) or atom in used or not _is_own_range(inner[atom], inner):
                 return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
@@ -23,6 +23,7 @@ from ..ir import (
     IntImm,
     Node,
     PrimFunc,
+    SeqStmt,
     Stmt,
     Var,
     addressed_buffers,
@@ -60,14 +61,16 @@ class ProgramIndex:
         stack: list[Stmt] = [func.body]
         while stack:
             stmt = stack.pop()
-            if isinstance(stmt, BlockRealize):
+            scope = self._scope.get(stmt)
+            if type(stmt) is BlockRealize:
                 self._realizes[stmt.block.name] = stmt
-            elif isinstance(stmt, For):
+            elif type(stmt) is For:
                 self._loops[stmt.loop_var] = stmt
+            elif type(stmt) is Block:
+                scope = stmt
             if stmt in known:
                 self._facts[stmt] = known[stmt]
-            below = cast("list[Stmt]", child_stmts(stmt))
-            scope = stmt if isinstance(stmt, Block) else self._scope.get(stmt)
+            below: list[Any] = child_stmts(stmt)
             for child in below:
                 self._parent[child] = stmt
                 if scope is not None:
@@ -242,12 +245,8 @@ class ProgramIndex:
 
     def _touched_loosely(self, scope: Block, apart: Container[Node]) -> set[Buffer]:
         found = self._aliased(scope)
-        stack: list[Node] = [scope.body]
-        while stack:
-            stmt = cast("Stmt", stack.pop())
-            if not isinstance(stmt, Block):
-                found |= _touched_here(stmt, apart) if apart else self.fact(_touched_here, stmt)
-                stack += child_stmts(stmt)
+        for nest in scope.body.seq if isinstance(scope.body, SeqStmt) else (scope.body,):
+            found |= _touched_below(nest, apart) if apart else self.fact(_touched_below, nest)
         return found
 
     @cached_property
@@ -338,6 +337,18 @@ def _blocks_below(stmt: Stmt) -> tuple[BlockRealize, ...]:
     return tuple(found)
 
 
+def _touched_below(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
+    """The buffers that the statement accesses outside of blocks, without the nodes `apart`."""
+    found: set[Buffer] = set()
+    stack: list[Node] = [stmt]
+    while stack:
+        node = cast("Stmt", stack.pop())
+        if not isinstance(node, Block):
+            found |= _touched_here(node, apart)
+            stack += child_stmts(node)
+    return found
+
+
 def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
     """The buffers that the statement itself accesses, without nested statements and the nodes `apart`."""
     found: set[Buffer] = {stmt.buffer} if isinstance(stmt, BufferStore) else set()
@@ -345,6 +356,8 @@ def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
     while stack:
         node = stack.pop()
         if node in apart:
+            continue
+        if type(node) is Var or type(node) is IntImm:
             continue
         if isinstance(node, BufferData | BufferLoad):
             found.add(node.buffer)
@@ -360,7 +373,10 @@ def _addressed_here(stmt: Stmt) -> set[Buffer]:
 
 def _own_parts(stmt: Stmt) -> list[Node]:
     """The children of the statement that are neither statements nor buffers."""
-    return [part for part in children(stmt) if not isinstance(part, Stmt | Buffer)]
+    return [part for part in children(stmt) if not isinstance(part, _STMT_OR_BUFFER)]
+
+
+_STMT_OR_BUFFER = (Stmt, Buffer)
 
 
 def init_starts_afresh(block: Block) -> bool:

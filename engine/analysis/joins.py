@@ -50,7 +50,7 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
 def _implied_guards(values: Sequence[Expr], loops: Ranges) -> Iterator[Expr]:
     """`i * 16 + j < m * 16` for sums with a symbolic divisor: an even split needs no guard."""
     for value in values:
-        for node in walk(value):
+        for node in walk(value) if type(value) is not Var else ():
             if not isinstance(node, FloorDiv | FloorMod) or build.int_value(node.b) is not None:
                 continue
             form = linear(node.a)

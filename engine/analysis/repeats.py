@@ -102,8 +102,8 @@ def _without_single_trips(realize: BlockRealize, loops: Ranges) -> tuple[BlockRe
 def reduction_loops(realize: BlockRealize, loops: Ranges) -> list[Var]:
     """The loops that drive iterators which are not spatial."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    values = [v for iv, v in pairs if iv.iter_type != "spatial"]
-    return [v for v in loops if any(uses_var(value, v) for value in values)]
+    used = {var for iv, value in pairs if iv.iter_type != "spatial" for var in free_vars(value)}
+    return [v for v in loops if v in used]
 
 
 def _holds_at_start(realize: BlockRealize, loops: Ranges, reducing: Sequence[Var]) -> bool:
@@ -171,7 +171,7 @@ def _is_mixed(realize: BlockRealize, loops: Ranges) -> bool:
     """Whether a loop drives both an element and the terms of its sum."""
     reducing = reduction_loops(realize, loops)
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    return any(iv.iter_type != "reduce" and uses_var(value, v) for iv, value in pairs for v in reducing)
+    return any(iv.iter_type != "reduce" and not free_vars(value).isdisjoint(reducing) for iv, value in pairs)
 
 
 def _digits_rise(realize: BlockRealize, loops: Ranges) -> bool:

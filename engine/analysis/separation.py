@@ -95,7 +95,7 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
 def _is_bijective(indices: Sequence[Expr], ranges: Ranges) -> bool:
     """Whether the indices are digits of the variables (with more than one trip) and use all of them."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
-    if not all(any(uses_var(index, v) for index in indices) for v in loops):
+    if not loops.keys() <= {v for index in indices for v in free_vars(index)}:
         return False
     inner = [i for i in (without_outer(index, loops) for index in indices) if i is not None]
     found = detect_iter_map(inner, dict(loops)) if len(inner) == len(indices) else None
@@ -107,8 +107,9 @@ def without_outer(value: Expr, inner: Ranges) -> Expr | None:
     form = linear(value)
     if form is None:
         return None
-    mine = [(a, f) for a, f in form.terms if any(uses_var(a, v) for v in inner)]
-    if any(not free_vars(a) <= inner.keys() for a, _ in mine):
+    used = [free_vars(a) for a, _ in form.terms]
+    mine = [term for term, own in zip(form.terms, used, strict=True) if not own.isdisjoint(inner)]
+    if any(not own.isdisjoint(inner) and not own <= inner.keys() for own in used):
         return None
     result: Expr = build.const(0, value.dtype)
     for atom, factor in mine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -85,8 +86,17 @@ def linear(expr: Expr, analyzer: Analyzer | None = None) -> Linear | None:
         return Linear(((expr, 1),), 0)
     if isinstance(expr, IntImm):
         return Linear((), expr.value)
-    form = (analyzer or Analyzer()).form(expr)
+    return _plain_linear(expr) if analyzer is None else _linear(analyzer.form(expr))
+
+
+def _linear(form: Sum) -> Linear:
     return Linear(tuple((digit_expr(d, scale=1), d.scale) for d in form.digits), form.constant)
+
+
+@lru_cache(maxsize=4096)
+def _plain_linear(expr: Expr) -> Linear:
+    """The linear sum without known ranges; cached, because the calls of a schedule analyze the same bindings and indices again."""
+    return _linear(Analyzer().form(expr))
 
 
 def interval(expr: Expr, relaxed: Mapping[Var, Range], ranges: Ranges | None = None) -> Interval | None:

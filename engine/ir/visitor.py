@@ -67,10 +67,9 @@ def _shape(text: str) -> Shape:
     return "nodes" if text.startswith("tuple[") else "node"
 
 
-@cache
-def _stmt_fields(kind: type[Node]) -> tuple[str, ...]:
+def _stmt_fields(kind: type[Node]) -> tuple[tuple[str, Shape], ...]:
     types = _field_types(kind)
-    return tuple(name for name, _ in _child_fields(kind) if types[name] in _STMTS)
+    return tuple(field for field in _child_fields(kind) if types[field[0]] in _STMTS)
 
 
 def _field_types(kind: type[Node]) -> dict[str, str]:
@@ -138,6 +137,7 @@ def children(node: Node) -> list[Node]:
 
 
 _GETTERS = _PerKind(_getter)
+_STMT_FIELDS = _PerKind(_stmt_fields)
 
 
 def walk(root: Node) -> Iterator[Node]:
@@ -159,7 +159,7 @@ def child_stmts(node: Node) -> list[Node]:
 
 def _stmt_getter(kind: type[Node]) -> Callable[[Node], list[Node]]:
     """Return the function that lists the child statements of a class's nodes; most classes have one field of them."""
-    fields = [field for field in _child_fields(kind) if field[0] in _stmt_fields(kind)]
+    fields = _STMT_FIELDS[kind]
     if len(fields) != 1:
         return lambda node: _gathered(node, fields)
     name, shape = fields[0]
@@ -332,13 +332,7 @@ def _replaced_everywhere(root: N, new: Mapping[Node, Node]) -> N:
 
 def map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
     """Return `node` with `fn` applied to the statements directly below; the same object when none changed."""
-    changed: dict[str, object] = {}
-    for name in _stmt_fields(node.__class__):
-        old = getattr(node, name)
-        new = fn(old) if isinstance(old, Node) else None if old is None else _each(old, fn)
-        if new is not old:
-            changed[name] = new
-    return replace_fields(node, **changed) if changed else node
+    return _mapped_fields(node, _STMT_FIELDS[node.__class__], fn)
 
 
 def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
@@ -367,6 +361,8 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
 
 def free_vars(root: Node) -> set[Var]:
     """Return the variables used in `root` and not defined in it."""
+    if root.__class__ is Var:
+        return {cast("Var", root)}
     used: set[Node] = set()
     defined: set[Node] = set()
     stack: list[Node] = [root]

@@ -77,15 +77,11 @@ class Primitive(Generic[P, R]):
 def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]:
     own = inspect.signature(primitive.apply)
     signature = own.replace(parameters=list(own.parameters.values())[1:])
+    bound = _binder(primitive.name, signature)
 
     @wraps(primitive.apply)
     def method(self: Calls, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise _unfit(primitive.name, signature, kwargs, str(error)) from None
-        bound.apply_defaults()
-        return self._apply(primitive, bound.arguments)  # pyright: ignore[reportPrivateUsage] (defined for this call)
+        return self._apply(primitive, bound(args, kwargs))  # pyright: ignore[reportPrivateUsage] (defined for this call)
 
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     value = own.return_annotation.removeprefix("Result[").removesuffix("]")
@@ -93,6 +89,31 @@ def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]
     method.__dict__["__signature__"] = shown
     method.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": value}
     return method
+
+
+def _binder(name: str, signature: inspect.Signature) -> Callable[[tuple[Any, ...], dict[str, Any]], dict[str, object]]:
+    """Return the function that gives arguments by name, with defaults: `signature.bind`, but quicker, because it is a part of each call."""
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    listed = next((n for n, kind in kinds.items() if kind is inspect.Parameter.VAR_POSITIONAL), None)
+    places = [n for n, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    missing = inspect.Parameter.empty
+    defaults = {p.name: p.default for p in signature.parameters.values()}
+
+    def bound(args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, object]:
+        found = {**defaults, **dict(zip(places, args, strict=False)), **keywords}
+        twice = listed in keywords or not keywords.keys().isdisjoint(places[: len(args)])
+        if listed is not None:
+            found[listed] = args
+        elif len(args) > len(places):
+            twice = True
+        if twice or len(found) > len(defaults) or any(value is missing for value in found.values()):
+            try:
+                signature.bind(*args, **keywords)
+            except TypeError as error:
+                raise _unfit(name, signature, keywords, str(error)) from None
+        return found
+
+    return bound
 
 
 def _unfit(name: str, signature: inspect.Signature, keywords: Mapping[str, object], problem: str) -> ArgumentError:
