@@ -48,19 +48,21 @@ def is_update(block: Block) -> bool:
 
 def stores_once(block: Block) -> bool:
     """Whether one run of the block stores at most one value in an element, so that no intermediate value is visible."""
-    return _stores_once(block.body, {})
+    return _stores_once(block.body, {}, {})
 
 
-def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: tuple[Var, ...] = ()) -> bool:
+def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: Ranges) -> bool:
+    """`loops` are those around the statement, or the iterators of the nested block around it; each block instance must run once."""
     if isinstance(stmt, BlockRealize):
-        return False
+        iterators = {v.var: v.dom for v in stmt.block.iter_vars if not build.is_const(v.dom.extent, 1)}
+        return stmt.block.init is None and is_once(stmt, loops) and _stores_once(stmt.block.body, seen, iterators)
     if isinstance(stmt, BufferStore):
         seen[stmt.buffer] = seen.get(stmt.buffer, 0) + 1
         return seen[stmt.buffer] == 1 and all(any(uses_var(i, v) for i in stmt.indices) for v in loops)
     if isinstance(stmt, For):
-        loops = (*loops, stmt.loop_var)
+        loops = {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)}
     elif isinstance(stmt, LaunchThread):
-        loops = (*loops, stmt.var)
+        loops = {**loops, stmt.var: Range(build.const(0, stmt.var.dtype), stmt.extent)}
     return all(_stores_once(child, seen, loops) for child in children(stmt) if isinstance(child, Stmt))
 
 
