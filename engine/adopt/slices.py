@@ -150,7 +150,7 @@ class _Slicer:
         for number, line in enumerate(part.lines):
             shift = source.shifts[number] if source.shifts is not None else 0
             self.lines[part.first + number] = " " * shift + line
-        for node in source.tree.body:
+        for node in _statements(source.tree.body):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))
             for name in unit.defines:
@@ -177,23 +177,22 @@ class _Slicer:
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
         found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
         if not found:
-            computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func")}
+            computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func", "extern")}
             found = [self._backward(computed)] if computed else []
         return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
 
     def _makes_schedule(self, number: int) -> bool:
-        """Whether a statement creates a schedule, in a call of a function of the text too."""
+        """Whether a statement creates a schedule, in a call of a function of the text too. A function that schedules counts if nothing
+        calls it."""
         unit = self.units[number]
-        if not isinstance(unit.node, ast.Assign):
+        if isinstance(unit.node, ast.FunctionDef):
+            return _schedules(unit) and not any(unit.node.name in other.uses for other in self.units)
+        if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr):
             return False
-        if unit.calls(_TE_MAKER, _SCRIPT_MAKER):
+        if not isinstance(unit.node, ast.Expr) and _creates(unit):
             return True
         functions = [self._definition(name, number) for name in unit.uses]
-        return any(
-            isinstance(self.units[f].node, ast.FunctionDef) and self.units[f].calls(_TE_MAKER)
-            for f in functions
-            if f is not None
-        )
+        return any(_schedules(self.units[f]) for f in functions if f is not None) and not self._measures(number)
 
     def _calls_of(self, maker: int) -> set[int]:
         """The statement that makes a schedule and those with its calls; functions of the text that build and measure it are left out."""
@@ -205,10 +204,12 @@ class _Slicer:
             schedules -= unit.defines
             if not schedules and not uses:
                 break
-            if isinstance(unit.node, ast.If | ast.While | ast.Try):
+            if isinstance(unit.node, ast.While | ast.Try) or (
+                isinstance(unit.node, ast.If) and not any(_receiver(call) in schedules for call in _calls(unit.node))
+            ):
                 continue
             if (uses and not self._measures(later)) or (
-                isinstance(unit.node, ast.Expr) and _receiver(unit.node) in derived
+                isinstance(unit.node, ast.Expr) and _receiver(unit.node.value) in derived
             ):
                 kept.add(later)
                 derived = derived - unit.defines if unit.calls(*_BUILDERS) else derived | unit.defines
@@ -289,9 +290,40 @@ class _Slicer:
         scripts = [
             unit.node.name for unit in units if unit.is_script and isinstance(unit.node, ast.FunctionDef | ast.ClassDef)
         ]
-        computed = [name for unit in units if unit.calls("compute") for name in sorted(unit.defines)]
+        computed = [
+            name
+            for unit in units
+            if unit.calls("compute") and isinstance(unit.node, ast.Assign)
+            for name in sorted(unit.defines)
+        ]
         functions = [unit.node.name for unit in units if isinstance(unit.node, ast.FunctionDef)]
         return next(iter([*scripts[-1:], *computed[-1:], *functions[-1:]]), "program")
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a text; those below `if __name__ == "__main__":` count too."""
+    for node in body:
+        match node:
+            case ast.If(test=ast.Compare(left=ast.Name("__name__")), orelse=[]):
+                yield from node.body
+            case _:
+                yield node
+
+
+def _creates(unit: _Unit) -> bool:
+    """Whether a statement calls a function that creates a schedule."""
+    return unit.calls(_TE_MAKER, _SCRIPT_MAKER) or any(
+        isinstance(node, ast.Attribute) and node.attr.startswith("schedule_") and "topi." in ast.unparse(node)
+        for node in ast.walk(unit.node)
+    )
+
+
+def _schedules(unit: _Unit) -> bool:
+    """Whether a function creates a schedule, or applies calls to one that it takes: the text of a trace."""
+    if not isinstance(unit.node, ast.FunctionDef) or unit.is_script:
+        return False
+    taken = [a.annotation for a in unit.node.args.args if a.annotation is not None]
+    return _creates(unit) or any(ast.unparse(hint).rpartition(".")[2] == _SCRIPT_MAKER for hint in taken)
 
 
 def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
@@ -321,9 +353,13 @@ def _free(node: ast.AST) -> set[str]:
     return found
 
 
-def _receiver(node: ast.Expr) -> str:
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls of methods in a statement."""
+    return (part for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute))
+
+
+def _receiver(value: ast.expr) -> str:
     """The name in front of a call: `stage` of `stage.split(…)`."""
-    value = node.value
     while isinstance(value, ast.Call | ast.Attribute | ast.Subscript):
         value = value.func if isinstance(value, ast.Call) else value.value
     return value.id if isinstance(value, ast.Name) else ""

@@ -8,6 +8,7 @@ from ..ir import build
 from ..script.reading.scope import Value
 from . import functions, reductions, stage_calls, stages
 from .model import Function, Operation, Reducer, Runtime, Tensor
+from .operators import topi
 from .statements import StatementReader
 
 
@@ -15,12 +16,19 @@ class TECallReader(StatementReader):
     """Reads calls too."""
 
     def _call(self, node: ast.Call) -> Value:
-        if self.is_running(node.func):
-            return Runtime()
         name = self.called(node)
+        read = functions.FUNCTIONS.get(name.removeprefix("T.")) if name is not None else None
+        if read is not None:
+            return read(self, node)
+        dotted = self.dotted(node.func)
+        if dotted is not None and topi.is_topi(dotted):
+            if topi.is_schedule(dotted):
+                return functions.create_schedule(self, topi.read_schedule(self, node), node)
+            return topi.read_topi(self, node)
+        if self.is_running(node.func):
+            return self._run(node)
         if name is not None:
-            read = functions.FUNCTIONS.get(name.removeprefix("T."))
-            return read(self, node) if read is not None else super()._call(node)
+            return super()._call(node)
         if isinstance(node.func, ast.Attribute):
             return self._method_of(self.value(node.func.value), node.func.attr, node)
         if isinstance(node.func, ast.Name) and node.func.id not in self.scope:
@@ -28,6 +36,20 @@ class TECallReader(StatementReader):
             if read is not None:
                 return read(self, node)
         return self._applied(self.value(node.func), node)
+
+    def _run(self, node: ast.Call) -> Value:
+        """Pass over code that runs. A task of a tuner, `SearchTask(func=matmul, args=(128, "float32"))`, calls a function of the text."""
+        keywords = {k.arg: k.value for k in node.keywords}
+        if {"func", "args"} <= keywords.keys():
+            function, args = self.value(keywords["func"]), self.value(keywords["args"])
+            if isinstance(function, Function) and isinstance(args, tuple):
+                self.call(function, args, node)
+        return Runtime()
+
+    def _operation(self, node: ast.BinOp | ast.Compare | ast.UnaryOp) -> Value:
+        if isinstance(node, ast.BinOp) and topi.is_tensor(self, node):
+            return topi.tensor_operator(self, node)
+        return super()._operation(node)
 
     def _applied(self, callee: Value, node: ast.Call) -> Value:
         """Call a value of the text."""

@@ -7,32 +7,30 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
-from ..ir import dtype as dt
+from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.reading.scope import Value
-from . import binds, reductions, stages
+from . import reductions, stages
 from .model import (
     Axis,
     Compute,
     Function,
     Intrinsic,
     Names,
-    Operation,
     Placeholder,
     Reduction,
     Runtime,
     Tensor,
     ThreadAxis,
 )
+from .operators import binds, extern
 from .python_values import MAX_ITEMS
 from .reader import TEReader
 from .sizes import require_small
+from .tensors import identifier, outputs_of, read_dtype, read_shape
 from .vta import ENVIRONMENT
 
 Read: TypeAlias = Callable[[TEReader, ast.Call], Value]
-
-MAX_RANK = 64
-
 
 # --- variables, shapes, tensors
 
@@ -53,52 +51,24 @@ def _const(reader: TEReader, node: ast.Call) -> Value:
     return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
 
 
-def _shape(reader: TEReader, node: ast.expr) -> tuple[Expr, ...]:
-    found = reader.shape(node)
-    require_small(reader, found, node)
-    for extent in found:
-        if not dt.is_index(extent.dtype) or (isinstance(extent, IntImm) and extent.value <= 0):
-            raise reader.error(
-                node, "out-of-range", "a shape must have positive integers", expected="(128, 64), (n, m)"
-            )
-    if len(found) > MAX_RANK:
-        raise reader.error(node, "too-large", f"{len(found)} axes are too many", expected=f"at most {MAX_RANK}")
-    return found
-
-
 def _placeholder(reader: TEReader, node: ast.Call) -> Value:
     shape, dtype, name = parameters(reader, node, ("shape", "dtype", "name"), 1)
     assert shape is not None
     title = reader.string(name) if name is not None else "placeholder"
-    buffer = Buffer(identifier(title), _shape(reader, shape), _dtype(reader, dtype))
-    return _made(reader, Placeholder(title, (buffer,), node))[0]
-
-
-def _dtype(reader: TEReader, node: ast.expr | None) -> str:
-    """Return the element type; until 0.6 None meant float32."""
-    return "float32" if node is None or reader.value(node) is None else reader.dtype(node)
-
-
-def _made(reader: TEReader, op: Operation) -> tuple[Tensor, ...]:
-    reader.operations.append(op)
-    for buffer in op.buffers:
-        reader.positions.add(buffer, reader.source.place(op.node))
-    return tuple(Tensor(op, i) for i in range(len(op.buffers)))
-
-
-def identifier(name: str) -> str:
-    """Return a tensor's name as an identifier: TVM's printer writes `B.v0` as B_v0 too."""
-    return "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "tensor"
+    buffer = Buffer(identifier(title), read_shape(reader, shape), read_dtype(reader, dtype))
+    return outputs_of(reader, Placeholder(title, (buffer,), node))[0]
 
 
 def _compute(reader: TEReader, node: ast.Call) -> Value:
     names = ("shape", "fcompute", "name", "tag", "attrs", "varargs_names")
     shape_node, body_node, name, _, attrs, varargs = parameters(reader, node, names, 2)
     assert shape_node is not None and body_node is not None
-    if attrs is not None or varargs is not None:
-        raise reader.error(node, "unsupported", "attrs= and varargs_names= of te.compute are not supported",
+    if varargs is not None:
+        raise reader.error(node, "unsupported", "varargs_names= of te.compute is not supported",
                            expected="te.compute(shape, lambda …, name=…)")  # fmt: skip
-    shape, function = _shape(reader, shape_node), reader.value(body_node)
+    if attrs is not None:
+        reader.notes.append(Note("the attributes of this computation are left out", reader.source.place(attrs)))
+    shape, function = read_shape(reader, shape_node), reader.value(body_node)
     if not isinstance(function, Function):
         raise reader.error(
             body_node, "wrong-type", "te.compute needs a function of its axes", expected="lambda i, j: …"
@@ -106,7 +76,7 @@ def _compute(reader: TEReader, node: ast.Call) -> Value:
     axes = _axes(reader, function, shape, body_node)
     value = reader.call(function, [axis.var for axis in axes], body_node)
     title = reader.string(name) if name is not None else "compute"
-    made = _made(reader, _compute_op(reader, title, shape, axes, value, node))
+    made = outputs_of(reader, _compute_op(reader, title, shape, axes, value, node))
     return made[0] if len(made) == 1 else made
 
 
@@ -188,12 +158,16 @@ def _thread_axis(reader: TEReader, node: ast.Call) -> Value:
 def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
     (ops,) = parameters(reader, node, ("ops",))
     assert ops is not None
-    value = reader.value(ops)
+    return create_schedule(reader, reader.value(ops), ops)
+
+
+def create_schedule(reader: TEReader, value: Value, node: ast.expr) -> Value:
+    """Return the schedule of operations or tensors."""
     found = [v.op if isinstance(v, Tensor) else v for v in (value if isinstance(value, tuple) else (value,))]
     outputs = tuple(v for v in found if isinstance(v, Compute))
     if len(outputs) != len(found) or not outputs:
         raise reader.error(
-            ops, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"
+            node, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"
         )
     if reader.record.schedule is not None:
         raise reader.error(node, "unsupported", "the text has a second schedule", expected="a single te.create_schedule",
@@ -322,16 +296,21 @@ def _text(reader: TEReader, node: ast.Call) -> Value:
 
 UNREAD = {
     "scan": "te.scan computes along a time axis, which block programs cannot express (TVM refuses it too)",
-    "extern": "te.extern calls code outside the program",
-    "extern_primfunc": "te.extern_primfunc calls code outside the program",
+    "extern_primfunc": "te.extern_primfunc calls a function that the text does not show",
     "hybrid.script": "hybrid script is a different language",
+    "autotvm.get_config": "the parameters of an AutoTVM template are chosen when it is tuned",
 }
-"""Functions of te that are refused, with the reason."""
+"""Functions that are refused, with the reason."""
+_FIXES = {
+    "hybrid.script": ("write the loops as a @T.prim_func, or the computation with te.compute",),
+    "autotvm.get_config": ("replace cfg[…].val by a number, and cfg[…].apply(s, C, y) by s[C].split(y, 8)",),
+}
 
 
-def _refused(reason: str) -> Read:
+def _refused(name: str, reason: str) -> Read:
     def read(reader: TEReader, node: ast.Call) -> Value:
-        raise reader.error(node, "unsupported", reason, expected="te.placeholder, te.compute and a schedule of them")
+        raise reader.error(node, "unsupported", reason, expected="te.placeholder, te.compute and a schedule of them",
+                           fix=_FIXES.get(name, ()))  # fmt: skip
 
     return read
 
@@ -360,8 +339,10 @@ FUNCTIONS: dict[str, Read] = {
     "Schedule": _block_schedule,
     "decl_buffer": binds.read_layout,
     "decl_tensor_intrin": _tensor_intrin,
+    "extern": extern.read_extern,
+    **{f"contrib.{library}.matmul": extern.library_matmul(library) for library in extern.LIBRARIES},
     "get_env": _environment,
-    **{name: _refused(reason) for name, reason in UNREAD.items()},
+    **{name: _refused(name, reason) for name, reason in UNREAD.items()},
 }
 BUILTINS: dict[str, Read] = {
     "print": _printed,

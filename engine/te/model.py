@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ..ir import Buffer, Expr, Range, Var
+from ..ir import Buffer, Expr, Range, Stmt, Var
 from ..script.reading.scope import Foreign, Scope, Value
 
 
@@ -42,6 +42,13 @@ class Compute(Operation, frozen=True, eq=False):
 
     values: tuple[Expr, ...] = ()
     reduction: Reduction | None = None
+
+
+class Fixed(Compute, frozen=True, eq=False, kw_only=True):
+    """An operation that is given as a statement with its blocks, such as a call of other code. `reads` are its inputs."""
+
+    stmt: Stmt
+    reads: tuple[Buffer, ...]
 
 
 class Cached(Operation, frozen=True, eq=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ..analysis import accessed_regions
 from ..arith import simplify
@@ -17,17 +18,19 @@ from ..ir import (
     Expr,
     IterVar,
     LetStmt,
+    Node,
     PrimFunc,
     Range,
     Stmt,
     Var,
     build,
+    rewrite,
     substitute,
     walk,
 )
 from ..ir.stmt import For
 from ..script.reading.blocks import unique_name
-from .model import Axis, Compute, Operation, Reduction, Tensor
+from .model import Axis, Compute, Fixed, Operation, Reduction, Tensor
 
 
 class Made(msgspec.Struct, frozen=True, eq=False):
@@ -80,6 +83,8 @@ def needed(ops: Sequence[Operation], owners: dict[Buffer, Operation]) -> list[Op
 
 def inputs(op: Operation) -> list[Buffer]:
     """Return the buffers that a compute reads, in textual order; buffers in an index precede the indexed buffer."""
+    if isinstance(op, Fixed):
+        return list(op.reads)
     if not isinstance(op, Compute):
         return []
     values = op.reduction.sources if op.reduction is not None else op.values
@@ -104,6 +109,8 @@ def _collect(expr: Expr, found: dict[Buffer, None]) -> None:
 
 def _stage(op: Compute, used: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
     """Build the loops of one operation around its blocks."""
+    if isinstance(op, Fixed):
+        return _fixed(op, used)
     axes = (*op.axes, *op.reduce_axes)
     loops = [(Var(axis.name, axis.var.dtype), axis) for axis in axes]
     outputs = [0] if op.reduction is not None else range(len(op.buffers))
@@ -118,6 +125,20 @@ def _stage(op: Compute, used: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tu
         dom = _dom(axis)
         body = For(var, dom.min, dom.extent, "serial", body)
     return body, tuple(names), tuple(var for var, _ in loops)
+
+
+def _fixed(op: Fixed, used: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
+    """Return a given statement, with names of its blocks that no other block has."""
+    names: list[str] = []
+
+    def leave(node: Node) -> Node:
+        if not isinstance(node, Block):
+            return node
+        names.append(unique_name(node.name, used))
+        return replace_fields(node, name=names[-1])
+
+    stmt = rewrite(op.stmt, leave)
+    return stmt, tuple(names), tuple(node.loop_var for node in walk(stmt) if isinstance(node, For))
 
 
 def _plain(op: Compute) -> str:

@@ -14,9 +14,10 @@ from ..schedule import Schedule
 from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
+from ..script.reading.scope import Value
 from ..script.reading.source import Source
 from .call_reader import TECallReader
-from .model import Compute, Operation, Placeholder, Tensor
+from .model import Compute, Function, Operation, Placeholder, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader
 from .translate import translate
@@ -95,13 +96,19 @@ def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) ->
 
 def made_program(reader: TEReader) -> Made:
     """Return the program with the text's parameters, or else with all inputs and the outputs."""
+    if reader.assumes and not any(isinstance(op, Compute) for op in reader.operations):
+        _call_uncalled(reader)
     parameters = _without_moved(reader, reader.record.parameters or _default_parameters(reader))
     end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree
-    if not any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters):
+    if not _has_output(parameters) and reader.record.schedule is not None:
+        parameters += tuple(Tensor(op, n) for op in reader.record.schedule.outputs for n in range(len(op.buffers)))
+    if not _has_output(parameters):
         raise reader.error(
             end, "not-a-program", "the text computes nothing", expected="C = te.compute(…) among the parameters"
         )
     made = make_prim_func(parameters, reader.operations)
+    if reader.record.parameters is None and (scalars := _unbound(made.func)):
+        made = make_prim_func((*parameters, *sorted(scalars, key=lambda var: var.name)), reader.operations)
     _require_inputs(reader, made, parameters, end)
     _require_sizes(reader, made.func, end)
     for names in made.blocks.values():
@@ -109,6 +116,33 @@ def made_program(reader: TEReader) -> Made:
             _place_block(reader, made, name)
     reader.positions.add(made.func, reader.source.place(reader.source.tree))
     return made
+
+
+def _call_uncalled(reader: TEReader) -> None:
+    """Call the last function of the text that computes, with sizes for its parameters: a text may only define it."""
+    for name, function in reversed(reader.scope.items()):
+        if isinstance(function, Function) and isinstance(function.node, ast.FunctionDef) and _computes(function.node):
+            taken = [a.arg for a in function.node.args.args]
+            taken = taken[: len(taken) - len(function.node.args.defaults)]
+            args: list[Value] = ["float32" if "dtype" in n else _size(reader, n) for n in taken]
+            given = ", ".join(f"{n}={'float32' if 'dtype' in n else 'a size'}" for n in taken)
+            text = f"{name} is never called in the text: it is read as {name}({given})"
+            reader.notes.append(Note(text, reader.source.header(function.node)))
+            reader.call(function, args, function.node)
+            return
+
+
+def _computes(node: ast.FunctionDef) -> bool:
+    calls = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return any(isinstance(call, ast.Attribute) and call.attr in ("compute", "create_schedule") for call in calls)
+
+
+def _size(reader: TEReader, name: str) -> Value:
+    return reader.sizes[name] if name in reader.sizes else Var(name, "int32")
+
+
+def _has_output(parameters: Sequence[Tensor | Var]) -> bool:
+    return any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters)
 
 
 def _place_block(reader: TEReader, made: Made, name: str) -> None:
@@ -159,10 +193,15 @@ def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | 
                                expected=f"[{names}] in tvm.lower")  # fmt: skip
 
 
+def _unbound(func: PrimFunc) -> set[Var]:
+    """Return the variables that are neither parameters nor sizes of parameters."""
+    known = {*func.params, *(v for b in func.buffers for e in b.shape for v in walk(e) if isinstance(v, Var))}
+    return free_vars(func.body) - known
+
+
 def _require_sizes(reader: TEReader, func: PrimFunc, end: ast.AST) -> None:
     """Require a value for each variable, from a parameter or from the shape of one."""
-    known = {*func.params, *(v for b in func.buffers for e in b.shape for v in walk(e) if isinstance(v, Var))}
-    unbound = free_vars(func.body) - known
+    unbound = _unbound(func)
     if unbound:
         name = min(v.name for v in unbound)
         raise parse_error("unknown-name", f"the variable {name} has no value", reader.source.place(end), found=name,

@@ -17,6 +17,7 @@ from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
 from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
+from .prim_func import inputs
 from .python_values import MAX_STEPS, PythonReader
 from .vta import ENVIRONMENT
 
@@ -65,7 +66,7 @@ class TEReader(PythonReader):
         self.record = stages.Record()
         self.notes: list[Note] = []
         self.passed: list[ast.stmt] = []  # statements that only running the code decides
-        self._assumes = assumes
+        self.assumes = assumes
         self._shapes = 0  # levels of shapes around the expression that is read
         self._calls = 0
 
@@ -152,7 +153,7 @@ class TEReader(PythonReader):
             return self.scope[node.id]
         if node.id in self.aliases:
             raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
-        if self._assumes and (self._shapes or node.id == "env"):
+        if self.assumes and (self._shapes or node.id == "env"):
             return self._assumed(node)
         fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
         raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
@@ -225,6 +226,14 @@ class TEReader(PythonReader):
 
     def attribute_of(self, owner: Value, name: str) -> Value:
         """Return `owner.name`; None if there is no such attribute."""
+        if isinstance(owner, Operation) and name == "input_tensors":
+            return tuple(
+                Tensor(op, n)
+                for b in inputs(owner)
+                for op in self.operations
+                for n, own in enumerate(op.buffers)
+                if own is b
+            )
         return _attribute_of(owner, name)
 
     def _subscript(self, node: ast.Subscript) -> Value:
@@ -297,6 +306,10 @@ def _attribute_of(owner: Value, name: str) -> Value:
             return owner.buffer.dtype
         case Tensor() | Operation() | stages.Stage(), "name":
             return (owner.op if isinstance(owner, Tensor | stages.Stage) else owner).name
+        case stages.TESchedule(), "stages":
+            return Runtime()
+        case Tensor(), "ndim":
+            return len(owner.buffer.shape)
         case stages.Stage(), "op":
             return owner.op
         case Operation(), "axis":
@@ -318,7 +331,7 @@ def _expected_attributes(owner: Value) -> str:
         case Tensor():
             return ".op, .shape, .dtype"
         case Operation():
-            return ".axis, .reduce_axis"
+            return ".axis, .reduce_axis, .input_tensors"
         case Names():
             return f"an entry of {owner.title}"
         case _:

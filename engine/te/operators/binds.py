@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 
-from ..arith import prove_equal
-from ..ir import Expr, build
-from ..script import expr_text
-from ..script.reading.intrinsics import parameters
-from ..script.reading.scope import Value
-from .model import Tensor
-from .reader import TEReader
-from .stages import Event, Layout
+from ...arith import prove_equal
+from ...ir import Expr, build
+from ...script import expr_text
+from ...script.reading.intrinsics import parameters
+from ...script.reading.scope import Value
+from ..model import Tensor
+from ..reader import TEReader
+from ..stages import Event, Layout
 
 
 def read_layout(reader: TEReader, node: ast.Call) -> Value:
