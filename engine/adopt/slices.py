@@ -293,7 +293,7 @@ class _Slicer:
         computed = [
             name
             for unit in units
-            if unit.calls("compute") and isinstance(unit.node, ast.Assign)
+            if unit.calls("compute", "extern") and isinstance(unit.node, ast.Assign)
             for name in sorted(unit.defines)
         ]
         functions = [unit.node.name for unit in units if isinstance(unit.node, ast.FunctionDef)]

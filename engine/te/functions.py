@@ -23,7 +23,7 @@ from .model import (
     Tensor,
     ThreadAxis,
 )
-from .operators import binds, extern
+from .operators import binds, extern, scan
 from .python_values import MAX_ITEMS
 from .reader import TEReader
 from .sizes import require_small
@@ -295,7 +295,6 @@ def _text(reader: TEReader, node: ast.Call) -> Value:
 
 
 UNREAD = {
-    "scan": "te.scan computes along a time axis, which block programs cannot express (TVM refuses it too)",
     "extern_primfunc": "te.extern_primfunc calls a function that the text does not show",
     "hybrid.script": "hybrid script is a different language",
     "autotvm.get_config": "the parameters of an AutoTVM template are chosen when it is tuned",
@@ -340,6 +339,7 @@ FUNCTIONS: dict[str, Read] = {
     "decl_buffer": binds.read_layout,
     "decl_tensor_intrin": _tensor_intrin,
     "extern": extern.read_extern,
+    "scan": scan.read_scan,
     **{f"contrib.{library}.matmul": extern.library_matmul(library) for library in extern.LIBRARIES},
     "get_env": _environment,
     **{name: _refused(name, reason) for name, reason in UNREAD.items()},

@@ -51,6 +51,14 @@ class Fixed(Compute, frozen=True, eq=False, kw_only=True):
     reads: tuple[Buffer, ...]
 
 
+class Scan(Compute, frozen=True, eq=False, kw_only=True):
+    """A recurrence along the first axis, `te.scan`; `buffers` hold the states. Each `update` reads earlier steps of `states`."""
+
+    init: tuple[Compute, ...]
+    update: tuple[Compute, ...]
+    states: tuple[Placeholder, ...]
+
+
 class Cached(Operation, frozen=True, eq=False):
     """A stage that `cache_read` or `cache_write` adds to a schedule; it is not part of the algorithm.
 

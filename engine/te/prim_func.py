@@ -24,13 +24,14 @@ from ..ir import (
     Stmt,
     Var,
     build,
+    replace_buffers,
     rewrite,
     substitute,
     walk,
 )
 from ..ir.stmt import For
 from ..script.reading.blocks import unique_name
-from .model import Axis, Compute, Fixed, Operation, Reduction, Tensor
+from .model import Axis, Compute, Fixed, Operation, Reduction, Scan, Tensor
 
 
 class Made(msgspec.Struct, frozen=True, eq=False):
@@ -51,18 +52,61 @@ def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Oper
     blocks: dict[Operation, tuple[str, ...]] = {}
     loops: dict[str, tuple[Var, ...]] = {}
     stmts: list[Stmt] = []
+    scans = [op for op in order if isinstance(op, Scan)]
+    inside = {op for scan in scans for op in _steps(scan, order)}
+    merged = {b: own for scan in scans for b, own in _merged(scan).items()}
+
+    def add(op: Compute, time: Time | None = None) -> Stmt:
+        stmt, blocks[op], variables = _stage(op, used, time)
+        loops.update(dict.fromkeys(blocks[op], variables))
+        return stmt
+
     for op in order:
-        if isinstance(op, Compute):
-            stmt, blocks[op], variables = _stage(op, used)
-            stmts.append(stmt)
-            loops |= dict.fromkeys(blocks[op], variables)
-    allocated = tuple(b for op in order for b in op.buffers if isinstance(op, Compute) and b not in given)
+        if isinstance(op, Scan):
+            time = _time(op)
+            steps = [add(step, time) for step in _steps(op, order)]
+            stmts.append(For(time.loop, time.dom.min, time.dom.extent, "serial", build.seq(steps)))
+        elif isinstance(op, Compute) and op not in inside:
+            stmts.append(add(op))
+    made = [b for op in order for b in op.buffers if isinstance(op, Compute)]
+    allocated = tuple(b for b in made if b not in given and b not in merged)
     root = BlockRealize((), build.TRUE, Block("root", (), (), (), build.seq(stmts), None, allocated))
+    root = replace_buffers(root, merged) if merged else root
     handles = [(Var(f"var_{t.buffer.name}", "handle"), t.buffer) for t in tensors]
     by_tensor = dict(zip(tensors, handles, strict=True))
     params = tuple(p if isinstance(p, Var) else by_tensor[p][0] for p in parameters)
     func = PrimFunc("main", params, tuple(handles), root, (("tirx.noalias", build.TRUE),))
     return Made(func, blocks, loops)
+
+
+class Time(msgspec.Struct, frozen=True, eq=False):
+    """The loop of a scan over its steps after the initial ones."""
+
+    scan: Scan
+    loop: Var
+    dom: Range
+
+
+def _time(scan: Scan) -> Time:
+    first, size = scan.init[0].buffers[0].shape[0], scan.buffers[0].shape[0]
+    return Time(scan, Var(scan.update[0].axes[0].name, size.dtype), Range(first, simplify(build.sub(size, first))))
+
+
+def _steps(scan: Scan, order: Sequence[Operation]) -> list[Compute]:
+    """Return the operations of a step: the updates, and those that read the state."""
+    read = {state.buffers[0] for state in scan.states}
+    found: list[Compute] = []
+    for op in order:
+        if isinstance(op, Compute) and op is not scan and (op in scan.update or not read.isdisjoint(inputs(op))):
+            found.append(op)
+            read |= {*op.buffers}
+    return found[: max(found.index(op) for op in scan.update) + 1]
+
+
+def _merged(scan: Scan) -> dict[Buffer, Buffer]:
+    """Return the buffers that are parts of the state's buffer: the initial values, each step, and the state that a step reads."""
+    parts = zip(scan.init, scan.update, scan.states, scan.buffers, strict=True)
+    return {part.buffers[0]: own for *ops, own in parts for part in ops}
 
 
 def needed(ops: Sequence[Operation], owners: dict[Buffer, Operation]) -> list[Operation]:
@@ -85,6 +129,8 @@ def inputs(op: Operation) -> list[Buffer]:
     """Return the buffers that a compute reads, in textual order; buffers in an index precede the indexed buffer."""
     if isinstance(op, Fixed):
         return list(op.reads)
+    if isinstance(op, Scan):
+        return [part.buffers[0] for part in (*op.init, *op.update)]
     if not isinstance(op, Compute):
         return []
     values = op.reduction.sources if op.reduction is not None else op.values
@@ -107,21 +153,25 @@ def _collect(expr: Expr, found: dict[Buffer, None]) -> None:
         found[load.buffer] = None
 
 
-def _stage(op: Compute, used: dict[str, int]) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
-    """Build the loops of one operation around its blocks."""
+def _stage(
+    op: Compute, used: dict[str, int], time: Time | None = None
+) -> tuple[Stmt, tuple[str, ...], tuple[Var, ...]]:
+    """Build the loops of one operation around its blocks; the loop of its first axis is that of `time`, if given."""
     if isinstance(op, Fixed):
         return _fixed(op, used)
     axes = (*op.axes, *op.reduce_axes)
     loops = [(Var(axis.name, axis.var.dtype), axis) for axis in axes]
+    if time is not None:
+        loops[0] = (time.loop, axes[0])
     outputs = [0] if op.reduction is not None else range(len(op.buffers))
     names: list[str] = []
     realizes: list[Stmt] = []
     for output in outputs:
         hint = op.buffers[output].name if op.reduction is None else _plain(op)
         names.append(unique_name(hint, used))
-        realizes.append(_realize(op, output, names[-1], loops))
+        realizes.append(_realize(op, output, names[-1], loops, time))
     body = build.seq(realizes)
-    for var, axis in reversed(loops):
+    for var, axis in reversed(loops if time is None else loops[1:]):
         dom = _dom(axis)
         body = For(var, dom.min, dom.extent, "serial", body)
     return body, tuple(names), tuple(var for var, _ in loops)
@@ -151,9 +201,12 @@ def _dom(axis: Axis) -> Range:
     return Range(simplify(axis.dom.min), simplify(axis.dom.extent))
 
 
-def _realize(op: Compute, output: int, name: str, loops: Sequence[tuple[Var, Axis]]) -> BlockRealize:
+def _realize(op: Compute, output: int, name: str, loops: Sequence[tuple[Var, Axis]], time: Time | None) -> BlockRealize:
     iterators = {axis: Var(f"v_{axis.name}", axis.var.dtype) for _, axis in loops}
     iter_vars = tuple(IterVar(iterators[axis], _dom(axis), axis.kind) for _, axis in loops)
+    if time is not None:
+        kind = "scan" if op in time.scan.update else "spatial"
+        iter_vars = (IterVar(iter_vars[0].var, time.dom, kind), *iter_vars[1:])
     values: tuple[Expr, ...] = tuple(var for var, _ in loops)
     if not loops:  # a block has at least one iterator
         iter_vars, values = (IterVar(Var("vi"), build.make_range(0, 1)),), (build.const(0, "int32"),)

@@ -17,7 +17,7 @@ from ..script.errors import parse_error
 from ..script.reading.scope import Value
 from ..script.reading.source import Source
 from .call_reader import TECallReader
-from .model import Compute, Function, Operation, Placeholder, Tensor
+from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader
 from .translate import translate
@@ -107,8 +107,10 @@ def made_program(reader: TEReader) -> Made:
             end, "not-a-program", "the text computes nothing", expected="C = te.compute(…) among the parameters"
         )
     made = make_prim_func(parameters, reader.operations)
-    if reader.record.parameters is None and (scalars := _unbound(made.func)):
-        made = make_prim_func((*parameters, *sorted(scalars, key=lambda var: var.name)), reader.operations)
+    scalars = _unbound(made.func) if reader.record.parameters is None else set[Var]()
+    if scalars:
+        in_order = sorted(scalars, key=lambda scalar: scalar.name)
+        made = make_prim_func((*parameters, *in_order), reader.operations)
     _require_inputs(reader, made, parameters, end)
     _require_sizes(reader, made.func, end)
     for names in made.blocks.values():
@@ -179,13 +181,22 @@ def _default_parameters(reader: TEReader) -> tuple[Tensor | Var, ...]:
     read = {buffer for op in computes for buffer in inputs(op)}
     ends: Sequence[Operation] = schedule.outputs if schedule else [op for op in computes if not read & {*op.buffers}]
     used = {b for stage in schedule.order for b in stage.op.buffers} if schedule else read
-    starts = [op for op in reader.operations if isinstance(op, Placeholder) and used & {*op.buffers}]
+    states = _states(reader)
+    starts = [
+        op for op in reader.operations if isinstance(op, Placeholder) and used & {*op.buffers} and op not in states
+    ]
     return tuple(Tensor(op, i) for op in (*starts, *ends) for i in range(len(op.buffers)))
 
 
+def _states(reader: TEReader) -> set[Operation]:
+    """Return the placeholders that are the states of scans, which are no inputs."""
+    return {state for op in reader.operations if isinstance(op, Scan) for state in op.states}
+
+
 def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | Var], end: ast.AST) -> None:
-    given = {p.op for p in parameters if isinstance(p, Tensor)}
+    given: set[Operation] = {p.op for p in parameters if isinstance(p, Tensor)}
     used = {buffer for op in made.blocks for buffer in inputs(op)}
+    given |= _states(reader)
     for op in reader.operations:
         if isinstance(op, Placeholder) and op not in given and used & {*op.buffers}:
             names = ", ".join([*(p.op.name for p in parameters if isinstance(p, Tensor)), op.name])

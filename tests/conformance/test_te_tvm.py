@@ -1,5 +1,7 @@
 """The program of TE text is the one that TVM's te.create_prim_func makes when the same text is executed; exported schedules run on TVM."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import runpy
@@ -19,8 +21,8 @@ from support.tvm.oracle import assert_same_program
 
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.ir import structural_equal
+from tilewright.engine.script import ParseError, to_script
 from tilewright.engine.script import parse as parse_script
-from tilewright.engine.script import to_script
 from tilewright.engine.te import parse, read_te
 
 tvm = pytest.importorskip("tvm")
@@ -170,3 +172,64 @@ def test_the_calls_are_accepted_by_tvm_with_the_same_result(name: str, tmp_path:
     file.write_text(to_tvm_python(found.schedule, found.names), encoding="utf-8")
     theirs = runpy.run_path(str(file))["sch"].mod
     assert_same_program(to_script(found.schedule.mod), theirs)
+
+
+TOPI = {
+    "an operator": ("A = te.placeholder((4, 8), name='A')\nB = topi.nn.relu(A)\n", "topi.nn.relu(p(4, 8))"),
+    "a reduction of a symbolic size": (
+        "n = te.var('n')\nA = te.placeholder((n, 8), name='A')\nB = topi.sum(A, axis=1)\n",
+        "",
+    ),
+    "several stages": (
+        "A = te.placeholder((4, 8), name='A')\nB = topi.nn.softmax(A, axis=-1)\n",
+        "topi.nn.softmax(p(4, 8))",
+    ),
+    "operators on tensors": (
+        "A = te.placeholder((4, 8), name='A')\nb = te.placeholder((8,), name='b')\nB = (A + b) * A / 2.0\n",
+        "",
+    ),
+    "a schedule that is gone": (
+        "A = te.placeholder((4, 8), name='A')\nB = topi.nn.relu(A)\nwith tvm.target.Target('llvm'):\n    s = topi.generic.schedule_injective([B])\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOPI)
+def test_an_operator_of_topi_is_read_by_its_definition_in_tvm(name: str) -> None:
+    text, theirs = TOPI[name]
+    found = read_te(f"import tvm\nfrom tvm import te, topi\n{text}")
+    assert found.schedule.check().status in ("proved", "tested")
+    assert [note.text.partition(" is gone")[0] for note in found.notes] == (
+        ["topi.generic.schedule_injective"] if "gone" in name else []
+    )
+    if theirs:
+        given = tvm.te.placeholder((4, 8), "float32", "A")
+        made = eval(theirs, {"topi": tvm.topi, "p": lambda *shape: given})
+        assert_same_program(to_script(found.program), tvm.ir.IRModule({"main": tvm.te.create_prim_func([given, made])}))
+
+
+def test_an_operator_can_be_scheduled_by_its_axes() -> None:
+    text = """
+from tvm import te, topi
+A = te.placeholder((4, 6, 8), name="A")
+B = topi.sum(A, axis=2)
+C = topi.nn.relu(B)
+s = te.create_schedule(C.op)
+outer, inner = s[C].split(C.op.axis[1], factor=3)
+s[B].compute_at(s[C], outer)
+s[B].unroll(B.op.reduce_axis[0])
+"""
+    found = read_te(text)
+    assert [step.method for step in found.schedule.trace.steps if step.changes] == ["split", "compute_at", "unroll"]
+    assert found.schedule.verify().status == "tested"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["topi.nn.relu_(A)", "topi.nn.relu(A, A, A)", "topi.te.placeholder((4,))", "topi.nn.relu(te)", "topi._ffi_api(A)"],
+)
+def test_a_call_that_is_no_operator_is_refused_with_its_line(call: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read_te(f"from tvm import te, topi\nA = te.placeholder((4, 8), name='A')\nB = {call}\n")
+    assert caught.value.place is not None and caught.value.place.line == 3

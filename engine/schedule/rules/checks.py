@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...analysis import (
+    find_carried,
     find_conflicts,
     is_associative_update,
     is_covered,
@@ -29,9 +30,11 @@ from ...ir import (
     Range,
     Stmt,
     Var,
+    addressed_buffers,
     children,
     free_vars,
     uses_var,
+    walk,
     walk_stmts,
 )
 from ..context import Context
@@ -163,7 +166,8 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
             f"cannot {what}: block {block.name!r} has iterators that are neither spatial nor reduction iterators",
             realize,
         )
-    require_updates_own_element(ctx, realize, what)
+    if not ctx.index.fact(updates_only_own_element, block) and not _is_scan_apart(ctx, realize, moving):
+        require_updates_own_element(ctx, realize, what)
     used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
     if not (writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)):
         raise refuse(
@@ -175,6 +179,15 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
             "order-dependent", f"cannot {what}: block {block.name!r} has a reduction whose result may depend on the order", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
         )  # fmt: skip
+
+
+def _is_scan_apart(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range]) -> bool:
+    """Whether iterations of the moving loops never access an element that another one writes: `s[t, i] = s[t - 1, i] + …` for `i`."""
+    block = realize.block
+    hidden = block.match_buffers or addressed_buffers(block)
+    if hidden or any(isinstance(node, BlockRealize) for node in walk(block.body)):
+        return False
+    return find_carried(ctx.index, realize, realize, [*moving]) is None
 
 
 # A block must use the loops through its iterators only; otherwise the analysis cannot relate its accesses to iterations.

@@ -122,8 +122,8 @@ def _operation(
     read = tuple(dict.fromkeys(t.buffer for t in inputs))
     arrays = tuple(_array(b) for b in (*(t.buffer for t in inputs), *buffers))
     call = Call("call_packed", (StringImm(packed or f"te.extern.{title}"), *arrays, *extra), OPAQUE["call_packed"])
-    regions = (tuple(map(build.full_region, part)) for part in (read, buffers))
-    stmt = BlockRealize((), build.TRUE, Block(identifier(title), (), *regions, Evaluate(call)))
+    reads, writes = (tuple(map(build.full_region, part)) for part in (read, buffers))
+    stmt = BlockRealize((), build.TRUE, Block(identifier(title), (), reads, writes, Evaluate(call)))
     text = f"{title} calls code that is not in the text: its block declares what it reads and writes, and cannot be verified"
     reader.notes.append(Note(text, reader.source.place(node)))
     return outputs_of(reader, Fixed(title, buffers, node, stmt=stmt, reads=read))

@@ -92,7 +92,7 @@ def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict
                            fix=("write the computation with te.compute",))  # fmt: skip
     try:
         found = function(*(made.tvm(tvm, v) for v in given), **{key: made.tvm(tvm, v) for key, v in named.items()})
-        outputs = list(found) if isinstance(found, list | tuple) or hasattr(found, "__len__") else [found]
+        outputs: list[Any] = list(found) if hasattr(found, "__len__") else [found]
         text = tvm.te.create_prim_func([*made.placeholders.values(), *outputs]).script()
     except Exception as error:  # TVM's Python functions raise any exception for arguments that they do not take
         reason = str(error).strip().rpartition("\n")[2][:200]

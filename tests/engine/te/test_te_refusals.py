@@ -42,7 +42,7 @@ CASES = {
     "a reduction run in parallel": ("s[C].parallel(k)", "reduction-in-parallel"),
     "a module": ("x = te", "wrong-type"),
     "no end": ("f = lambda x: f(x); f(1)", "too-deep"),
-    "scan": ("te.scan(B, C, A)", "unsupported"),
+    "a scan of no state": ("te.scan(B, C, B)", "wrong-type"),
     "integers divided": ("D = te.compute((4,), lambda i: i / 2)", "wrong-type"),
     "a sum inside": ("D = te.compute((4,), lambda i: te.sum(A[i, k], axis=k) + 1.0)", "wrong-type"),
     "a missing index": ("D = te.compute((4,), lambda i: A[i] + 1.0)", "wrong-arguments"),
