@@ -16,7 +16,7 @@ from .access.placement import Placement, row_name
 from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
 from .cost.estimate import CostEstimate, estimate_cost
-from .cost.lower_bound import LowerBound, first_peaks, lower_bound_of
+from .cost.lower_bound import LowerBound, lower_bound_of
 from .errors import MachineError
 from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
@@ -106,7 +106,6 @@ __all__ = [
     "copy_path",
     "distribution_of",
     "estimate_cost",
-    "first_peaks",
     "load_machine",
     "lower_bound_of",
     "operations_per_cycle",

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from ...hwsim import Machine, MachineError, first_peaks, lower_bound_of, row_name, simulate_tasks, tasks_of
+from ...hwsim import Machine, MachineError, lower_bound_of, row_name, simulate_tasks, tasks_of
 from ...ir import TilewrightError
 from ...lower import with_sizes
 from ..search.estimator import Estimator
@@ -92,9 +92,9 @@ class Evaluator:
         refused = program.cached.refused
         if refused is not None:
             return Outcome("failed", None, refused.code, refused.refusal.message)
-        over = self._overflow(first_peaks(program))
+        over = self._overflow(program.places.peaks)
         if over is not None:
-            return over  # rejects most infeasible candidates without counting their tasks
+            return over  # before the tasks are counted
         least = least_figures(lower_bound_of(program, self._limits.tasks), self._far)
         over = self._over(least)
         if over is not None:

@@ -87,8 +87,7 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
             * size
         )
         block = np.asarray(placement.banks)[np.clip(part, 0, placement.cells - 1)]
-        before = _same_block_before(placement)[np.clip(part, 0, placement.cells - 1)]
-        address = placement.address + before * placement.part_bytes + within
+        address = np.asarray(placement.addresses)[np.clip(part, 0, placement.cells - 1)] + within
         row = address // self.unit.row_bytes
         match self.unit.kind:
             case "block":
@@ -99,16 +98,6 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
                 unit = np.zeros_like(row)
         shape = np.broadcast_shapes(*(np.shape(i) for i in indices)) if len(indices) else ()
         return ElementAddresses(*(np.broadcast_to(np.asarray(x, np.int64), shape) for x in (address, unit, row)))
-
-
-def _same_block_before(placement: Placement) -> Values:
-    """Returns for each cell the number of the buffer's cells before it in its block."""
-    met: dict[int, int] = {}
-    found: list[int] = []
-    for block in placement.banks:
-        found.append(met.get(block, 0))
-        met[block] = found[-1] + 1
-    return np.asarray(found or [0], np.int64)
 
 
 def placement_of(program: TaskProgram, buffer: Buffer) -> BufferPlacement | None:

@@ -2,12 +2,15 @@
 
 A buffer whose layout has axis separators has parts, one for each value of its first group of axes; with two slots it has twice as many.
 Part i (slots first) is in physical block i, modulo the number of blocks. If the schedule names banks, slot i is in the i-th of them, with
-all its parts. Any other buffer is placed as a whole in the first block with enough room.
+all its parts. Any other buffer is placed as a whole in one block.
+
+`allocation` chooses the addresses. Where buffers share addresses, a write to one waits for the accesses to the others (`Places.clobbered`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import lcm, prod
 
 import msgspec
@@ -17,14 +20,17 @@ from ...ir import dtype as dt
 from ..errors import refuse
 from ..machine.model import Machine
 from ..machine.parts import Memory
+from ..tasks.lifetimes import lifetimes_of
 from ..tasks.nest import Nest, Site
+from .allocation import ANY, Chunk, Spot, allocate, largest_live
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
     """Placement of one buffer. Cells are numbered `first_cell + slot * parts + part`; `banks` has the physical block of each, in that
     order.
 
-    The first begins at byte `address` of its memory (its block): buffers are placed one after the other, each aligned to a row and a burst.
+    Each begins at its byte of `addresses`, in its memory or physical block; a buffer's first cell in a block is aligned to a row and a
+    burst.
     """
 
     site: Site
@@ -34,11 +40,16 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
     part_bytes: int
     first_cell: int
     banks: tuple[int, ...]
-    address: int = 0
+    addresses: tuple[int, ...]
 
     @property
     def buffer(self) -> Buffer:
         return self.site.buffer
+
+    @property
+    def address(self) -> int:
+        """The address of the first cell."""
+        return self.addresses[0]
 
     @property
     def slots(self) -> int:
@@ -63,18 +74,40 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
     def bank_of(self, cell: int) -> int:
         return self.banks[cell - self.first_cell]
 
+    def address_of(self, cell: int) -> int:
+        return self.addresses[cell - self.first_cell]
+
     def label(self, cell: int) -> str:
         """The displayed name of a cell: "A#0" for slot 0, "A" with a single slot."""
         return f"{self.buffer.name}#{self.slot_of(cell)}" if self.slots > 1 else self.buffer.name
 
 
+class MemoryUse(msgspec.Struct, frozen=True):
+    """Static use of a memory, or of a physical block. `end_bytes` is the end of the highest used address; `live_bytes` the largest sum of
+    buffers that live at the same point of the program, and `live` are those at the first such point: (placement, bytes), the largest first.
+    """
+
+    end_bytes: int
+    live_bytes: int
+    live: tuple[tuple[int, int], ...]
+
+
 class Places(msgspec.Struct, frozen=True, eq=False):
-    """All buffers of a program on a machine, parameters first."""
+    """All buffers of a program on a machine, parameters first. `use` is by row. `sharing` has the cells with which a cell shares addresses:
+    a write to the cell destroys their contents.
+    """
 
     machine: Machine
     placements: tuple[Placement, ...]
     by_buffer: dict[Buffer, Placement]
     of_cell: tuple[Placement, ...]
+    use: dict[str, MemoryUse]
+    sharing: dict[int, tuple[int, ...]]
+
+    @property
+    def peaks(self) -> dict[str, int]:
+        """The end of the highest used address of each row."""
+        return {row: use.end_bytes for row, use in self.use.items()}
 
 
 def row_name(memory: Memory, bank: int) -> str:
@@ -84,53 +117,116 @@ def row_name(memory: Memory, bank: int) -> str:
 
 def place(machine: Machine, nest: Nest) -> Places:
     """Places all buffers. Raises MachineError for a scope that no memory implements, or an unknown shape."""
-    filled = {memory.name: [0] * memory.blocks for memory in machine.memories}
-    ends: dict[tuple[str, int], int] = {}
+    lifetimes = lifetimes_of(nest)
+    requests = [_request(machine, nest, site) for site in nest.sites]
+    spots: dict[Part, Spot] = {}
+    use: dict[str, MemoryUse] = {}
+    for memory in machine.memories:
+        chunks = {
+            (number, block): Chunk(count * r.part_bytes, lifetimes[r.site].first, lifetimes[r.site].last, block)
+            for number, r in enumerate(requests)
+            if r.memory is memory
+            for block, count in Counter(r.blocks).items()
+        }
+        row = lcm(memory.interleave_bytes or 1, memory.burst_bytes)
+        found = allocate(tuple(chunks.values()), memory.blocks, memory.capacity_bytes // memory.blocks, row)
+        spots.update(zip(chunks, found, strict=True))
+        for block in range(memory.blocks):
+            use[row_name(memory, block)] = _use({p: c for p, c in chunks.items() if spots[p].block == block}, spots)
     placements: list[Placement] = []
     of_cell: list[Placement] = []
-    for site in nest.sites:
-        buffer = site.buffer
-        memory = memory_of(machine, buffer, nest)
-        shape = constant_shape(buffer)
-        lead = site.lead
-        parts = prod(shape[int(site.indexed) : lead])
-        part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
-        part_bytes *= prod(loop.extent for loop in site.threads)
-        named = memory.block_of(buffer.scope)
-        if named is not None:
-            require_block(buffer, memory, named)
-            banks = (named,) * (site.slots * parts)
-        elif site.banks and memory.blocks > 1:
-            require_banks(site, memory)
-            banks = tuple(site.banks[slot % len(site.banks)] for slot in range(site.slots) for _ in range(parts))
-        else:
-            separated = bool(buffer.axis_separators)
-            banks = _banks(filled[memory.name], memory, site.slots * parts, part_bytes, separated=separated)
-        row = lcm(memory.interleave_bytes or 1, memory.burst_bytes)
-        address = -(-ends.get((memory.name, banks[0]), 0) // row) * row
-        ends[memory.name, banks[0]] = address + banks.count(banks[0]) * part_bytes
-        is_param = nest.index.is_param(buffer)
-        placement = Placement(site, is_param, memory, parts, part_bytes, len(of_cell), banks, address)
-        for bank in banks:
-            filled[memory.name][bank] += part_bytes
-        placements.append(placement)
-        of_cell += [placement] * len(banks)
-    return Places(machine, tuple(placements), {p.buffer: p for p in placements}, tuple(of_cell))
+    for number, request in enumerate(requests):
+        of_block = {block: spots[number, block] for block in request.blocks}
+        placements.append(
+            _placement(request, of_block, len(of_cell), is_param=nest.index.is_param(request.site.buffer))
+        )
+        of_cell += [placements[-1]] * len(request.blocks)
+    by_buffer = {p.buffer: p for p in placements}
+    return Places(machine, tuple(placements), by_buffer, tuple(of_cell), use, _sharing(of_cell))
+
+
+Part = tuple[int, int]
+"""The cells of a buffer, by its number, in one physical block."""
+
+
+class _Request(msgspec.Struct, frozen=True, eq=False):
+    """A buffer to place: `blocks` has the physical block of each cell, or ANY."""
+
+    site: Site
+    memory: Memory
+    parts: int
+    part_bytes: int
+    blocks: tuple[int, ...]
+
+
+def _request(machine: Machine, nest: Nest, site: Site) -> _Request:
+    buffer = site.buffer
+    memory = memory_of(machine, buffer, nest)
+    shape = constant_shape(buffer)
+    lead = site.lead
+    parts = prod(shape[int(site.indexed) : lead])
+    part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
+    part_bytes *= prod(loop.extent for loop in site.threads)
+    return _Request(site, memory, parts, part_bytes, _blocks(site, memory, parts))
+
+
+def _blocks(site: Site, memory: Memory, parts: int) -> tuple[int, ...]:
+    """Returns the physical block that the program requires for each cell, else ANY."""
+    named = memory.block_of(site.buffer.scope)
+    if named is not None:
+        require_block(site.buffer, memory, named)
+        return (named,) * (site.slots * parts)
+    if site.banks and memory.blocks > 1:
+        require_banks(site, memory)
+        return tuple(site.banks[slot % len(site.banks)] for slot in range(site.slots) for _ in range(parts))
+    if site.buffer.axis_separators:
+        return tuple(cell % memory.blocks for cell in range(site.slots * parts))
+    return (ANY,) * (site.slots * parts)
+
+
+def _placement(request: _Request, spots: Mapping[int, Spot], first_cell: int, *, is_param: bool) -> Placement:
+    before: Counter[int] = Counter()
+    addresses: list[int] = []
+    for block in request.blocks:
+        addresses.append(spots[block].address + before[block] * request.part_bytes)
+        before[block] += 1
+    banks = tuple(spots[block].block for block in request.blocks)
+    return Placement(
+        request.site, is_param, request.memory, request.parts, request.part_bytes, first_cell, banks, tuple(addresses)
+    )
+
+
+def _use(chunks: Mapping[Part, Chunk], spots: Mapping[Part, Spot]) -> MemoryUse:
+    """Returns the use of one physical block by its chunks."""
+    most, leaf = largest_live(chunks.values())
+    live = {part: c.size_bytes for part, c in chunks.items() if c.first <= leaf <= c.last}
+    end = max((spots[part].address + c.size_bytes for part, c in chunks.items()), default=0)
+    return MemoryUse(end, most, tuple(sorted(((n, size) for (n, _), size in live.items()), key=lambda row: -row[1])))
+
+
+def _sharing(of_cell: Sequence[Placement]) -> dict[int, tuple[int, ...]]:
+    """Returns for each cell those with which it shares addresses, if there are any."""
+    spans: dict[str, list[tuple[int, int, int]]] = {}
+    for cell, placement in enumerate(of_cell):
+        address = placement.address_of(cell)
+        row = row_name(placement.memory, placement.bank_of(cell))
+        spans.setdefault(row, []).append((address, address + placement.part_bytes, cell))
+    found: dict[int, tuple[int, ...]] = {}
+    for row in spans.values():
+        below: list[tuple[int, int]] = []
+        for start, end, cell in sorted(row):
+            below = [(until, other) for until, other in below if until > start]
+            for _, other in below:
+                found[cell] = (*found.get(cell, ()), other)
+                found[other] = (*found.get(other, ()), cell)
+            below.append((end, cell))
+    return found
 
 
 def _elements(buffer: Buffer, lead: int, shape: Sequence[int]) -> int:
     """Returns the number of elements that the axes after the leading ones span."""
     stride = build.int_value(buffer.strides[lead]) if buffer.strides and shape else None
     return prod(shape) if stride is None else stride * shape[0]
-
-
-def _banks(filled: Sequence[int], memory: Memory, cells: int, part_bytes: int, *, separated: bool) -> tuple[int, ...]:
-    if separated:
-        return tuple(i % memory.blocks for i in range(cells))
-    room = memory.capacity_bytes // memory.blocks
-    whole = cells * part_bytes
-    first = next((b for b, used in enumerate(filled) if used + whole <= room), None)
-    return (filled.index(min(filled)) if first is None else first,) * cells
 
 
 # A scope that names a physical block names an existing one.

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from ...cancellation import checkpoint
 from ..access.placement import Placement, Places, row_name
 from ..machine.parts import Memory
-from ..tasks.nest import Site
 from ..tasks.tree import TaskProgram
 from .timeline import Column, Timeline
 
@@ -210,7 +209,7 @@ def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
     for variant in program.variants:
         template = program.templates[variant.template]
         rows: list[Touch] = []
-        for cells, written in ((variant.replay.reads, False), (variant.replay.writes, True)):
+        for cells, written in ((variant.replay.reads, False), (variant.writes, True)):
             for cell in cells:
                 placement = program.places.of_cell[cell]
                 if placement.is_param:
@@ -218,18 +217,11 @@ def _touches(program: TaskProgram) -> list[tuple[Touch, ...]]:
                 extents = [loop.extent for loop in template.outer]
                 around = len(placement.site.loops)
                 per_life = 0 if placement.site.indexed else prod(extents[around:])
-                per_hold = prod(extents[_slot_depth(placement.site) :])
+                per_hold = prod(extents[placement.site.depth :])
                 how = (UPDATE if cell in variant.updates else FILL) if written else READ
                 rows.append((cell, how, per_life, per_hold))
         found.append(tuple(rows))
     return found
-
-
-def _slot_depth(site: Site) -> int:
-    """Returns the number of loops around the memory of a buffer: with slots, it is outside of the loop over which they rotate."""
-    if site.slot_loop is None:
-        return len(site.loops)
-    return next(n for n, loop in enumerate(site.loops) if loop.var is site.slot_loop.var)
 
 
 def _steps(allocated: Column, live: Column, row: Column, size: Column, rows: int) -> list[Steps]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from ...ir import Buffer
-from ..access.placement import Placement, row_name
+from ..access.placement import Placement
 from ..machine.parts import DmaEngine, ScalarEngine
 from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import Timeline
@@ -30,7 +28,7 @@ def find(
 ) -> tuple[Finding, ...]:
     """Returns all findings, the worst first; `counts` is the number of runs of each variant."""
     found = [
-        *_overflows(program, timeline, memory, held),
+        *_overflows(program, memory),
         *_scalar_work(program, counts),
         *_round_trips(program, counts),
         *_idle_slots(program, held),
@@ -53,26 +51,16 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _overflows(
-    program: TaskProgram, timeline: Timeline, memory: Mapping[str, MemoryReport], held: Occupancy
-) -> Iterator[Finding]:
-    over = {row: m for row, m in memory.items() if m.peak_bytes > m.capacity_bytes}
-    if not over:
-        return
-    starts, _, ends, cells = held.tiles.columns()
-    starts, ends = timeline.real(starts), timeline.real(ends, ending=True)
-    for row, m in over.items():
-        sizes: dict[str, tuple[int, str]] = {}
-        for cell in map(int, np.unique(cells[(starts <= m.peak_cycle) & (m.peak_cycle < ends)])):
-            placement = program.places.of_cell[cell]
-            if row_name(placement.memory, placement.bank_of(cell)) == row:
-                sizes[placement.label(cell)] = placement.part_bytes, placement.buffer.name
-        largest = sorted(sizes, key=lambda label: -sizes[label][0])[:3]
-        listed = ", ".join(f"{label} ({sizes[label][0]} bytes)" for label in largest) or "parameters"
+def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport]) -> Iterator[Finding]:
+    for row, m in memory.items():
+        if m.peak_bytes <= m.capacity_bytes:
+            continue
+        largest = [(program.places.placements[n].buffer.name, size) for n, size in program.places.use[row].live[:3]]
+        listed = ", ".join(f"{name} ({size} bytes)" for name, size in largest)
         yield Finding(
             "capacity-overflow", "error",
-            f"{row} needs {m.peak_bytes} bytes at cycle {m.peak_cycle}, but has {m.capacity_bytes}; largest: {listed}",
-            buffers=tuple(dict.fromkeys(sizes[label][1] for label in largest)), memory=row,
+            f"{row} needs {m.peak_bytes} bytes, but has {m.capacity_bytes}; largest: {listed}",
+            buffers=tuple(name for name, _ in largest), memory=row,
         )  # fmt: skip
 
 

@@ -165,10 +165,10 @@ def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[s
     for memory in program.machine.memories:
         for bank in range(memory.blocks):
             row = row_name(memory, bank)
-            steps = held.steps[row]
+            steps, use = held.steps[row], places.use[row]
             capacity = memory.capacity_bytes // memory.blocks
             found[row] = MemoryReport(
-                memory.scope, capacity, steps.peak_allocated, steps.peak_live, peaks[row], allocated[row]
+                memory.scope, capacity, use.end_bytes, use.live_bytes, steps.peak_live, peaks[row], allocated[row]
             )
     return found
 

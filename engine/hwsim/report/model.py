@@ -52,13 +52,18 @@ class EngineReport(msgspec.Struct, frozen=True):
 
 
 class MemoryReport(msgspec.Struct, frozen=True):
-    """Use of a memory, or of a physical block of one. `peak_bytes` is the maximum allocated at a time, first at `peak_cycle`;
-    `allocated_bytes` is the sum of all buffers side by side.
+    """Use of a memory, or of a physical block of one, in bytes.
+
+    `peak_bytes` is the end of the highest allocated address: the program fits if it is at most the capacity. `used_bytes` is the largest
+    sum of buffers that live at one point of the program, and `allocated_bytes` the sum of all buffers: the difference between the peak and
+    the used bytes is lost to gaps, or belongs to buffers that do not share their addresses. `peak_live_bytes` is the maximum over simulated
+    time of tiles in use, and `peak_cycle` the first cycle with the most reserved bytes.
     """
 
     scope: str
     capacity_bytes: int
     peak_bytes: int
+    used_bytes: int
     peak_live_bytes: int
     peak_cycle: int
     allocated_bytes: int
@@ -263,7 +268,7 @@ class Segments(Sequence[Segment]):
             template = program.templates[variant.template]
             reads, writes = (
                 tuple(dict.fromkeys(program.places.of_cell[c].label(c) for c in cells))
-                for cells in (variant.replay.reads, variant.replay.writes)
+                for cells in (variant.replay.reads, variant.writes)
             )
             engine = program.machine.engines[template.engine].name
             blocks = tuple(dict.fromkeys(block.name for block in template.blocks))

@@ -35,6 +35,7 @@ from ...ir import (
     IntImm,
     LaunchThread,
     LetStmt,
+    Node,
     PrimFunc,
     Range,
     SeqStmt,
@@ -80,6 +81,22 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     vectorized: tuple[Var, ...] = ()  # the fastest first, with or without threads
 
 
+def nodes_of(piece: Piece) -> Iterator[Node]:
+    """Yields the nodes of all expressions of a piece."""
+    exprs: list[Expr] = list(piece.conditions)
+    exprs += [e for region, _ in piece.touches for r in region.region for e in (r.min, r.extent)]
+    if piece.store is not None:
+        exprs += [piece.store.value, *piece.store.indices]
+    return (node for expr in exprs for node in walk(expr))
+
+
+def buffers_of(piece: Piece) -> set[Buffer]:
+    """Returns the buffers that a piece accesses."""
+    loaded = {node.buffer for node in nodes_of(piece) if isinstance(node, BufferLoad)}
+    stored = {piece.store.buffer} if piece.store is not None else set[Buffer]()
+    return loaded | stored | {region.buffer for region, _ in piece.touches}
+
+
 class ComputeBlock(msgspec.Struct, frozen=True, eq=False):
     """A block without nested blocks (or statements outside of such). `engine` is the annotated one, if any."""
 
@@ -120,6 +137,13 @@ class Site(msgspec.Struct, frozen=True, eq=False):
     indexed: bool = False
     banks: Banks = ()
     threads: tuple[Loop, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """Returns the number of loops around the memory: with slots, it is outside of the loop over which they rotate."""
+        if self.slot_loop is None:
+            return len(self.loops)
+        return next(n for n, loop in enumerate(self.loops) if loop.var is self.slot_loop.var)
 
     @property
     def lead(self) -> int:
@@ -371,13 +395,4 @@ def _is_threads(stmt: For) -> bool:
 
 def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) -> bool:
     """Returns whether a piece depends on the iterations of a loop, or accesses a buffer that is private to each of them."""
-    exprs: list[Expr] = list(piece.conditions)
-    buffers = [region.buffer for region, _ in piece.touches]
-    for region, _ in piece.touches:
-        exprs += [e for r in region.region for e in (r.min, r.extent)]
-    if piece.store is not None:
-        exprs += [piece.store.value, *piece.store.indices]
-        buffers.append(piece.store.buffer)
-    nodes = [n for e in exprs for n in walk(e)]
-    buffers += [n.buffer for n in nodes if isinstance(n, BufferLoad)]
-    return any(n is loop.var for n in nodes) or any(loop in own.get(b, ()) for b in buffers)
+    return any(n is loop.var for n in nodes_of(piece)) or any(loop in own.get(b, ()) for b in buffers_of(piece))

@@ -31,7 +31,8 @@ NOTHING = -1
 class TaskVariant(msgspec.Struct, frozen=True, eq=False):
     """A kind of task with its cost; `replay` is its data for the replay, `updates` are cells that it changes in place.
 
-    `engine` is the number in the machine; the replay uses the number of its unit.
+    `engine` is the number in the machine; the replay uses the number of its unit. For the replay the task also writes the cells of
+    `destroyed`, as it writes to their addresses.
     """
 
     template: int
@@ -39,6 +40,12 @@ class TaskVariant(msgspec.Struct, frozen=True, eq=False):
     cost: Cost
     replay: Variant
     updates: tuple[int, ...] = ()
+    destroyed: tuple[int, ...] = ()
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The cells that the task gives new contents."""
+        return tuple(cell for cell in self.replay.writes if cell not in self.destroyed)
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
@@ -134,9 +141,11 @@ class Variants:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """All cells that any variant may access."""
+        """All cells that any variant may access or destroy."""
         ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
-        return tuple(dict.fromkeys(cell for cells in ranges for cell in cells))
+        accessed = dict.fromkeys(cell for cells in ranges for cell in cells)
+        shared = (other for cell in accessed for other in self._places.sharing.get(cell, ()))
+        return tuple(accessed | dict.fromkeys(shared))
 
     @property
     def port_user(self) -> PortUser:
@@ -195,8 +204,11 @@ class Variants:
         inputs = tuple(cell for cell in reads if cell not in writes)
         engine = self._places.machine.engines[self._engine]
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
-        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, tuple(writes), engine.setup_cycles, asked)
-        return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates))
+        sharing = self._places.sharing
+        destroyed = tuple({other: None for cell in writes for other in sharing.get(cell, ()) if other not in writes})
+        written = (*writes, *destroyed)
+        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, engine.setup_cycles, asked)
+        return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
 
 def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple[Side, ...]:

@@ -1,0 +1,59 @@
+"""Lifetimes of buffers in program order: the leaves between which memory must keep a buffer.
+
+A buffer that is allocated outside of a loop and accessed in it lives for all of the loop, as in TVM's StorageRewrite: a later iteration may
+read what an earlier one wrote, or, with slots, while another slot is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from .nest import ComputeBlock, Loop, Nest, NestNode, Site, buffers_of
+
+
+class Lifetime(msgspec.Struct, frozen=True):
+    """From leaf number `first` to `last` in text order, inclusive."""
+
+    first: int
+    last: int
+
+
+def lifetimes_of(nest: Nest) -> dict[Site, Lifetime]:
+    """The lifetime of each buffer. Parameters live for the whole program."""
+    sites = {site.buffer: site for site in nest.sites}
+    found: dict[Site, Lifetime] = {}
+    count = 0
+    for leaf, around in _leaves(nest.children, 0, ()):
+        count += 1
+        for site in {sites[buffer] for piece in leaf.pieces for buffer in buffers_of(piece) if buffer in sites}:
+            inside = [span for loop, span in around[site.depth :] if loop.extent > 1]
+            span = inside[0] if inside else Lifetime(count - 1, count - 1)
+            known = found.get(site, span)
+            found[site] = Lifetime(min(known.first, span.first), max(known.last, span.last))
+    always = Lifetime(0, max(count - 1, 0))
+    return {s: always if nest.index.is_param(s.buffer) else found.get(s, always) for s in nest.sites}
+
+
+Around = tuple[tuple[Loop, Lifetime], ...]
+"""The loops around a leaf, outermost first, each with its leaves."""
+
+
+def _leaves(nodes: Iterable[NestNode], first: int, around: Around) -> Iterator[tuple[ComputeBlock, Around]]:
+    """Yields the leaves, of which the first has the number `first`."""
+    for node in nodes:
+        if isinstance(node, ComputeBlock):
+            yield node, around
+            first += 1
+        else:
+            count = _count(node)
+            yield from _leaves(node.children, first, (*around, (node.loop, Lifetime(first, first + count - 1))))
+            first += count
+
+
+def _count(node: NestNode) -> int:
+    return 1 if isinstance(node, ComputeBlock) else sum(map(_count, node.children))
+
+
+__all__ = ["Lifetime", "lifetimes_of"]

@@ -1,0 +1,113 @@
+"""Static allocation: lifetimes that overlap share no address, and a memory holds what fits into it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.programs.sources import matmul
+from support.simulator.machines import plain
+from support.simulator.phases import phased
+
+from tilewright.engine.hwsim import Report, simulate
+from tilewright.engine.hwsim.access.allocation import ANY, Chunk, Spot, allocate, largest_live
+from tilewright.engine.hwsim.simulate import tasks_of
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+
+@st.composite
+def chunks(draw: st.DrawFn, blocks: int) -> list[Chunk]:
+    def chunk() -> Chunk:
+        first = draw(st.integers(0, 8))
+        block = draw(st.sampled_from([ANY, *range(blocks)]))
+        return Chunk(draw(st.integers(1, 40)), first, first + draw(st.integers(0, 4)), block)
+
+    return [chunk() for _ in range(draw(st.integers(0, 9)))]
+
+
+def overlap(a: tuple[Chunk, Spot], b: tuple[Chunk, Spot]) -> bool:
+    (one, here), (other, there) = a, b
+    return (
+        here.block == there.block
+        and here.address < there.address + other.size_bytes
+        and there.address < here.address + one.size_bytes
+    )
+
+
+@given(st.data(), st.integers(1, 3), st.integers(1, 120), st.sampled_from([1, 4, 16]))
+def test_law_chunks_that_live_at_the_same_time_share_no_address(data: st.DataObject, blocks: int, room: int, row: int):
+    wanted = data.draw(chunks(blocks))
+    placed = list(zip(wanted, allocate(wanted, blocks, room, row), strict=True))
+    assert all(not (a[0].meets(b[0]) and overlap(a, b)) for a, b in combinations(placed, 2))
+    for chunk, spot in placed:
+        assert chunk.block in (ANY, spot.block) and spot.address % row == 0
+    for block in range(blocks):
+        inside = [(c, s) for c, s in placed if s.block == block]
+        live, leaf = largest_live(c for c, _ in inside)
+        assert live == sum(c.size_bytes for c, _ in inside if c.first <= leaf <= c.last)
+        assert live <= max((s.address + c.size_bytes for c, s in inside), default=0)
+
+
+@given(st.data(), st.integers(1, 3))
+def test_law_chunks_share_addresses_only_if_the_memory_is_too_small(data: st.DataObject, blocks: int):
+    wanted = data.draw(chunks(blocks))
+    placed = zip(wanted, allocate(wanted, blocks, sum(c.size_bytes for c in wanted) or 1, 1), strict=True)
+    assert not any(overlap(a, b) for a, b in combinations(placed, 2))
+
+
+def test_given_gaps_then_the_smaller_chunk_is_placed_between_the_others() -> None:
+    wanted = [Chunk(40, 0, 9), Chunk(30, 0, 3), Chunk(20, 0, 9), Chunk(30, 5, 9)]
+    spots = allocate(wanted, 1, 90, 1)
+    assert max(spot.address + chunk.size_bytes for chunk, spot in zip(wanted, spots, strict=True)) == 90
+
+
+def doubled_operands(capacity_bytes: int) -> Report:
+    """A matmul whose operand tiles of 5120 bytes have two slots each."""
+    sch = Schedule(parse(matmul(32, 32, 80)).program)
+    i, _, k = sch.get_loops("C")
+    outer, _ = sch.split(k, factors=[2, None])
+    sch.reorder(outer, i)
+    for n in (0, 1):
+        copy = sch.cache_read("C", n, "local")
+        sch.compute_at(copy, outer)
+        sch.double_buffer(copy)
+    machine = plain().replace("pad.banks", 1).replace("pad.capacity_bytes", capacity_bytes)
+    return simulate(sch.func, machine.replace("matrix.reads", ["pad", "ddr"]).replace("matrix.writes", ["ddr"]))
+
+
+def test_given_slots_that_never_fill_at_the_same_moment_then_they_need_their_room_all_the_same() -> None:
+    report = doubled_operands(10_240)
+    assert report.memory["local"].peak_bytes == report.memory["local"].used_bytes == 20_480
+    (finding,) = (f for f in report.findings if f.code == "capacity-overflow")
+    assert "needs 20480 bytes, but has 10240" in finding.message
+    assert not any(f.code == "capacity-overflow" for f in doubled_operands(20_480).findings)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_law_a_tile_is_dead_when_another_one_takes_its_address(seed: int) -> None:
+    func = phased(Random(seed))
+    for capacity in (1024, 512, 256, 128):
+        machine = plain().replace("pad.capacity_bytes", capacity)
+        report, sharing = simulate(func, machine), tasks_of(func, machine).places.sharing
+        starts, _, ends, cells = (column.tolist() for column in report.occupancy.tiles.columns())
+        for a, b in combinations(range(len(cells)), 2):
+            if cells[b] in sharing.get(cells[a], ()):
+                assert ends[a] <= starts[b] or ends[b] <= starts[a]
+        for row, memory in report.memory.items():
+            reserved = max(report.occupancy.steps[row].allocated)
+            assert memory.peak_live_bytes <= reserved <= memory.peak_bytes
+            assert memory.used_bytes <= memory.peak_bytes
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_law_shared_addresses_are_never_faster_and_repeats_are_still_skipped(seed: int) -> None:
+    func, machine = phased(Random(seed)), plain()
+    roomy = simulate(func, machine.replace("pad.capacity_bytes", 1 << 16))
+    tight = machine.replace("pad.capacity_bytes", 256)
+    every = simulate(func, tight, whole=10**9)
+    assert every.cycles >= roomy.cycles
+    assert simulate(func, tight, whole=0).to_json() == every.to_json()
