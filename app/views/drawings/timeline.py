@@ -268,6 +268,8 @@ def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:
             x, y = GUTTER - 7, place.top
             canvas.path(f"M{x} {y + 2}l6-4m-6 7l6-4", stroke="muted")
     for cell in value["cells"]:
+        if cell["shared"]:
+            continue  # the tiles at the same address have their own labels
         top, height = frame.band(cell)
         width = GUTTER - SLOTS - 10
         canvas.rect(

@@ -119,29 +119,32 @@ def _change(before: Report, now: Report, against: str) -> dict[str, str]:
 
 def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
     """One figure for each used memory with a capacity; banks of one memory share a figure. Global memory is left out."""
-    groups: dict[str, list[tuple[str, int, int]]] = {}
+    groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for name, entry in memory.items():
-        capacity = entry["capacity_bytes"]
-        if name == "global" or not capacity:
+        if name == "global" or not entry["capacity_bytes"]:
             continue
         bank = re.fullmatch(r"(.+)\[(\d+)\]", name)
-        groups.setdefault(bank[1] if bank else name, []).append(
-            (bank[2] if bank else "", entry["peak_bytes"], capacity)
-        )
-    return [_peak(scope, banks) for scope, banks in groups.items() if any(peak for _, peak, _ in banks)]
+        groups.setdefault(bank[1] if bank else name, []).append((name, entry))
+    return [_peak(scope, rows) for scope, rows in groups.items() if any(entry["peak_bytes"] for _, entry in rows)]
 
 
-def _peak(scope: str, banks: list[tuple[str, int, int]]) -> Figure:
-    capacity = max(c for _, _, c in banks)
+def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> Figure:
+    capacity = max(entry["capacity_bytes"] for _, entry in rows)
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
-    each = [_scaled(peak, scale) for _, peak, _ in banks]
+    each = [_scaled(entry["peak_bytes"], scale) for _, entry in rows]
     peaks = " · ".join(each) if len(set(each)) > 1 else each[0]
-    over = any(peak > limit for _, peak, limit in banks)
-    lines = [f"{scope}{f'[{bank}]' if bank else ''}: {size_text(p)} of {size_text(c)}" for bank, p, c in banks]
-    hint = "\n".join([*lines, "Capacity exceeded"] if over else lines)
+    over = any(entry["peak_bytes"] > entry["capacity_bytes"] for _, entry in rows)
+    hint = "\n".join([*(_use_text(*row) for row in rows), *(["Capacity exceeded"] if over else [])])
     label = f"Peak {scope.removeprefix('local.')}"
-    value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(banks)}' if len(banks) > 1 else ''}"
+    value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(rows)}' if len(rows) > 1 else ''}"
     return _figure(label, value, hint=hint, level="bad" if over else "")
+
+
+def _use_text(name: str, entry: Mapping[str, Any]) -> str:
+    """A sentence about the static use of a memory."""
+    peak, used = entry["peak_bytes"], entry["used_bytes"]
+    text = f"{name}: {size_text(peak)} of {size_text(entry['capacity_bytes'])}"
+    return text if used == peak else f"{text}, of which at most {size_text(used)} are live at one point of the program"
 
 
 def _scaled(size_bytes: int, scale: int) -> str:

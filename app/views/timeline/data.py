@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ....engine.hwsim import Density, Kind, Report, TimeMap
+from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.exclusive import CAUSES
 
 Column = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ class Spans(NamedTuple):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A slot of a buffer in row `row`, stacked on the cells before it from byte `low` on."""
+    """A slot of a buffer in row `row`, from address `low` on; `shared` if other cells use the same addresses at other times."""
 
     row: int
     label: str
@@ -33,6 +33,7 @@ class Cell(msgspec.Struct, frozen=True):
     slot: int
     low: int
     size_bytes: int
+    shared: bool
 
 
 class WaitKind(msgspec.Struct, frozen=True):
@@ -178,18 +179,26 @@ def _ordered(spans: Spans) -> Spans:
 
 def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]:
     """The cells that tiles live in, row by row, and the engine's numbers of them."""
-    numbers, first = np.unique(report.occupancy.tiles.columns()[3], return_index=True)
+    places = report.program.places
     cells: list[Cell] = []
-    places: dict[int, int] = {}
-    heights = dict.fromkeys(rows, 0)
-    for number, at in zip(numbers.tolist(), first.tolist(), strict=True):
-        tile = report.occupancy.tiles[at]
-        if tile.row in heights:
-            places[number] = len(cells)
-            row, low = rows.index(tile.row), heights[tile.row]
-            cells.append(Cell(row, tile.label, tile.buffer, tile.slot, low, tile.size_bytes))
-            heights[tile.row] += tile.size_bytes
-    return cells, places
+    numbers: dict[int, int] = {}
+    for number in np.unique(report.occupancy.tiles.columns()[3]).tolist():
+        placement = places.of_cell[number]
+        row = row_name(placement.memory, placement.bank_of(number))
+        if row in rows:
+            numbers[number] = len(cells)
+            cells.append(
+                Cell(
+                    rows.index(row),
+                    placement.label(number),
+                    placement.buffer.name,
+                    placement.slot_of(number),
+                    placement.address_of(number),
+                    placement.part_bytes,
+                    number in places.sharing,
+                )
+            )
+    return cells, numbers
 
 
 def _waits(data: TimelineData) -> tuple[list[WaitKind], Spans]:

@@ -78,7 +78,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
     data = timeline_data(report, store)
     colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
     ids = store.remember("row-ids", (func,), lambda: row_ids(func))
-    scales = [_scale(report.memory[name], data, row) for row, name in enumerate(data.rows)]
+    scales = [_scale(report.memory[name]) for name in data.rows]
     return {
         "report": id(report),
         "cycles": report.cycles,
@@ -143,12 +143,11 @@ def _engine(report: Report, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _scale(memory: MemoryReport, data: TimelineData, row: int) -> int:
+def _scale(memory: MemoryReport) -> int:
     """The bytes that the row's height represents: the capacity; less for a nearly empty memory, more if the capacity is exceeded."""
-    needed = max(memory.peak_bytes, sum(cell.size_bytes for cell in data.cells if cell.row == row))
-    if needed * NEARLY_EMPTY < memory.capacity_bytes:
-        return max(1, round(needed * HEADROOM))
-    return max(memory.capacity_bytes, needed)
+    if memory.peak_bytes * NEARLY_EMPTY < memory.capacity_bytes:
+        return max(1, round(memory.peak_bytes * HEADROOM))
+    return max(memory.capacity_bytes, memory.peak_bytes)
 
 
 def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
@@ -172,10 +171,11 @@ def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, 
 
 
 def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
-    """A slot of a buffer; `low` and `high` are parts of its row's height."""
+    """A slot of a buffer; `low` and `high`, its addresses, are parts of its row's height."""
     return {
         "row": cell.row, "label": cell.label, "buffer": cell.buffer, "colour": colours.get(cell.buffer, OTHER),
-        "bytes": size_text(cell.size_bytes), "low": cell.low / scale, "high": (cell.low + cell.size_bytes) / scale,
+        "bytes": size_text(cell.size_bytes), "address": grouped(cell.low), "shared": cell.shared,
+        "low": cell.low / scale, "high": (cell.low + cell.size_bytes) / scale,
     }  # fmt: skip
 
 

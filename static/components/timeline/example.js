@@ -44,8 +44,18 @@ export function timelineData(fields = {}) {
       { name: "vtcm", scope: "local.vtcm", scale: 2048, capacity: 2048, limit: 1, text: "2 KiB of 2 KiB", over: false },
     ],
     cells: [
-      { row: 0, label: "A#0", buffer: "A", colour: 1, bytes: "1 KiB", low: 0, high: 0.5 },
-      { row: 0, label: "A#1", buffer: "A", colour: 1, bytes: "1 KiB", low: 0.5, high: 1 },
+      { row: 0, label: "A#0", buffer: "A", colour: 1, bytes: "1 KiB", address: "0", shared: false, low: 0, high: 0.5 },
+      {
+        row: 0,
+        label: "A#1",
+        buffer: "A",
+        colour: 1,
+        bytes: "1 KiB",
+        address: "1,024",
+        shared: false,
+        low: 0.5,
+        high: 1,
+      },
     ],
     templates: [
       { lane: 0, block: "copy", rows: ["copy"], loops, colour: 1 },

@@ -34,7 +34,10 @@ export function paintGutter(pen, data, state) {
     }
     if (!row.limit) paintBreak(pen, GUTTER - 5, top + 6);
   });
-  data.cells.forEach((cell, number) => paintSlot(pen, cell, state?.cells[number] ?? "free"));
+  data.cells.forEach((cell, number) => {
+    const use = state?.cells[number] ?? "free";
+    if (use !== "free" || !cell.shared) paintSlot(pen, cell, use); // of the slots at one address, the one in use
+  });
 }
 
 /**

@@ -42,8 +42,14 @@ test("a task is hit in its lane, a stall in the gap or on the strip below", () =
 test("a tile is hit in the band of its cell", () => {
   const { layout, at } = opened();
   const { top, height } = layout.rows[0];
-  assert.deepEqual(at(top + height * 0.9, 10), ["tile", "A#0  1 KiB in local.vtcm\nbeing filled 0 to 40: 40 cycles"]);
-  assert.deepEqual(at(top + height * 0.9, 60), ["tile", "A#0  1 KiB in local.vtcm\nlive 40 to 90: 50 cycles"]);
+  assert.deepEqual(at(top + height * 0.9, 10), [
+    "tile",
+    "A#0  1 KiB in local.vtcm, from byte 0\nbeing filled 0 to 40: 40 cycles",
+  ]);
+  assert.deepEqual(at(top + height * 0.9, 60), [
+    "tile",
+    "A#0  1 KiB in local.vtcm, from byte 0\nlive 40 to 90: 50 cycles",
+  ]);
   assert.equal(at(top + height * 0.1, 60), null);
 });
 

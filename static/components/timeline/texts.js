@@ -96,7 +96,7 @@ function tileTip(model, { window, n, isFilling }) {
   const { start, length, of } = isFilling ? window.fills : window.lives;
   const cell = model.data.cells[of[n]];
   return lines(
-    `${cell.label}  ${cell.bytes} in ${model.data.rows[cell.row].scope}`,
+    `${cell.label}  ${cell.bytes} in ${model.data.rows[cell.row].scope}, from byte ${cell.address}`,
     `${isFilling ? "being filled" : "live"} ${durationText(model, window, start[n], length[n])}`,
   );
 }

@@ -60,8 +60,10 @@
  */
 
 /**
- * A slot of a buffer; `low` and `high` are parts of its row's height.
- * @typedef {{ row: number, label: string, buffer: string, colour: number, bytes: string, low: number, high: number }} Cell
+ * A slot of a buffer at a byte `address`; `low` and `high` are parts of its row's height. Other slots use the addresses of a `shared` one at
+ * other times.
+ * @typedef {{ row: number, label: string, buffer: string, colour: number, bytes: string, address: string, shared: boolean, low: number,
+ *   high: number }} Cell
  */
 
 /**

@@ -68,7 +68,7 @@ def test_given_a_finding_when_it_is_linted_then_its_fixes_say_what_they_change()
     (best, other) = problem(state, store, "round-trip")["fixes"]
     assert best["calls"] == ['sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")']
     assert best["change"] == {"text": "−43\u202f%", "trend": "better"}
-    assert best["detail"].replace("\u202f", " ") == "5 261 → 3 005 cycles"
+    assert best["detail"].replace("\u202f", " ") == "5 261 → 3 005 cycles, local 3.625 KiB → 3.562 KiB"
     assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
 
 

@@ -79,9 +79,9 @@ def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
 ) -> None:
     assert main(["lint", str(trip), "--fix"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("fixed    round-trip: 5,261 → 3,005 cycles (-43%), local 3,712 → 3,648 bytes\n") and out.endswith(
-        "no findings on matrix-vector-npu\n"
-    )
+    assert out.startswith(
+        "fixed    round-trip: 5,261 → 3,005 cycles (-43%), local 3,712 → 3,648 bytes\n"
+    ) and out.endswith("no findings on matrix-vector-npu\n")
     assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in trip.read_text(encoding="utf-8")
     assert evaluate(load_document(trip)).error is None
     assert main(["lint", str(trip), "--fix", "--json"]) == 0

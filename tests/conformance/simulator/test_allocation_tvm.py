@@ -10,8 +10,8 @@ import re
 from random import Random
 
 import pytest
-from support.programs.stages import staged
 from support.simulator.machines import plain
+from support.simulator.phases import staged
 from support.tvm.oracle import tvm, tvm_parse
 
 from tilewright.engine.hwsim.simulate import tasks_of
