@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..ir import Place, Refusal, TilewrightError, refusing_faults
+from ..ir import Place, Refusal, TilewrightError, Var, refusing_faults
 from ..script import CallStep, Ref, read_calls
 
 MAX_INSTRUCTIONS = 2_000
@@ -34,9 +34,12 @@ class Instruction(msgspec.Struct, frozen=True, eq=False):
 
 
 @refusing_faults(TilewrightError, "reading the trace")
-def instructions_of(trace: Any) -> tuple[Instruction, ...]:
-    """Return the instructions of a trace: a TVM object, its text, or its JSON. Raises ParseError, "not-a-trace", "too-many-steps"."""
-    found = _read(trace)
+def instructions_of(trace: Any, sizes: Mapping[str, Var] | None = None) -> tuple[Instruction, ...]:
+    """Return the instructions of a trace: a TVM object, its text, or its JSON. Raises ParseError, "not-a-trace", "too-many-steps".
+
+    `sizes` are the symbolic sizes of the program, which index maps may use, by name.
+    """
+    found = _read(trace, sizes or {})
     if len(found) > MAX_INSTRUCTIONS:
         raise TilewrightError(
             Refusal(
@@ -46,16 +49,16 @@ def instructions_of(trace: Any) -> tuple[Instruction, ...]:
     return found
 
 
-def _read(trace: Any) -> tuple[Instruction, ...]:
+def _read(trace: Any, sizes: Mapping[str, Var]) -> tuple[Instruction, ...]:
     if isinstance(trace, str):
         text = trace.strip()
-        return _of_json(_loaded(text)) if text.startswith("[") else _of_text(trace)
+        return _of_json(_loaded(text)) if text.startswith("[") else _of_text(trace, sizes)
     if callable(getattr(trace, "as_python", None)):
-        return _of_text("\n".join(str(line) for line in trace.as_python()))
+        return _of_text("\n".join(str(line) for line in trace.as_python()), sizes)
     if isinstance(trace, Sequence):
         items = cast("Sequence[Any]", trace)
         if items and all(isinstance(item, str) for item in items):
-            return _of_text("\n".join(items))
+            return _of_text("\n".join(items), sizes)
         return _of_json(items)
     raise _no_trace(type(trace).__name__)
 
@@ -68,14 +71,14 @@ def _no_trace(found: str) -> TilewrightError:
 # -- Python text
 
 
-def _of_text(text: str) -> tuple[Instruction, ...]:
+def _of_text(text: str, sizes: Mapping[str, Var]) -> tuple[Instruction, ...]:
     """Return the calls in the text, or the calls inside `def apply_trace(sch):` if the text contains that function."""
     head = _HEAD.search(text)
     first_line = 1
     if head is not None:
         first_line += text.count("\n", 0, head.end()) + 1
         text = textwrap.dedent(text[head.end() + 1 :])
-    return tuple(map(of_call, read_calls(text, "<trace>", first_line)))
+    return tuple(map(of_call, read_calls(text, "<trace>", first_line, sizes)))
 
 
 def of_call(step: CallStep) -> Instruction:

@@ -10,6 +10,11 @@ from ..ir import FAULTS, Refusal, TilewrightError, internal_error
 from ..schedule import PRIMITIVES, Schedule
 from .arguments import find_wrong_argument
 
+SAMPLES = frozenset({"sample_categorical", "sample_perfect_tile", "sample_partitioned_tile", "sample_compute_location"})
+"""Random decisions: a text has to give them, because it is evaluated again after each edit."""
+
+_SINGLE = frozenset({"sample_categorical", "sample_compute_location"})
+
 QUERIES = frozenset(
     {
         "get_block",
@@ -21,6 +26,8 @@ QUERIES = frozenset(
         "get_consumers",
         "get_output_blocks",
         "work_on",
+        "enter_postproc",
+        *SAMPLES,
     }
 )
 """Schedule methods that lines can call besides the primitives."""
@@ -44,6 +51,10 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
         raise LineError(
             Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
         ) from error
+    if method in SAMPLES and arguments.get("decision") is None:
+        example = "decision=1" if method in _SINGLE else "decision=[2, 8]"
+        fix = ("the trace of a built schedule contains decisions",)
+        raise LineError(Refusal("undecided-sample", f"{method} has no decision", expected=example, fix=fix))
     wrong = find_wrong_argument(method, arguments)
     if wrong is not None:
         raise LineError(wrong)

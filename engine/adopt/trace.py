@@ -10,36 +10,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..export import named_arguments
-from ..ir import Refusal, TilewrightError, Var, refusing_faults
+from ..ir import IRModule, Refusal, TilewrightError, refusing_faults
+from ..lower import size_variables
 from ..schedule import PRIMITIVES, Schedule
 from ..script import Ref, from_tvm
 from .instructions import Instruction, instructions_of
-from .methods import LineError, call_method
+from .methods import QUERIES, LineError, call_method
+from .tvm_intrinsics import intrinsics_for
 
-_QUERIES = frozenset(
-    {"get_loop", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on"}
-)
 _BLOCKS = frozenset({"get_block", "get_sblock"})
-_MARKERS = frozenset({"enter_postproc"})
-"""Instructions that do not change the program."""
 _EARLY = {"get_axes": "get_loops", "get_axis": "get_loop"}
 """Method names of 2021 and their current names."""
 
 ALONE = "main"
 """TVM's name for the function of a schedule created from a single function."""
 
-ROOT, INLINE = -1, -2
-"""Special decisions of sample_compute_location: leave the block in place, or inline it into its consumers."""
-
 
 def from_tvm_trace(trace: Any, mod: Any) -> Schedule:
     """Replay a TVM trace on `mod`, its initial program (Tilewright's, TVM's, or TVMScript text), and return the schedule.
 
     `trace` is `sch.trace`, its Python text (`str(trace)`, or the lines of `as_python()`), or its JSON (`as_json()`, as data or as text).
-    Samples become their decided values. Raises TilewrightError "unsupported-instruction" and "undecided-sample", and the ScheduleError of a
-    call that Tilewright refuses.
+    Samples have their decided values. Intrinsics that Tilewright lacks are those of TVM, if TVM is loaded. Raises TilewrightError
+    "unsupported-instruction" and "undecided-sample", and the ScheduleError of a call that Tilewright refuses.
     """
-    return replayed(Schedule(from_tvm(mod)), instructions_of(trace)).schedule
+    program = from_tvm(mod)
+    functions = program.functions if isinstance(program, IRModule) else (program,)
+    sizes = {name: var for func in functions for name, var in size_variables(func).items()}
+    instructions = instructions_of(trace, sizes)
+    return replayed(Schedule(program, intrinsics=intrinsics_for(instructions)), instructions).schedule
 
 
 def replayed(schedule: Schedule, instructions: Iterable[Instruction]) -> Replay:
@@ -61,13 +59,6 @@ def do_one(replay: Replay, instruction: Instruction) -> Any:
         raise
 
 
-class _Location:
-    """A decision of sample_compute_location that is not a loop."""
-
-    def __init__(self, decision: int) -> None:
-        self.decision = decision
-
-
 class Replay:
     """The current schedule and the values of the trace's variables."""
 
@@ -78,14 +69,9 @@ class Replay:
     def do(self, instruction: Instruction) -> Any:
         """Apply an instruction, assign its outputs and return its result."""
         method = _EARLY.get(instruction.method, instruction.method)
-        if method in _MARKERS:
-            return None
-        if method.startswith("sample_"):
-            result = self._sampled(instruction)
-        elif method in PRIMITIVES or method in _QUERIES or method in _BLOCKS:
-            result = self._call(instruction)
-        else:
+        if method not in PRIMITIVES and method not in QUERIES:
             raise _unsupported(instruction)
+        result = self._call(instruction)
         self._assign(instruction, result)
         return result
 
@@ -93,12 +79,6 @@ class Replay:
         args = [value for a in instruction.args for value in self._arguments(a, instruction)]
         kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
         method = _EARLY.get(instruction.method, instruction.method)
-        location = next((v for v in (*args, *kwargs.values()) if isinstance(v, _Location)), None)
-        if location is not None:
-            if location.decision == ROOT:
-                return None
-            method = method.replace("compute_at", "compute_inline")
-            args, kwargs = ([kwargs["block"]], {}) if "block" in kwargs else (args[:1], {})
         if method in _BLOCKS:
             args[1:2] = [self._function(name) for name in args[1:2]]
             kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}
@@ -107,47 +87,24 @@ class Replay:
         except TypeError as error:
             raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
         try:
-            return call_method(self.schedule, method, tuple(args), kwargs)
+            result = call_method(self.schedule, method, tuple(args), kwargs)
         except LineError as error:
             raise _at(instruction, error) from error
+        if method == "sample_compute_location":
+            self._require_location(kwargs.get("decision"), instruction)
+        return result
+
+    def _require_location(self, decision: object, instruction: Instruction) -> None:
+        """Refuse a location that TVM has and Tilewright would replace by another one."""
+        found = self.schedule.trace.steps[-1].argument("decision")
+        if found != decision:
+            message = f"the decision {decision!r} is not a possible location of the block"
+            raise _refusal("undecided-sample", message, instruction, expected=f"such as {found}")
 
     def _function(self, name: object) -> object:
         """Return the program's name for a function: TVM's schedule of a single function calls it "main", whatever its name."""
         names = [func.name for func in self.schedule.mod.functions]
         return names[0] if name == ALONE and len(names) == 1 else name
-
-    def _sampled(self, instruction: Instruction) -> Any:
-        """Return the decided values, without sampling."""
-        arguments = dict(instruction.kwargs)
-        decision = arguments.get("decision")
-        if decision is None:
-            raise _refusal(
-                "undecided-sample",
-                f"{instruction.method} has no decision",
-                instruction,
-                fix=("the trace of a built schedule contains decisions",),
-            )
-        match instruction.method:
-            case "sample_categorical":
-                candidates = _several(arguments.get("candidates"), "candidates", instruction)
-                return candidates[_number(decision, range(len(candidates)), instruction)]
-            case "sample_perfect_tile" | "sample_partitioned_tile":
-                factors = _several(decision, "decision", instruction)
-                return [_number(factor, None, instruction) for factor in factors]
-            case "sample_compute_location":
-                return self._location(self._value(arguments.get("block"), instruction), decision, instruction)
-            case _:
-                raise _unsupported(instruction)
-
-    def _location(self, block: object, decision: object, instruction: Instruction) -> Var | _Location:
-        """Resolve a decision by TVM's numbering: an index into the loops around the block's first consumer."""
-        if not isinstance(block, str) or not self.schedule.index.has_block(block):
-            raise _refusal("unknown-block", f"{instruction.method} does not name a block of the program", instruction)
-        if decision in (ROOT, INLINE):
-            return _Location(_number(decision, None, instruction))
-        consumers = self.schedule.index.consumers(block)
-        loops = self.schedule.index.loops_of(consumers[0]) if consumers else ()
-        return loops[_number(decision, range(len(loops)), instruction)].loop_var
 
     def _arguments(self, value: Any, instruction: Instruction) -> list[Any]:
         """Evaluate an argument; `*loops` yields several values."""
@@ -198,23 +155,11 @@ def _item(values: object, index: int, source: str, instruction: Instruction) -> 
     return items[index]
 
 
-def _several(value: object, name: str, instruction: Instruction) -> Sequence[Any]:
-    if isinstance(value, list | tuple):
-        return cast("Sequence[Any]", value)
-    raise _refusal("wrong-arguments", f"{instruction.method}: {name} is not a list", instruction, expected="[1, 2, 4]")
-
-
 def _at(instruction: Instruction, error: LineError) -> TilewrightError:
     """Return the error with its instruction; an internal error keeps its cause."""
     refusal = error.refusal
     made = _refusal(refusal.code, refusal.message, instruction, expected=refusal.expected)
     return type(error)(made.refusal)
-
-
-def _number(value: object, among: range | None, instruction: Instruction) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and (among is None or value in among):
-        return value
-    raise _refusal("undecided-sample", f"the decision {value!r} is not valid", instruction)
 
 
 def _unsupported(instruction: Instruction) -> TilewrightError:

@@ -6,14 +6,16 @@ further out are parameters. A negative answer has a witness: concrete values of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..arith import Names, NotAffine, affine_text, condition_text, isl_context, simplify
 from ..cancellation import checkpoint
-from ..ir import BlockRealize, BufferRegion, Expr, IntImm, Range, Var, build, free_vars, substitute
+from ..ir import BlockRealize, BufferRegion, Expr, IntImm, Mul, Range, Var, build, free_vars, substitute, walk
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -22,6 +24,9 @@ Ranges = Mapping[Var, Range]
 
 OPERATIONS = 300_000
 """Maximum isl operations of one decision: a few hundredths of a second."""
+
+MOST_CASES = 16
+"""Maximum number of values of loops that are distinguished because the loops multiply a size."""
 
 TRIAL_SIZES = (5, 12, 37)
 """Values for the sizes if these are multiplied, which Presburger sets cannot express: they may give a witness, but no proof."""
@@ -144,6 +149,11 @@ def contains(written: Elements, read: Elements, limits: Sequence[Expr] | None = 
     return _decided(decide)
 
 
+def _is_short(loop: Range) -> bool:
+    trips = build.int_value(loop.extent)
+    return trips is not None and 1 < trips <= MOST_CASES and not free_vars(loop.min)
+
+
 def _drives(realize: BlockRealize, loop: Var) -> bool:
     return any(loop in free_vars(value) for value in realize.iter_values)
 
@@ -205,20 +215,47 @@ class _Space:
         import islpy as isl
 
         names = {**self._parameters, **{v: f"i{n}" for n, v in enumerate(instances.loops)}}
-        terms = [self._condition(c, names) for c in instances.conditions]
-        for var, known in instances.loops.items():
-            low = self._affine(known.min, names)
-            terms.append(f"{low} <= {names[var]} < {low} + {self._affine(known.extent, names)}")
-        for n, (value, extent) in enumerate(axes):
-            low = self._affine(value, names)
-            terms.append(
-                f"e{n} = {low}" if extent is None else f"{low} <= e{n} < {low} + {self._affine(extent, names)}"
-            )
         inner = ", ".join(names[v] for v in instances.loops)
         outer = ", ".join(f"e{n}" for n in range(len(axes)))
-        return isl.Map.read_from_str(
-            self._context, f"{self._head} {{ [{inner}] -> [{outer}] : {' and '.join(terms) or '0 = 0'} }}"
-        )
+        cases = (" and ".join(self._terms(instances, axes, names, fixed)) for fixed in self._cases(instances, axes))
+        pieces = (f"[{inner}] -> [{outer}] : {terms or '0 = 0'}" for terms in cases)
+        return isl.Map.read_from_str(self._context, f"{self._head} {{ {'; '.join(pieces)} }}")
+
+    def _cases(self, instances: Instances, axes: Sequence[tuple[Expr, Expr | None]]) -> Iterator[dict[Var, Expr]]:
+        """The values of short loops that multiply a size, one case after the other: `i * n + j` is affine for each `i`."""
+        exprs = [e for pair in axes for e in pair if e is not None] + [*instances.conditions]
+        products = [node for e in exprs for node in walk(e) if isinstance(node, Mul)]
+        factors = {v for p in products if free_vars(p) & self._parameters.keys() for v in free_vars(p)}
+        short = {v: build.int_value(r.extent) or 0 for v, r in instances.loops.items() if v in factors and _is_short(r)}
+        if prod(short.values()) > MOST_CASES:
+            short = {}
+        for values in product(*(range(trips) for trips in short.values())):
+            yield {
+                v: build.add(instances.loops[v].min, build.const(i, v.dtype))
+                for v, i in zip(short, values, strict=True)
+            }
+
+    def _terms(
+        self,
+        instances: Instances,
+        axes: Sequence[tuple[Expr, Expr | None]],
+        names: Names,
+        fixed: Mapping[Var, Expr],
+    ) -> Iterator[str]:
+        """The constraints of the instances and their values where the loops of `fixed` have one value each."""
+
+        def known_at(expr: Expr) -> Expr:
+            return simplify(substitute(expr, fixed)) if fixed else expr
+
+        yield from (f"{names[v]} = {self._affine(value, names)}" for v, value in fixed.items())
+        yield from (self._condition(known_at(c), names) for c in instances.conditions)
+        for var, known in instances.loops.items():
+            low = self._affine(known_at(known.min), names)
+            yield f"{low} <= {names[var]} < {low} + {self._affine(known_at(known.extent), names)}"
+        for n, (value, extent) in enumerate(axes):
+            low = self._affine(known_at(value), names)
+            high = None if extent is None else self._affine(known_at(extent), names)
+            yield f"e{n} = {low}" if high is None else f"{low} <= e{n} < {low} + {high}"
 
     def elements(self, part: Elements) -> isl.Set:
         found: isl.Set | None = None

@@ -81,7 +81,19 @@ class Analyzer:
         return Sum.of_atom(inside) if type(inside) is type(expr) else self.form(inside)
 
     def _added(self, expr: Add) -> Sum:
-        return self.form(expr.a).plus(self.form(expr.b))
+        result = self.form(expr.a).plus(self.form(expr.b))
+        remainder = next((d for d in result.digits if type(d.source) is FloorMod and d.is_whole), None)
+        return result if remainder is None else self._with_quotient(result, remainder)
+
+    def _with_quotient(self, total: Sum, remainder: Digit) -> Sum:
+        """`x // n * n + x % n` with a symbolic n as `x`."""
+        assert isinstance(remainder.source, FloorMod)
+        x, n = remainder.source.a, remainder.source.b
+        multiple = self.form(Mul(FloorDiv(x, n), n)).scaled(remainder.scale)
+        rest = total.plus(multiple, -1).plus(Sum((remainder,)), -1)
+        if len(rest.digits) != len(total.digits) - len(multiple.digits) - 1:
+            return total
+        return rest.plus(self.form(x).scaled(remainder.scale))
 
     def _subtracted(self, expr: Sub) -> Sum:
         return self.form(expr.a).plus(self.form(expr.b), -1)

@@ -12,7 +12,7 @@ from math import prod
 
 import msgspec
 
-from ..ir import Expr, IndexMap, Range, Var, build, substitute
+from ..ir import Expr, IndexMap, Range, Var, build, substitute, uses_var
 from .analyzer import Analyzer
 from .forms import Digit, Sum, structure_key
 
@@ -74,7 +74,7 @@ def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
     """Return the inverse of a map that is a bijection of the box `domain` onto a box; None for other maps."""
     found = detect_iter_map(index_map.indices, dict(zip(index_map.params, domain, strict=True)))
     if found is None or not found.bijective:
-        return None
+        return _fused_inverse(index_map, domain)
     axes = tuple(Var(f"axis{i}", index.dtype) for i, index in enumerate(index_map.indices))
     known: dict[Hashable, Expr] = {}
     for axis, total in zip(axes, found.sums, strict=True):
@@ -88,6 +88,30 @@ def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
     )
     values = (build.add(r.min, known.get(p, 0)) for p, r in zip(index_map.params, domain, strict=True))
     return IndexMap(axes, tuple(map(analyzer.simplify, values)))
+
+
+def _fused_inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:
+    """Return the inverse of a map that fuses iterators of symbolic extents in order: `(i * n + j, k)`; None for other maps."""
+    axes = tuple(Var(f"axis{i}", index.dtype) for i, index in enumerate(index_map.indices))
+    known: dict[Var, Expr] = {}
+    for axis, index in zip(axes, index_map.indices, strict=True):
+        parts = [(p, r.extent) for p, r in zip(index_map.params, domain, strict=True) if uses_var(index, p)]
+        whole: Expr = build.const(0, index.dtype)
+        for param, extent in parts:
+            whole = build.add(build.mul(whole, extent), param)
+        gap = Analyzer().form(build.sub(whole, index))
+        if gap.digits or gap.constant or any(p in known for p, _ in parts):
+            return None
+        rest: Expr = axis
+        for param, extent in reversed(parts[1:]):
+            known[param] = build.floormod(rest, extent)
+            rest = build.floordiv(rest, extent)
+        known |= {param: rest for param, _ in parts[:1]}
+    plain = all(build.is_const(r.min, 0) for r in domain)
+    single = {p: r.min for p, r in zip(index_map.params, domain, strict=True) if build.is_const(r.extent, 1)}
+    if not plain or any(p not in known and p not in single for p in index_map.params):
+        return None
+    return IndexMap(axes, tuple((single | known)[p] for p in index_map.params))
 
 
 def _take_apart(total: IterSum, value: Expr, known: dict[Hashable, Expr]) -> None:

@@ -65,6 +65,12 @@ def _bindings(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     return ""
 
 
+def _partials(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
+    (realize,) = before.child_blocks(before.loop(step.argument("loop")))
+    some = not build.is_true(after.realize(realize.block.name).predicate)
+    return f"TVM's {step.method} also reduces partial results that are never computed" if some else ""
+
+
 _DEVIATIONS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "transform_layout": _laid_out,
     "reorder": _bindings,
@@ -72,6 +78,7 @@ _DEVIATIONS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
     "vectorize": _bindings,
     "bind": _bindings,
     "loop_partition": _later,
+    "rfactor": _partials,
     "cache_index": _tables,
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from .build import Term, add, as_expr, unwrap
 from .expr import Expr, IntImm, Node, Var
-from .visitor import rewrite, substitute
+from .visitor import rewrite, substitute, uses_var
 
 
 class AxisSeparator(msgspec.Struct, frozen=True):
@@ -62,6 +63,16 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
             return IntImm(node.value, dtype) if isinstance(node, IntImm) and node.dtype != "bool" else node
 
         return IndexMap(tuple(fresh.values()), tuple(rewrite(i, leave) for i in self.indices), self.separators)
+
+    def with_sizes(self, sizes: Mapping[Var, Var]) -> IndexMap:
+        """Return the map with variables for symbolic sizes replaced by the sizes, and of their integer type."""
+        used = [size for var, size in sizes.items() if any(uses_var(i, var) for i in self.indices)]
+        if not used:
+            return self
+        indices = tuple(
+            rewrite(i, lambda node: sizes.get(node, node) if isinstance(node, Var) else node) for i in self.indices
+        )
+        return replace_fields(self, indices=indices).with_dtype(used[0].dtype)
 
     def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """Map old indices to new ones, not simplified."""

@@ -98,6 +98,12 @@ class Intrinsics:
                          fix=(f"TensorIntrin.register({name!r}, desc, impl)",))  # fmt: skip
         return found
 
+    def copy(self) -> Intrinsics:
+        """A table with the same intrinsics, for separate additions."""
+        other = Intrinsics()
+        other._table = self._table
+        return other
+
     def find(self, name: str) -> TensorIntrin | None:
         return self._table.get(name)
 

@@ -38,8 +38,10 @@ from .module import ScheduledModule
 from .primitives import PRIMITIVES, Calls, Primitive
 from .primitives.blocks.tensorize import described
 from .primitives.motion.targets import Target, legal_targets
+from .random_tiles import RandomState
 from .repairs import with_repair
 from .rules.vectors import with_thread_loops
+from .sampling import INLINED, ROOT, Sampling
 from .trace import Step, Trace, renamed
 
 
@@ -53,7 +55,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     layouts: tuple[tuple[str, ParameterLayout], ...] = ()
 
 
-class Schedule(Calls):
+class Schedule(Calls, Sampling):
     """A program with the calls applied so far.
 
     Handles: a loop is its `Var`, a block its unique name; a loop's name is accepted if it is unique. A refused call raises
@@ -61,10 +63,18 @@ class Schedule(Calls):
     """
 
     @refusing_depth(ScheduleError)
-    def __init__(self, program: object, func_name: str | None = None, *, intrinsics: Intrinsics | None = None) -> None:
+    def __init__(
+        self,
+        program: object,
+        func_name: str | None = None,
+        *,
+        seed: int | None = None,
+        intrinsics: Intrinsics | None = None,
+    ) -> None:
         """`program` is an IRModule, a PrimFunc, TVMScript text, or a module, function or schedule of TVM.
 
-        `intrinsics` are those that `tensorize` finds by name; the default is the registry of `TensorIntrin.register`.
+        `seed` is that of the random decisions, as in `seed`. `intrinsics` are those that `tensorize` finds by name; the default is the
+        registry of `TensorIntrin.register`.
         """
         module = _module(program)
         module = replace_fields(
@@ -78,6 +88,7 @@ class Schedule(Calls):
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
         self._followers: list[WeakMethod[Callable[[], None]]] = []
+        self._random = RandomState(seed)
 
     def __repr__(self) -> str:
         """A summary in one line; `show` prints the program, `trace` has the calls."""
@@ -153,6 +164,7 @@ class Schedule(Calls):
         other._intrinsics = self._intrinsics
         other._described = self._described
         other._followers = []
+        other._random = RandomState(self.fork_seed())
         return other
 
     def at(self, count: int) -> Schedule:
@@ -316,11 +328,7 @@ class Schedule(Calls):
     def can_decompose_padding(self, block: BlockRV, loop: LoopRV) -> bool:
         """Whether `decompose_padding(block, loop)` would be accepted. Changes nothing and is not traced, as in TVM."""
         self._ctx.realize(block)
-        try:
-            PRIMITIVES["decompose_padding"].call(self._ctx, {"block": block, "loop": self._ctx.loop(loop).loop_var})
-        except ScheduleError:
-            return False
-        return True
+        return self._accepts("decompose_padding", {"block": block, "loop": self._ctx.loop(loop).loop_var})
 
     def get(self, handle: BlockRV | LoopRV) -> Block | For:
         """The node to which a handle currently refers."""
@@ -342,10 +350,21 @@ class Schedule(Calls):
     def _blocks(self, name: str, arguments: dict[str, object], found: Sequence[str]) -> list[BlockRV]:
         return cast("list[BlockRV]", list(self._record(name, arguments, tuple(found))))
 
+    def _accepts(self, method: str, arguments: dict[str, object]) -> bool:
+        try:
+            PRIMITIVES[method].call(self._ctx, arguments)
+        except ScheduleError:
+            return False
+        return True
+
     @refusing_depth(ScheduleError)
     def _apply(self, primitive: Primitive[..., R], arguments: Mapping[str, object]) -> R:
         """Call a primitive and trace it; on ScheduleError, the schedule stays unchanged."""
         checkpoint()
+        if arguments.get("loop") is ROOT and primitive.name in _MOTIONS:
+            return cast("R", None)
+        if arguments.get("loop") is INLINED and primitive.name in _MOTIONS:
+            primitive, arguments = PRIMITIVES[_MOTIONS[primitive.name]], {"block": arguments["block"]}
         before, name = self._ctx, primitive.name
         arguments = canonical(before, arguments)
         try:
@@ -378,6 +397,9 @@ class Schedule(Calls):
 
 
 _SHOWN_CALLS = 6
+
+_MOTIONS = {"compute_at": "compute_inline", "reverse_compute_at": "reverse_compute_inline"}
+"""The calls that accept a location of `sample_compute_location`, and the calls that inline."""
 
 
 def _handles(state: State) -> list[Var | Buffer]:

@@ -87,20 +87,24 @@ def is_value(step: CallStep) -> bool:
     return not step.method
 
 
-def read_calls(text: str, filename: str = "", first_line: int = 1) -> tuple[CallStep, ...]:
+def read_calls(
+    text: str, filename: str = "", first_line: int = 1, sizes: Mapping[str, Var] | None = None
+) -> tuple[CallStep, ...]:
     """Return the calls and value assignments of `text`, one per statement; imports, comments and bare strings are skipped.
 
-    `first_line` is the number of the first line of `text` in its file. Raises ParseError with the place for everything else.
+    `first_line` is the number of the first line of `text` in its file; `sizes` are the symbolic sizes that index maps may use, by name.
+    Raises ParseError with the place for everything else.
     """
     source = Source(text, filename, first_line)
-    reader = _CallReader(source)
+    reader = _CallReader(source, sizes or {})
     steps = (reader.statement(node) for node in source.tree.body)
     return tuple(step for step in steps if step is not None)
 
 
 class _CallReader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, sizes: Mapping[str, Var]) -> None:
         self.source = source
+        self.sizes = sizes
 
     # --- statements
 
@@ -235,7 +239,7 @@ class _CallReader:
             case ast.Dict():
                 return self._dict(node)
             case ast.Lambda():
-                return _IndexMapReader(self.source).read(node)
+                return _IndexMapReader(self.source, self.sizes).read(node)
             case ast.Subscript(value=ast.Name(id=name)):
                 return Ref(name, self._index(node.slice))
             case ast.UnaryOp() | ast.BinOp():
@@ -323,8 +327,9 @@ class _IndexMapReader:
     With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, the lambda is a map to boxes.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, sizes: Mapping[str, Var]) -> None:
         self.source = source
+        self.sizes = sizes
         self.exprs = ExpressionReader(source, PositionTable())
 
     def read(self, node: ast.Lambda) -> IndexMap | RegionMap:
@@ -340,6 +345,9 @@ class _IndexMapReader:
         params = tuple(Var(a.arg) for a in arguments.args)
         for argument, param in zip(arguments.args, params, strict=True):
             self.exprs.define(argument.arg, param, argument)
+        sizes = {Var(name): size for name, size in self.sizes.items() if name not in {p.name for p in params}}
+        for size in sizes:
+            self.exprs.define(size.name, size, node)
         if len({p.name for p in params}) != len(params):
             raise self.source.error(
                 node, "wrong-arguments", "two axes have the same name", expected="distinct names for the axes"
@@ -354,7 +362,7 @@ class _IndexMapReader:
             )
         if any(isinstance(item, ast.Tuple) for item in items):
             return RegionMap.from_items(params, [self._ends(item) for item in items])
-        return IndexMap.from_items(params, [self._item(item) for item in items])
+        return IndexMap.from_items(params, [self._item(item) for item in items]).with_sizes(sizes)
 
     def _ends(self, node: ast.expr) -> tuple[Expr, ...]:
         """Read an axis of a box: an index, or its begin and end."""

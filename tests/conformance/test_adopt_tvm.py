@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from support.programs.sources import MATMUL, MATMUL_RELU
 from support.tvm.oracle import assert_same_program, tvm_parse
 
-from tilewright import from_tvm, from_tvm_trace
+from tilewright import TilewrightError, from_tvm, from_tvm_trace
 from tilewright.engine.ir import IRModule, first_difference
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse, to_script
@@ -114,3 +114,26 @@ def test_relax_functions_are_passed_over() -> None:
     assert isinstance(ours, IRModule)
     names = {v.name_hint for v, f in lowered.functions.items() if isinstance(f, tvm.tirx.PrimFunc)}
     assert {f.name for f in ours.functions} == names
+
+
+def test_given_an_intrinsic_that_only_tvm_has_then_it_is_taken_over() -> None:
+    from tvm.s_tir.tensor_intrin import cuda  # registers the intrinsics
+
+    assert cuda.WMMA_FILL_16x16x16_F32_INTRIN
+    text = """\
+@T.prim_func(s_tir=True)
+def main(C: T.Buffer((16, 16), "float32", scope="wmma.accumulator")):
+    for i, j in T.grid(16, 16):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.float32(0)
+"""
+    module = tvm_parse(text)
+    theirs = tvm.s_tir.Schedule(module)
+    theirs.tensorize(theirs.get_loops(theirs.get_sblock("C"))[0], cuda.WMMA_FILL_16x16x16_F32_INTRIN)
+    ours = from_tvm_trace(theirs.trace, module)
+    assert next(iter(ours.tensorized.values())).name == cuda.WMMA_FILL_16x16x16_F32_INTRIN
+    assert_same_program(to_script(ours.mod), theirs.mod)
+    with pytest.raises(TilewrightError) as caught:
+        Schedule(text).tensorize("i", cuda.WMMA_FILL_16x16x16_F32_INTRIN)
+    assert caught.value.code == "unknown-intrin", "other schedules do not change"

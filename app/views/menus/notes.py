@@ -50,5 +50,20 @@ def region_text(block: Block, region: BufferRegion) -> str:
     return region_map_text(RegionMap(tuple(iv.var for iv in block.iter_vars), axes))
 
 
+def hidden_fields(facts: Facts, block: Block) -> list[Field]:
+    choices = [{"value": ["read", [n]], "label": block.reads[n].buffer.name} for n in _only_read(facts, block)]
+    return [field("access", "Buffer", "choice", choices[0]["value"], choices, spread=["buf_type", "buf_index_array"])]
+
+
+def reads_no_constant(facts: Facts, block: Block) -> str:
+    return "" if _only_read(facts, block) else "it reads no parameter that the program only reads"
+
+
+def _only_read(facts: Facts, block: Block) -> list[int]:
+    """The positions of the reads of parameters that no block writes."""
+    func = facts.index.func
+    return [n for n, r in enumerate(block.reads) if r.buffer in func.buffers and not facts.index.writers(r.buffer)]
+
+
 def touches_no_buffer(_: Facts, block: Block) -> str:
     return "" if block.iter_vars and (block.reads or block.writes) else "it has no iterators or no buffers"

@@ -111,6 +111,8 @@ BLOCK_MENU: tuple[Group, ...] = (
         Item("unannotate", "Remove annotation…", "n", "remove a note", notes.unannotate_fields, notes.no_annotations),
         Item("annotate_buffer_access", "Declare access…", "D", "declare the region that it reads or writes",
              notes.access_fields, notes.touches_no_buffer, rare=True),
+        Item("unsafe_hide_buffer_access", "Hide reads…", "H", "remove reads from its declaration, to match an intrinsic",
+             notes.hidden_fields, notes.reads_no_constant, rare=True),
     )),
 )  # fmt: skip
 

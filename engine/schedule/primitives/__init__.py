@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 from ..rules.finalize import finalize
 from .blocks.blockize import blockize
 from .blocks.tensorize import tensorize
-from .copies.buffer_access import annotate_buffer_access
+from .copies.buffer_access import annotate_buffer_access, unsafe_hide_buffer_access
 from .copies.cache import cache_inplace, cache_read, cache_write
 from .copies.cache_index import cache_index
 from .copies.copy_at import read_at, write_at
@@ -167,6 +167,7 @@ class Calls(ABC):
     write_at = Primitive(write_at)
     cache_index = Primitive(cache_index)
     annotate_buffer_access = Primitive(annotate_buffer_access)
+    unsafe_hide_buffer_access = Primitive(unsafe_hide_buffer_access)
     # Memory and layout.
     set_scope = Primitive(set_scope)
     storage_align = Primitive(storage_align)

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.tvm
 
 QUERIES = {
     "get_sblock", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "work_on", "copy",
-    "can_decompose_padding",
+    "can_decompose_padding", "seed", "fork_seed", "sample_categorical", "sample_perfect_tile", "sample_partitioned_tile",
+    "sample_compute_location", "enter_postproc",
 }  # fmt: skip
 OURS_ALONE = {"double_buffer", "pipeline", "tile", "set_layout", "set_axis_separator"}
 """Primitives that TVM does not have (docs/differences.md)."""

@@ -94,7 +94,7 @@ sch.compute_at(block=b2, loop=l3, preserve_unit_loops=True, index=-1)
     [
         ("sch.turn_around(block=b0)", "unsupported-instruction", "turn_around"),
         ("v1 = sch.sample_categorical(candidates=[1, 2], probs=[0.5, 0.5])", "undecided-sample", "sample_categorical"),
-        ("v1 = sch.sample_categorical(candidates=[1, 2], probs=[0.5, 0.5], decision=2)", "undecided-sample", "2"),
+        ("v1 = sch.sample_compute_location(block=b0, decision=1)", "undecided-sample", "decision 1"),
         ("sch.unroll(loop=l9)", "unknown-name", "l9"),
         ("sch.unroll(loop=l1, deep=True)", "unsupported-instruction", "deep"),
         ("l1, l2 = sch.get_loops(block=b0)", "unsupported-instruction", "3 values"),
@@ -138,3 +138,27 @@ def test_given_loops_spread_into_a_call_then_they_are_its_arguments() -> None:
     program = parse(MATMUL).program
     posted = 'sch = tir.Schedule(mod)\nloops = sch.get_loops("C")\nsch.reorder(*loops)\nsch.fuse(*loops)\n'
     assert len(read_pasted(posted, program).schedule.get_loops("C")) == 1
+
+
+def test_given_a_map_with_a_size_of_the_program_then_it_is_that_size() -> None:
+    program = """\
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (2, n), "float32")
+    B = T.match_buffer(b, (2, n), "float32")
+    for i, j in T.grid(T.int64(2), n):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+"""
+    text = """\
+b0 = sch.get_sblock(name="B", func_name="main")
+sch.transform_block_layout(block=b0, index_map=lambda i0, i1: (i0 * n + i1,))
+"""
+    sch = from_tvm_trace(text, program)
+    assert len(sch.get_loops("B")) == 1
+    assert sch.verify(sizes={"n": 5}).status == "tested"
+    with pytest.raises(TilewrightError) as caught:
+        from_tvm_trace(text.replace("n + i1", "m + i1"), program)
+    assert caught.value.code == "unknown-name"

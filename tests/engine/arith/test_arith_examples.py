@@ -23,6 +23,26 @@ def test_a_split_index_folds_back():
     assert simplify(whole) is X
 
 
+@pytest.mark.parametrize("size", [N, build.add(N, 1), build.mul(N, Z)])
+def test_a_symbolic_quotient_and_its_remainder_are_the_whole(size):
+    whole = build.add(build.mul(build.floordiv(X, size), size), build.floormod(X, size))
+    assert simplify(whole) is X
+    assert same(simplify(build.add(build.mul(whole, 3), Y)), build.add(build.mul(X, 3), Y))
+    other = build.add(build.mul(build.floordiv(X, size), size), build.floormod(X, Y))
+    assert not same(simplify(other), X)
+
+
+def test_a_map_that_fuses_symbolic_extents_has_an_inverse():
+    fused = IndexMap((X, Y, Z), (build.add(build.mul(build.add(build.mul(X, N), Y), 4), Z),))
+    back = inverse(fused, [upto(2), build.make_range(0, N), upto(4)])
+    assert back is not None
+    (axis,) = back.params
+    quotient = build.floordiv(axis, 4)
+    expected = (build.floordiv(quotient, N), build.floormod(quotient, N), build.floormod(axis, 4))
+    assert all(same(a, b) for a, b in zip(back.indices, expected, strict=True))
+    assert inverse(fused, [upto(2), build.make_range(0, build.add(N, 1)), upto(4)]) is None
+
+
 def test_a_term_added_to_itself_counts_twice():
     assert same(simplify(build.add(X, X)), build.mul(X, 2))
     digit = build.floordiv(X, 4)

@@ -86,6 +86,11 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
             {"block": block, "storage_scope": st.sampled_from(SCOPES), "cse_thresh": st.integers(0, 3)}
         ),
         "annotate_buffer_access": lambda: block.flatmap(lambda b: _declared(sch, b)),
+        "unsafe_hide_buffer_access": lambda: block.flatmap(
+            lambda b: st.sampled_from(_sides(sch, b)).map(
+                lambda s: {"block": b, "buf_type": s[0], "buf_index_array": (s[1],)}
+            )
+        ),
         "set_scope": lambda: st.fixed_dictionaries(
             {"block": intermediate, "buffer_index": st.just(0), "storage_scope": st.sampled_from(SCOPES)}
         ),

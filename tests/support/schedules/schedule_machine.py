@@ -37,7 +37,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
     "buffers": (
         *("set_scope", "storage_align", "unsafe_set_dtype", "transform_layout", "set_layout", "set_axis_separator"),
-        "annotate_buffer_access",
+        *("annotate_buffer_access", "unsafe_hide_buffer_access"),
     ),
     "blocks": ("transform_block_layout", "reorder_block_iter_var", "blockize", "tensorize"),
     "reductions": (

@@ -1,4 +1,4 @@
-"""The declared regions of a block: annotate_buffer_access."""
+"""The declared regions of a block: annotate_buffer_access, unsafe_hide_buffer_access."""
 
 from __future__ import annotations
 
@@ -73,6 +73,46 @@ def annotate_buffer_access(
     annotations = _noted(realize.block, f"explicit_{buf_type}_region", buffer_index)
     declared = with_block(realize, **{side: regions}, annotations=annotations)
     return Result(ctx.replaced({realize: declared}), None, traced={"gen_new_ranges": ranges})
+
+
+def unsafe_hide_buffer_access(ctx: Context, block: BlockRV, buf_type: str, buf_index_array: list[int]) -> Result[None]:
+    """Remove reads of buffers from the declaration of `block`, so that it matches the description of an intrinsic.
+
+    Rewrite:
+        T.reads(A[indices[v]], indices[v])    =>    T.reads(A[indices[v]])
+    `buf_index_array` has the positions of the buffers among the reads.
+    Requires: the buffers are parameters that no block writes. Later calls see no access of the block to them, so that a write would break
+    their decisions. For the same reason a write cannot be hidden.
+    Returns: nothing.
+    Errors: bad-buffer-index, bad-side, hidden-dependence.
+    Source: TVM src/s_tir/schedule/primitive/hide_buffer_access.cc, UnsafeHideBufferAccess; TVM hides any access.
+    """
+    realize = ctx.realize(block)
+    if buf_type not in ("read", "write"):
+        raise refuse("bad-side", f"unknown side {buf_type!r}", expected='"read" or "write"')
+    if buf_type == "write" and buf_index_array:
+        raise refuse("hidden-dependence", f"later calls need to know what {block!r} writes", realize, expected="a read")
+    hidden = [ctx.buffer_region(block, index, side="read") for index in buf_index_array]
+    for region in hidden:
+        _require_constant(ctx, realize, region.buffer)
+    if hidden and any(key == "explicit_read_region" for key, _ in realize.block.annotations):
+        raise refuse(
+            "hidden-dependence", "the positions of the declared regions would shift", realize,
+            found="explicit_read_region", expected="unsafe_hide_buffer_access before annotate_buffer_access",
+        )  # fmt: skip
+    reads = tuple(r for r in realize.block.reads if r not in hidden)
+    return Result(ctx.replaced({realize: with_block(realize, reads=reads)}), None)
+
+
+# Later calls do not see the hidden access, so the contents of the buffer must not depend on their decisions.
+def _require_constant(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
+    writers = ctx.index.writers(buffer)
+    if buffer not in ctx.func.buffers or writers:
+        found = f"{writers[0]!r} writes it" if writers else "a buffer that is not a parameter"
+        raise refuse(
+            "hidden-dependence", f"later calls need to know who reads {buffer.name!r}", realize,
+            found=found, expected="a parameter that the function only reads",
+        )  # fmt: skip
 
 
 def _region(block: Block, old: BufferRegion, ranges: RegionMap) -> BufferRegion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -16,8 +16,10 @@ from ....analysis import (
     starts_with_init,
     writes_distinct,
 )
-from ....arith import prove
+from ....arith import prove, simplify
 from ....ir import (
+    LE,
+    LT,
     Block,
     BlockRealize,
     Buffer,
@@ -252,24 +254,32 @@ def require_order_kept(realize: BlockRealize, update: Update, split: _Split, loo
 
 # Every partial result that is read must be initialized.
 def require_all_partials(realize: BlockRealize, split: _Split) -> Expr:
-    """The part of the predicate that selects partial results; the other terms must hold at the start of each one."""
+    """The condition for a partial result to exist. The first term of each one that exists must not be excluded."""
     gone = {f.loop_var: f.min for f in split.reduced if f not in split.kept}
     first_kept = {f.loop_var: f.min for f in split.reduced if f in split.kept}
+    ranges = _ranges((*split.reduced, *split.kept))
     kept: list[Expr] = []
     for term in build.conjuncts(realize.predicate):
-        used = free_vars(term)
-        ranges = _ranges((*split.reduced, *split.kept))
-        if not used & gone.keys():
-            kept.append(term)
-            starts = not used & first_kept.keys() or prove(substitute(term, first_kept), ranges)
-        else:
-            starts = prove(substitute(term, gone), ranges)
-        if not starts:
+        start = simplify(substitute(term, gone))
+        if start is not term and prove(start, ranges):
+            continue
+        starts = free_vars(start).isdisjoint(first_kept) or prove(substitute(start, first_kept), ranges)
+        if not starts or not _is_weakest_at(term, gone, ranges):
             raise refuse(
                 "predicate-on-reduction", "the predicate may exclude the first terms of a partial result", realize,
                 expected="a predicate that holds at the start of the reduction",
             )  # fmt: skip
+        kept.append(start)
     return build.logical_and(*kept)
+
+
+def _is_weakest_at(term: Expr, starts: Mapping[Var, Expr], ranges: Mapping[Var, Range]) -> bool:
+    """Whether a condition that holds somewhere in the loops also holds at their starts: `k * 8 + f < 12` at k = 0."""
+    if free_vars(term).isdisjoint(starts):
+        return True
+    if not isinstance(term, LT | LE) or not free_vars(term.b).isdisjoint(starts):
+        return False
+    return prove(build.ge(term.a, substitute(term.a, starts)), ranges)
 
 
 def _ranges(loops: Sequence[For]) -> dict[Var, Range]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.programs.sources import MATMUL
 
+from tilewright.engine.export import to_tvm_python
+from tilewright.engine.ir import first_difference
 from tilewright.engine.lower import plan
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -35,6 +37,19 @@ SAMPLED = (
             T.reads(C[0:40])
             T.writes(B[vi])
             B[vi] = C[T.Cast("int32", T.floor(T.Cast("float32", vi * 2) + T.float32(0.5)))]
+"""
+)
+
+
+GATHERED = (
+    HEAD
+    + """def main(A: T.Buffer((40,), "float32"), index: T.Buffer((20,), "int32"), B: T.Buffer((20,), "float32")):
+    for i in range(20):
+        with T.sblock("B"):
+            vi = T.axis.spatial(20, i)
+            T.reads(A[index[vi]], index[vi])
+            T.writes(B[vi])
+            B[vi] = A[index[vi]] + T.float32(1)
 """
 )
 
@@ -130,7 +145,23 @@ def test_given_two_declarations_when_made_then_the_position_is_noted_once():
     assert [item.value for item in noted] == [0]
 
 
+def test_given_a_table_that_is_only_read_when_hidden_then_it_leaves_the_declaration():
+    sch = schedule(GATHERED)
+    sch.unsafe_hide_buffer_access("B", "read", [1])
+    assert [r.buffer.name for r in sch.get("B").reads] == ["A"]
+    assert sch.trace.steps[-1].argument("buf_index_array") == (1,)
+    sch.split(sch.get_loops("B")[0], factors=[None, 4])
+    sch.cache_read("B", 0, "local")
+    assert sch.verify().status == "tested"
+    assert first_difference(sch.replayed().mod, sch.mod) is None
+    assert 'sch.unsafe_hide_buffer_access(B, "read", [1])' in to_tvm_python(sch)
+
+
 REFUSALS = {
+    "hidden write": (GATHERED, "hidden-dependence", lambda s: s.unsafe_hide_buffer_access("B", "write", [0])),
+    "hidden intermediate": (SAMPLED, "hidden-dependence", lambda s: s.unsafe_hide_buffer_access("B", "read", [0])),
+    "hidden side": (SAMPLED, "bad-side", lambda s: s.unsafe_hide_buffer_access("B", "both", [0])),
+    "hidden position": (SAMPLED, "bad-buffer-index", lambda s: s.unsafe_hide_buffer_access("B", "read", [7])),
     "loop elsewhere": (
         SAMPLED, "loop-not-around", lambda s: s.read_at(s.get_loops("C")[0], "B", 0, "local"),
     ),

@@ -7,7 +7,7 @@ from support.programs.sources import HEADER
 
 from tilewright.engine.analysis import is_covered
 from tilewright.engine.schedule import Schedule, ScheduleError
-from tilewright.engine.script import expr_text, parse
+from tilewright.engine.script import expr_text, parse, to_script
 
 
 def schedule(text: str) -> Schedule:
@@ -246,3 +246,34 @@ def test_given_elements_that_the_consumer_never_reads_when_inlined_backwards_the
     sch = schedule(ONE_OF_MANY.replace("ROWS", str(rows)).replace("READ", read))
     sch.reverse_compute_inline("C")
     assert sch.verify().status == "tested"
+
+
+FUSED_AXES = """@T.prim_func(s_tir=True)
+def fused(a: T.handle, d: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (2, n))
+    D = T.match_buffer(d, (2 * n,))
+    B = T.sblock_alloc_buffer((2 * n,))
+    for i, j in T.grid(2, n):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi * n + vj] = A[vi, vj] + T.float32(1)
+    for i in range(2 * n):
+        with T.sblock("D"):
+            v = T.axis.spatial(2 * n, i)
+            D[v] = B[v] * T.float32(2)
+"""
+
+
+def test_given_axes_fused_by_a_symbolic_size_when_inlined_then_the_consumer_takes_them_apart() -> None:
+    sch = schedule(FUSED_AXES)
+    sch.compute_inline("B")
+    assert "A[v // n, v % n]" in to_script(sch.func)
+    assert sch.verify(sizes={"n": 5}).status == "tested"
+
+
+def test_given_axes_fused_by_another_size_when_inlined_then_the_refusal_has_a_witness() -> None:
+    sch = schedule(FUSED_AXES.replace("T.grid(2, n)", "T.grid(2, n - 1)"))
+    with pytest.raises(ScheduleError) as caught:
+        sch.compute_inline("B")
+    assert caught.value.code == "region-not-covered" and "B[" in caught.value.refusal.found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tilewright.engine.export import to_tvm_python
 from tilewright.engine.ir import FloorMod
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -356,3 +357,38 @@ def test_given_a_fused_uneven_nest_when_its_sum_is_decomposed_then_accepted():
     sch = Schedule(parse(POOLED).program)
     sch.decompose_reduction("B", "x")
     assert sch.verify().status == "tested"
+
+
+UNEVEN_SUM = """\
+@T.prim_func
+def main(A: T.Buffer((8, 50), "float32"), B: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 50):
+        with T.sblock("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize(("moved", "number", "limit"), [(False, 1, "k_1 < 4"), (True, 1, "k_1 < 4"), (False, 2, "")])
+def test_given_an_uneven_split_when_factored_then_partial_results_without_terms_are_left_out(moved, number, limit):
+    sch = Schedule(UNEVEN_SUM)
+    parts = sch.split(sch.get_loops("B")[1], factors=[None, 8, 16])
+    if moved:
+        sch.reorder(parts[1], parts[0])
+    sch.rfactor(parts[number], 0)
+    last = to_script(sch.func).rpartition('T.sblock("B")')[2]
+    assert ("T.where" in last) == bool(limit) and limit in last
+    assert sch.verify().status == "tested" and sch.prove().status == "proved"
+    assert ("never computed" in to_tvm_python(sch)) == bool(limit)
+
+
+def test_given_partial_results_whose_first_terms_are_excluded_when_factored_then_it_is_refused():
+    sch = Schedule(
+        UNEVEN_SUM.replace("            with T.init", "            T.where(k >= 20)\n            with T.init")
+    )
+    parts = sch.split(sch.get_loops("B")[1], factors=[5, 10])
+    with pytest.raises(ScheduleError) as caught:
+        sch.rfactor(parts[1], 0)
+    assert caught.value.code == "predicate-on-reduction"
