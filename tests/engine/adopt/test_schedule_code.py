@@ -77,7 +77,7 @@ CODES = {
         'def apply_trace(sch: tir.Schedule) -> None:\n  b0 = sch.get_block(name="C", func_name="main")\n  l1, l2, l3 = sch.get_loops(block=b0)\n'
         "  v4, v5 = sch.sample_perfect_tile(loop=l1, n=2, max_innermost_factor=16, decision=[8, 8])\n"
         "  l6, l7 = sch.split(loop=l1, factors=[v4, v5], preserve_unit_iters=True)\n  sch.enter_postproc()\n",
-        "split",
+        "sample_perfect_tile split enter_postproc",
     ),
     "a main function": (
         'def main():\n    sch = tir.Schedule(matmul)\n    sch.unroll(sch.get_loops("C")[0])\n\n\nif __name__ == "__main__":\n    main()\n',
