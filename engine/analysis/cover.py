@@ -256,6 +256,8 @@ def _leaves_no_gaps(
 
     `known` are conditions that hold wherever the element is read.
     """
+    if build.is_true(realize.predicate):
+        return True
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     for term in build.conjuncts(realize.predicate):
         given = prove(term, ranges) or any(structural_equal(term, k) for k in known)

@@ -92,14 +92,15 @@ def _is_carried(
     common = common_loops(index, first, second)
     loops = {f.loop_var: Range(f.min, f.extent) for f in common}
     wanted = {v for v in moving if v in loops and not build.is_const(loops[v].extent, 1)}
-    for mine_writes in (True, False):
-        for other_writes in (True, False):
-            if not (mine_writes or other_writes):
-                continue
-            mine = touched_box(index, first, buffer, common, writes=mine_writes)
-            other = touched_box(index, second, buffer, common, writes=other_writes)
-            if mine and other and not wanted <= separated_loops(mine.region, other.region, loops):
-                return True
+    if not wanted:
+        return False
+    written, read = (
+        [touched_box(index, realize, buffer, common, writes=writes) for realize in (first, second)]
+        for writes in (True, False)
+    )
+    for mine, other in ((written[0], written[1]), (written[0], read[1]), (read[0], written[1])):
+        if mine and other and not wanted <= separated_loops(mine.region, other.region, loops):
+            return True
     return False
 
 

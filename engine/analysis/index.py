@@ -283,7 +283,7 @@ class ProgramIndex:
             node = stack.pop()
             if isinstance(node, BufferStore) or (isinstance(node, Evaluate) and not isinstance(node.value, IntImm)):
                 return True
-            stack.extend(c for c in children(node) if isinstance(c, Stmt) and not isinstance(c, BlockRealize))
+            stack += [stmt for stmt in child_stmts(node) if type(stmt) is not BlockRealize]
         return not self.child_blocks(stmt)
 
     def is_output(self, name: str) -> bool:

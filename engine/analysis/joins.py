@@ -39,6 +39,8 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
     window covers a value more than once (`i * 6 + j` with seven `j`): with `once`, for counting iterations, windows are not joined, and
     otherwise only if the iterators use the sum as a whole. Loops fused over symbolic extents are unfused, and guarded loops are clipped.
     """
+    if build.is_true(realize.predicate) and not any(map(_has_digits, realize.iter_values)):
+        return realize, loops
     found: tuple[BlockRealize, Ranges] | None = (realize, loops)
     while found is not None:
         realize, loops = clipped(*_unfused(*found))
@@ -47,10 +49,17 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
     return realize, loops
 
 
+def _has_digits(value: Expr) -> bool:
+    return type(value) is not Var and any(type(node) in _DIVISIONS for node in walk(value))
+
+
+_DIVISIONS = (FloorDiv, FloorMod)
+
+
 def _implied_guards(values: Sequence[Expr], loops: Ranges) -> Iterator[Expr]:
     """`i * 16 + j < m * 16` for sums with a symbolic divisor: an even split needs no guard."""
     for value in values:
-        for node in walk(value) if type(value) is not Var else ():
+        for node in walk(value):
             if not isinstance(node, FloorDiv | FloorMod) or build.int_value(node.b) is not None:
                 continue
             form = linear(node.a)

@@ -87,6 +87,8 @@ def _separated_by_axis(axis: _Steps, known: set[Var]) -> set[Var]:
 def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
     """Whether different values of the variables (with more than one trip) always give different indices."""
     loops = {v: r for v, r in ranges.items() if not build.is_const(r.extent, 1)}
+    if loops.keys() <= {index for index in indices if type(index) is Var}:
+        return True
     if len(_separated_by_axes([_stepping(linear(i), loops, 0) for i in indices], set())) == len(loops):
         return True
     return _is_bijective(indices, loops)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ..ir import Add, Call, Cast, Expr, FloorDiv, IntImm, Max, Min, Mul, Range, Select, Sub, Var, build, walk
+from ..ir import Add, Call, Cast, Expr, FloorDiv, IntImm, Max, Min, Mul, Range, Select, Sub, Var, build, free_vars
 from .analyzer import Analyzer
 from .forms import Digit, Sum
 
@@ -78,9 +78,12 @@ class Relaxer:
         return end if is_simple else self.stay.form(self.stay.expr(end, dtype))
 
     def _of_sum(self, form: Sum, dtype: str) -> _Span | None:
-        if (form, dtype) not in self._sums:
-            self._sums[form, dtype] = self._span_of_sum(form, dtype)
-        return self._sums[form, dtype]
+        if not form.digits:
+            return _Span(form, form)
+        key = form, dtype
+        if key not in self._sums:
+            self._sums[key] = self._span_of_sum(form, dtype)
+        return self._sums[key]
 
     def _span_of_sum(self, form: Sum, dtype: str) -> _Span | None:
         low = high = Sum((), form.constant)
@@ -105,7 +108,7 @@ class Relaxer:
         found: set[Var] = set()
         if not self.relaxed:
             return found
-        stack = [source] if isinstance(source, Var) else [node for node in walk(source) if isinstance(node, Var)]
+        stack = [source] if type(source) is Var else list(free_vars(source))
         while stack:
             var = stack.pop()
             known = self.relaxed.get(var)
@@ -113,8 +116,8 @@ class Relaxer:
                 continue
             found.add(var)
             for part in (known.min, known.extent):
-                if not isinstance(part, IntImm):
-                    stack.extend(n for n in walk(part) if isinstance(n, Var))
+                if type(part) is not IntImm:
+                    stack += free_vars(part)
         return found
 
     def _of_digit(self, digit: Digit, dtype: str) -> _Span | None:
@@ -177,6 +180,9 @@ class Relaxer:
         return self._spans[var]
 
     def _span_of_range(self, known: Range, dtype: str) -> _Span | None:
+        if type(known.min) is IntImm and type(known.extent) is IntImm:
+            low = known.min.value
+            return _Span(Sum((), low), Sum((), low + known.extent.value - 1))
         first = self.all.form(known.min)
         last = first.plus(self.all.form(known.extent)).offset(-1)
         low, high = self._of_sum(first, dtype), self._of_sum(last, dtype)

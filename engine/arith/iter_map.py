@@ -46,13 +46,25 @@ class IterSum(msgspec.Struct, frozen=True, eq=False):
 
 
 class IterMap(msgspec.Struct, frozen=True, eq=False):
-    """One sum per value. `injective`: different iterations give different values; `bijective`: also, every value of the box occurs;
-    `separate`: no part of an iterator occurs twice, so that the values are independent."""
+    """One sum per value, over `variables` with these extents."""
 
     sums: tuple[IterSum, ...]
-    injective: bool
-    bijective: bool
-    separate: bool
+    variables: Mapping[Var, int | None]
+
+    @property
+    def injective(self) -> bool:
+        """Whether different iterations give different values."""
+        return _partition(self.sums, self.variables)
+
+    @property
+    def bijective(self) -> bool:
+        """Whether different iterations give different values, and every value of the box occurs."""
+        return all(s.compact for s in self.sums) and self.injective
+
+    @property
+    def separate(self) -> bool:
+        """Whether no part of an iterator occurs twice, so that the values are independent."""
+        return _separate(self.sums)
 
 
 class _NotIteratorsError(Exception):
@@ -66,8 +78,7 @@ def detect_iter_map(values: Sequence[Expr], iters: Mapping[Var, Range]) -> IterM
         sums = tuple(map(reader.read, values))
     except _NotIteratorsError:
         return None
-    injective = _partition(sums, reader.variables)
-    return IterMap(sums, injective, injective and all(s.compact for s in sums), _separate(sums))
+    return IterMap(sums, reader.variables)
 
 
 def inverse(index_map: IndexMap, domain: Sequence[Range]) -> IndexMap | None:

@@ -55,6 +55,8 @@ def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[F
 
 def is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
     """Whether the bindings are split and fused loops, or windows of them, as TVM requires."""
+    if build.is_true(realize.predicate) and _are_loops(realize.iter_values):
+        return True
     still = {v for value in realize.iter_values for v in free_vars(value)} - set(ranges)
     zeros = {s: build.const(0, s.dtype) for s in still}
     realize = replace_fields(realize, iter_values=tuple(substitute(v, zeros) for v in realize.iter_values))
@@ -71,6 +73,11 @@ def is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
     if found is None or not all(s.compact for s in found.sums):
         return _are_windows(*_joined(values, ranges))
     return found.separate and all(not s.parts or s.parts[0].scale == 1 for s in found.sums)
+
+
+def _are_loops(values: Sequence[Expr]) -> bool:
+    """Whether each value is a variable of its own."""
+    return all(type(value) is Var for value in values) and len(set(values)) == len(values)
 
 
 def _has_ties(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:

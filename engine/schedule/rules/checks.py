@@ -158,7 +158,7 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
     driven = {
         iv.iter_type
         for iv, value in zip(block.iter_vars, realize.iter_values, strict=True)
-        if any(uses_var(value, v) for v in moving)
+        if not free_vars(value).isdisjoint(moving)
     }
     if driven - {"spatial", "reduce"}:
         raise refuse(

@@ -191,7 +191,7 @@ def require_independent_extents(nest: Sequence[For]) -> None:
 # Reordered loops form one chain: each contains the next, with only loops between them.
 def require_one_chain(ctx: Context, loops: Sequence[For]) -> list[For]:
     """The chain of loops from the outermost to the innermost of `loops`."""
-    deepest = max(loops, key=lambda f: sum(1 for _ in ctx.index.path(f)))
+    deepest = max(loops, key=lambda f: len(list(ctx.index.path(f))))
     chain = [deepest]
     missing = set(loops) - {deepest}
     for outer in ctx.index.path(deepest):
