@@ -163,7 +163,10 @@ def _lines(text: str, found: Snippet) -> list[str]:
         if isinstance(handle, Var | str):
             variables.setdefault(handle, name)
     source = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    above = _Above(source, min((p.line for p in (*found.sources, *found.rest)), default=1) - 1)
+    done = min((p.line for p in (*found.sources, *found.rest)), default=1) - 1
+    while done > 0 and source[done - 1].lstrip().startswith("#"):
+        done -= 1
+    above = _Above(source, done)
     lines: list[str] = []
     said: Place | None = None
     for step, place in zip(found.schedule.trace.steps, found.sources, strict=True):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from ...engine.adopt import (
-    Part,
     PostProgram,
     Sliced,
     Snippet,
@@ -53,12 +52,10 @@ def read_post(text: str, filename: str, number: int, sizes: Mapping[str, int]) -
 
     Raises the errors of `read_program`, and DocumentError "no-such-program".
     """
-    is_python = find_tree(text) is not None
-    if is_python and not is_te(text) and len(_MAKERS.findall(text)) < 2:
+    if not is_te(text) and _MAKERS.search(text) is None and find_tree(text) is not None:
         return None
     sliced = programs_in(text, filename)
-    several = len(sliced.programs) > 1
-    if not sliced.programs or not (several if is_python else has_prose(sliced.parts)):
+    if not sliced.programs or not (len(sliced.programs) > 1 or has_prose(sliced.parts)):
         return None
     if number > len(sliced.programs):
         raise DocumentError(Refusal("no-such-program", f"the text has no program {number}",
@@ -104,12 +101,11 @@ def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, fil
 
 def with_prose_around(read: PostRead, notebook: str) -> str:
     """The notebook's text between markdown cells with the rest of the post. A text of code only has none."""
-    parts = read.sliced.parts
-    if not any(part.kind == "prose" for part in parts):
+    if not any(part.kind == "prose" for part in read.sliced.parts):
         return notebook
     first = read.program.lines[0]
-    before = "\n\n".join(_markdown(parts, read.program.used, lambda line: line < first))
-    after = "\n\n".join(_markdown(parts, read.program.used, lambda line: line >= first))
+    before = "\n\n".join(_markdown(read, lambda line: line < first))
+    after = "\n\n".join(_markdown(read, lambda line: line >= first))
     return _cell(before) + notebook + ("\n" + _cell(after) if after else "")
 
 
@@ -117,12 +113,13 @@ def _cell(prose: str) -> str:
     return "\n".join(["# %% [markdown]", *Cell.comments_of(prose), "", ""]) if prose else ""
 
 
-def _markdown(parts: tuple[Part, ...], used: frozenset[int], here: object) -> Iterator[str]:
+def _markdown(read: PostRead, here: Callable[[int], bool]) -> Iterator[str]:
     """The parts at some lines as Markdown: prose as it is, other code and output in fences."""
-    assert callable(here)
-    apart = not any(not line.strip() for part in parts if part.kind == "prose" for line in part.lines)
+    parts = read.sliced.parts
+    blank = any(not line.strip() for part in parts if part.kind == "prose" for line in part.lines)
+    apart = not blank and not read.sliced.is_python
     for part in parts:
-        lines = [line for n, line in enumerate(part.lines, part.first) if here(n) and n not in used]
+        lines = [line for n, line in enumerate(part.lines, part.first) if here(n) and n not in read.program.used]
         text = "\n".join(lines).strip("\n")
         if not text.strip() or (part.kind == "code" and not _statements(lines)):
             continue

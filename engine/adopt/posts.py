@@ -1,12 +1,14 @@
 """Parts of a post, an issue, a README or a chat answer: prose, code and printed output, each with its lines.
 
 Fences decide where there are any. In other texts a run of lines is code if each of its statements parses as one that programs have: an
-import, an assignment, a call, a definition, a loop. Typographic quotes are mended in code only.
+import, an assignment, a call, a definition, a loop. In code only, typographic quotes and HTML entities are mended, and prompts, line
+numbers and the `>` of quoted mail are removed. In a text that is Python, the sentences are in its comments.
 """
 
 from __future__ import annotations
 
 import ast
+import html
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
@@ -36,15 +38,19 @@ _MENDED = str.maketrans(
 """Typographic characters that stand for those of a program."""
 _FENCE = re.compile(r"[ \t]*(?:[-*+>]|\d+[.)])?[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[^\s`{]*)")
 _PYTHON = frozenset(("", "python", "py", "python3", "ipython", "pycon", "tvm", "tir", "tvmscript", "te"))
-_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.|(?:In )?\[\d+\]:)(?: |$)")
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|(?:In )?\[\d+\]:)(?: |$)")
+_QUOTED = re.compile(r"[ \t]*>(?!>>) ?")
+_NUMBER = re.compile(r"[ \t]*(\d+)(?:[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
+_ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d+|#x[0-9a-fA-F]+);")
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*")
 _PRINTED = re.compile(
-    r"[ \t]*(?://|\[\d\d:\d\d:\d\d\]|\S+@[\w.-]+:\S*[$#] |\$ |[\w.]+(?:Error|Exception)\b.*: "
+    r"[ \t]*(?://|Out ?\[\d+\]:|[%!]{1,2}[a-z]|\[\d\d:\d\d:\d\d\]|\S+@[\w.-]+:\S*[$#] |\$ |[\w.]+(?:Error|Exception)\b.*: "
     r"|allocate |produce |realize |attr \[|={8,}$|-{8,}$)"
 )
 _TRACEBACK = re.compile(r"[ \t]*Traceback \(most recent call last\)")
-_PRINTED_IR = re.compile(r"\w+\(.*\) -> \(\)\s*$")
+_PRINTED_IR = re.compile(r"(?:@\w+ = )?\w+\(.*\) -> \(\)\s*$")
 _CLAUSE = re.compile(r"(?:else|try|finally|except\b.*|elif\b.*):$")
+_SENTENCE = re.compile(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 
 
@@ -56,15 +62,43 @@ class Part(msgspec.Struct, frozen=True):
     first: int
 
 
-def split_post(text: str) -> tuple[Part, ...]:
-    """Return the parts of a text in order. Fence lines belong to no part."""
+def split_post(text: str, tree: ast.Module | None = None) -> tuple[Part, ...]:
+    """Return the parts of a text in order; `tree` is that of a text that is Python. Fence lines belong to no part."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if find_tree(text) is not None:
-        return (Part("code", tuple(lines), 1),)
+    if tree is not None:
+        return tuple(_commented(lines, tree))
     parts = tuple(_fenced(lines)) if has_fences(text) else ()
     if not any(part.kind == "code" for part in parts):
         parts = tuple(_by_lines(lines, 1))
     return parts
+
+
+def is_sentence(line: str) -> bool:
+    """Whether a line contains a sentence, as far as its form tells."""
+    return _SENTENCE.search(line) is not None
+
+
+def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[Part]:
+    """The parts of Python: code, and prose in comments and strings between its statements."""
+    prose: dict[int, str] = {}
+    code: set[int] = set()
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        numbers = range(first, (node.end_lineno or first) + 1)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            texts = [_TRIPLE.sub("", lines[n - 1]) for n in numbers]
+            prose |= dict(zip(numbers, texts, strict=True)) if any(map(is_sentence, texts)) else {}
+        code |= {*numbers} - prose.keys()
+    numbers = range(1, len(lines) + 1)
+    for is_comment, group in groupby(numbers, lambda n: n not in code and lines[n - 1].startswith("#")):
+        run = list(group)
+        below = lines[run[-1]] if is_comment and run[-1] < len(lines) else ""
+        texts = [lines[n - 1].lstrip("#").removeprefix(" ") for n in run]
+        if is_comment and (len(run) > 1 or not below.strip()) and any(map(is_sentence, texts)):
+            prose |= dict(zip(run, texts, strict=True))
+    for is_prose, group in groupby(numbers, lambda n: n in prose):
+        run = list(group)
+        yield Part("prose" if is_prose else "code", tuple(prose[n] if is_prose else lines[n - 1] for n in run), run[0])
 
 
 def has_fences(text: str) -> bool:
@@ -98,8 +132,7 @@ def _inside(lines: Sequence[str], first: int, language: str) -> Iterator[Part]:
         yield Part("output", tuple(lines), first)
         return
     prompts = any(_PROMPT.match(line) for line in lines)
-    code = _unindented(lines)
-    for candidate in (code, [line.translate(_MENDED) for line in code]):
+    for candidate in (*_mended(_unindented(lines)), *_mended(_unindented(_bare(lines)))):
         tree = None if prompts else find_tree("\n".join(candidate))
         if tree is not None and any(_is_statement(node) for node in tree.body):
             yield Part("code", tuple(candidate), first)
@@ -129,7 +162,7 @@ def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
 
 def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
     """Return the kind of each line, and the lines as code."""
-    code = [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in lines]
+    code = _bare(lines)
     depths = list(accumulate((_opened(line) for line in code), initial=0))
     kinds: list[_Kind] = []
     while len(kinds) < len(lines):
@@ -148,6 +181,45 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
         end = _end_of_output(lines, number)
         kinds += cast("list[_Kind]", ["output"] * (end - number) if end > number else ["prose"])
     return kinds, code
+
+
+def _bare(lines: Sequence[str]) -> list[str]:
+    """Return the lines without prompts, without the mark of quoted mail, and without the numbers of a listing."""
+    found = list(lines)
+    for pattern, least in ((_QUOTED, 2), (_NUMBER, 3)):
+        for run in _runs(found, pattern):
+            if len(run) >= least:
+                for number in run:
+                    found[number] = pattern.sub("", found[number], count=1)
+    return [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in found]
+
+
+def _runs(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[list[int]]:
+    """Consecutive lines that match, without blank ones between; numbers of a listing increase by one."""
+    run: list[int] = []
+    before = ""
+    for number, line in enumerate(lines):
+        found = pattern.match(line)
+        if found is None and not line.strip():
+            continue
+        counts = found is not None and bool(pattern.groups)
+        follows = found is not None and (not run or not counts or int(found[1]) - int(before) in (1, 2))
+        if not follows:
+            yield run
+            run = []
+        if found is not None:
+            run.append(number)
+            before = found[1][:9] if counts else ""
+    yield run
+
+
+def _mended(lines: Sequence[str]) -> Iterator[list[str]]:
+    """The lines as they are, then with typographic characters replaced, then with HTML entities resolved."""
+    yield list(lines)
+    plain = [line.translate(_MENDED) for line in lines]
+    yield plain
+    if any(_ENTITY.search(line) for line in plain):
+        yield [html.unescape(line).translate(_MENDED) for line in plain]
 
 
 def _opened(line: str) -> int:
@@ -170,7 +242,7 @@ def _end_of_statement(code: Sequence[str], depths: Sequence[int], number: int) -
 
 def _as_code(lines: Sequence[str]) -> list[str] | None:
     """Return the lines, with their quotes mended if needed, if they are a statement of a program; else None."""
-    for candidate in (list(lines), [line.translate(_MENDED) for line in lines]):
+    for candidate in _mended(lines):
         text = "\n".join(candidate).strip()
         if _CLAUSE.match(text):
             return candidate
@@ -249,4 +321,4 @@ def _unindented(lines: Sequence[str]) -> list[str]:
     return [line[margin:] if line.strip() else "" for line in lines]
 
 
-__all__ = ["Part", "has_fences", "split_post"]
+__all__ = ["Part", "has_fences", "is_sentence", "split_post"]

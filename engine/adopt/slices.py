@@ -17,8 +17,9 @@ from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
 from ..script.reading.source import Source
+from ..script.syntax import find_tree
 from .pasted import Snippet, read_as_far_as_possible
-from .posts import Part, split_post
+from .posts import Part, is_sentence, split_post
 
 MAX_CHARACTERS = 400_000
 """Maximum length of a text that is split into programs."""
@@ -28,7 +29,6 @@ MAX_PROGRAMS = 64
 MAX_LEFT_OUT = 16
 """Maximum number of schedule lines that are left out of a program."""
 
-_SENTENCE = re.compile(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$")
 _LIKE_CODE = re.compile(r"[ \t]*[A-Za-z_]\w*(?:[.\[(][^ ]|(?:, *\w+)* *=[^=])")
 _SCRIPT_MAKER = "Schedule"
 _TE_MAKER = "create_schedule"
@@ -74,19 +74,21 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
 
 class Sliced(msgspec.Struct, frozen=True):
     """The parts of a text and the programs in it, with notes on schedules without a program. `error` is that of the
-    first code that is not Python."""
+    first code that is not Python; `is_python` says that the whole text is."""
 
     parts: tuple[Part, ...]
     programs: tuple[PostProgram, ...]
     notes: tuple[Note, ...] = ()
     error: ParseError | None = None
+    is_python: bool = False
 
 
 def programs_in(text: str, filename: str = "") -> Sliced:
     """Return the programs of a text that contains other code, prose or printed output."""
     if len(text) > MAX_CHARACTERS:
         return Sliced((), ())
-    parts = split_post(text)
+    tree = find_tree(text)
+    parts = split_post(text, tree)
     slicer = _Slicer(filename)
     error: ParseError | None = None
     for part in parts:
@@ -96,7 +98,7 @@ def programs_in(text: str, filename: str = "") -> Sliced:
             except ParseError as found:
                 error = error or found
     programs = tuple(slicer.programs())
-    return Sliced(parts, programs, tuple(slicer.notes), error)
+    return Sliced(parts, programs, tuple(slicer.notes), error, tree is not None)
 
 
 def read_program(program: PostProgram, filename: str = "", sizes: Mapping[str, int] | None = None) -> Snippet:
@@ -124,15 +126,13 @@ def unread_lines(parts: Sequence[Part]) -> Iterator[tuple[int, str]]:
     """The lines among the prose that look like code, but are not Python, with their numbers."""
     for part in parts:
         for number, line in enumerate(part.lines, part.first):
-            if part.kind == "prose" and _LIKE_CODE.match(line) and not _SENTENCE.search(line):
+            if part.kind == "prose" and _LIKE_CODE.match(line) and not is_sentence(line):
                 yield number, line.strip()
 
 
 def has_prose(parts: Sequence[Part]) -> bool:
     """Whether the parts contain a sentence, or printed output beside code."""
-    return any(
-        part.kind == "output" or (part.kind == "prose" and any(map(_SENTENCE.search, part.lines))) for part in parts
-    )
+    return any(part.kind == "output" or (part.kind == "prose" and any(map(is_sentence, part.lines))) for part in parts)
 
 
 class _Slicer:
@@ -153,6 +153,8 @@ class _Slicer:
         for node in _statements(source.tree.body):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))
+            for number in range(unit.first, unit.last + 1 if node.col_offset else 0):
+                self.lines[number] = self.lines[number][node.col_offset :]
             for name in unit.defines:
                 self.at.setdefault(name, []).append(len(self.units))
             self.units.append(unit)
@@ -171,7 +173,7 @@ class _Slicer:
             checkpoint()
             others = {n for other in makers if other != maker for n in calls[other]}
             kept = self._backward(calls[maker], others)
-            if not self.units[maker].calls(_SCRIPT_MAKER) or self._with_program(maker, kept):
+            if not _is_script_schedule(self.units[maker]) or self._with_program(maker, kept):
                 found.append(self._backward(kept, others))
         used = {n for kept in found for n in kept}
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
@@ -230,10 +232,11 @@ class _Slicer:
         if any(self.units[n].is_script or self.units[n].calls("create_prim_func") for n in kept):
             return True
         unit = self.units[number]
-        call = next(n for n in ast.walk(unit.node) if isinstance(n, ast.Call))
-        name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+        call = next((n for n in ast.walk(unit.node) if isinstance(n, ast.Call)), None)
+        name = call.args[0].id if call is not None and call.args and isinstance(call.args[0], ast.Name) else ""
         scripts = [n for n, other in enumerate(self.units) if other.is_script]
-        if name and name not in self.stored and scripts:
+        taken = isinstance(unit.node, ast.FunctionDef) and not unit.calls(_SCRIPT_MAKER)
+        if (taken or (name and name not in self.stored)) and scripts:
             kept.add(max((n for n in scripts if n < number), default=scripts[0]))
             return True
         what = f"{name or 'the program'} is made by Python code, which is never run, so the schedule of this line is left out"
@@ -324,6 +327,11 @@ def _schedules(unit: _Unit) -> bool:
         return False
     taken = [a.annotation for a in unit.node.args.args if a.annotation is not None]
     return _creates(unit) or any(ast.unparse(hint).rpartition(".")[2] == _SCRIPT_MAKER for hint in taken)
+
+
+def _is_script_schedule(unit: _Unit) -> bool:
+    """Whether a statement schedules a TVMScript program, also as a function that takes the schedule."""
+    return unit.calls(_SCRIPT_MAKER) or (isinstance(unit.node, ast.FunctionDef) and not unit.calls(_TE_MAKER))
 
 
 def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:

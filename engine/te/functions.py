@@ -226,6 +226,11 @@ def _printed(reader: TEReader, node: ast.Call) -> Value:
     return Runtime()
 
 
+def _passed(reader: TEReader, node: ast.Call) -> Value:
+    """Pass over a function of Python that has no part in a program."""
+    return Runtime()
+
+
 def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
     """Read the declaration of a tensor intrinsic; the function that emits its instructions is ignored."""
     return Intrinsic()
@@ -346,6 +351,7 @@ FUNCTIONS: dict[str, Read] = {
 }
 BUILTINS: dict[str, Read] = {
     "print": _printed,
+    **dict.fromkeys(("get_ipython", "display", "type", "repr", "help", "input", "open", "exit"), _passed),
     "len": _length,
     "int": _number(int),
     "float": _number(float),

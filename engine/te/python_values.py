@@ -156,6 +156,7 @@ class PythonReader(ExpressionReader):
             yield
             return
         items = self.value(generators[0].iter)
+        items = tuple(items) if isinstance(items, str) else items
         if not isinstance(items, tuple):
             raise self.error(generators[0].iter, "unsupported", "the items are not known when the text is read",
                              expected="range(4), a list, the result of get_loops, …")  # fmt: skip

@@ -139,6 +139,7 @@ class StatementReader(TEReader):
     def _loop(self, node: ast.For) -> Returned | None:
         """Read a loop over known items, item by item."""
         items = self.value(node.iter)
+        items = tuple(items) if isinstance(items, str) else items
         if isinstance(items, Runtime):
             self.assign(node.target, items, node)
             return self._pass_over(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.programs.posts import (
+from support.pasted.posts import (
     EARLY_MATMUL_POST,
     RELAX_LOWERED,
     RELAX_POST,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from support.programs.posts import (
+from support.pasted.posts import (
     EARLY_MATMUL_POST,
     RELAX_LOWERED,
     RELAX_POST,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.programs.posts import RELAX_LOWERED, RELAX_SCHEDULE_POST
+from support.pasted.posts import RELAX_LOWERED, RELAX_SCHEDULE_POST
 from support.record.seeds import SEEDS, Case, made
 
 from tilewright.app.document import Notebook, apply_lint

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from support.programs.posts import (
+from support.pasted.posts import (
     EARLY_MATMUL_POST,
     RELAX_LOWERED,
     RELAX_SCHEDULE_POST,

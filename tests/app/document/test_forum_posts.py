@@ -1,0 +1,51 @@
+"""Whole posts open as notebooks: the program with its schedule, and the sentences around it as markdown."""
+
+from __future__ import annotations
+
+import pytest
+from support.pasted.forum_posts import POSTS
+
+from tilewright.app.document import converted, evaluate, read_document
+from tilewright.engine.adopt import programs_in
+
+
+@pytest.mark.parametrize("name", POSTS)
+def test_given_a_post_when_opened_then_its_schedule_is_applied_and_its_sentences_stay(name: str) -> None:
+    text, steps = POSTS[name]
+    made = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(made.document)
+    assert made.stopped is None and notebook.error is None and notebook.schedule is not None
+    assert " ".join(step.method for step in notebook.schedule.trace.steps if step.changes) == steps
+    assert notebook.schedule.verify().status == "tested" or notebook.schedule.check().status == "proved"
+    assert made.document.of_kind("markdown") or name == "magics"
+    assert not any("not Python and is left out" in note.text for note in made.notes)
+    compile(made.document.text, "notebook", "exec")
+
+
+def test_given_sentences_in_comments_when_opened_then_they_are_markdown_and_a_comment_of_a_line_stays_there() -> None:
+    text = POSTS["Python with sentences in comments"][0].replace("AL = ", "# one copy\nAL = ")
+    document = converted(read_document(text), "dual-bank-npu").document
+    first, *_, last = document.cells
+    assert first.prose.startswith("Hi, this is my attempt at a matmul for our NPU.")
+    assert last.prose == "What I expected: one copy per row.\nWhat I see: nothing at all!"
+    assert "# one copy\n" in document.of_kind("schedule")[0].text
+
+
+def test_given_line_numbers_then_the_lines_of_the_program_keep_their_places() -> None:
+    text = POSTS["a listing with line numbers"][0]
+    (program,) = programs_in(text).programs
+    for number, line in enumerate(program.text.split("\n"), 1):
+        assert not line or line in text.split("\n")[number - 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Install it\n2. Run it\n3. Read the output\n",
+        "> A quotation of two lines,\n> with nothing else in it.\n",
+        "&lt;b&gt;Bold&lt;/b&gt; words &amp; others, and no code at all.\n",
+        "12 of the 13 lines\n13 of them\n14 in all\n",
+    ],
+)
+def test_given_prose_that_looks_like_listings_then_there_is_no_program(text: str) -> None:
+    assert programs_in(text).programs == ()
