@@ -344,7 +344,10 @@ export class Notebook {
     const files = {
       unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
       conflict: [event("Decide…", "tilewright:decide")],
-      programs: others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number })),
+      programs:
+        others.length > 2
+          ? [this.programList(others)]
+          : others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number })),
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);
@@ -353,6 +356,18 @@ export class Notebook {
       { class: `banner is-${kind}`, role: kind === "unsaved" || kind === "conflict" ? "alert" : "status" },
       h("span", {}, text),
       h("span", { class: "banner-tools" }, tools),
+    );
+  }
+
+  /** @param {NonNullable<Banner["others"]>} others */
+  programList(others) {
+    const open = (/** @type {Event} */ e) =>
+      this.send({ kind: "open_program", number: Number(/** @type {HTMLSelectElement} */ (e.currentTarget).value) });
+    return h(
+      "select",
+      { class: "tool small", "aria-label": "Open another program", onchange: open },
+      h("option", { value: "", disabled: true, selected: true }, "Open another program…"),
+      others.map(({ number, label }) => h("option", { value: String(number) }, label)),
     );
   }
 
