@@ -1,4 +1,4 @@
-"""IPython views of bare schedules and reports: `import tilewright` in a kernel registers them, and so does `%load_ext tilewright`.
+"""IPython views of schedules, reports and other values: `import tilewright` in a kernel registers them, and so does `%load_ext tilewright`.
 
 `%%tilewright NAME` at the top of a cell reads its text as a program with a schedule. The engine does not depend on a display: a terminal,
 or a kernel without the widget library, keeps the one-line text.
@@ -16,12 +16,17 @@ from .app.actions.opening import opened_text
 from .engine.hwsim import Report
 from .engine.ir import Refusal, TilewrightError
 from .engine.schedule import Schedule
+from .rich import FORMATTERS
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Define `%%tilewright`, and display schedules as loop trees and reports as timelines in a kernel's outputs."""
+    """Define `%%tilewright`; in a kernel, display schedules as loop trees, reports as timelines, and other values as HTML."""
     shell.register_magic_function(lambda line, cell: _read_cell(shell, line, cell), "cell", "tilewright")
-    if getattr(shell, "kernel", None) is None or find_spec("anywidget") is None:
+    if getattr(shell, "kernel", None) is None:
+        return
+    for kind, html in FORMATTERS.items():
+        shell.display_formatter.formatters["text/html"].for_type(kind, html)
+    if find_spec("anywidget") is None:
         return
     views = _Views()
     formatter = shell.display_formatter.ipython_display_formatter

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from .buffer import Buffer
 from .expr import Node, Var
 from .stmt import Annotations, Stmt, shown
 
 
-class PrimFunc(Node, frozen=True, eq=False):
+class Program(Node, frozen=True, eq=False):
+    """A function or a module, with TVM's methods for its text."""
+
+    def script(self) -> str:
+        """Return the program as TVMScript of current TVM."""
+        printer = import_module("..script", __package__)  # a package above this one, which prints what is defined here
+        return str(printer.to_script(self))
+
+    def show(self) -> None:
+        """Print the program as TVMScript."""
+        print(self.script())
+
+    def __str__(self) -> str:
+        return self.script()
+
+
+class PrimFunc(Program, frozen=True, eq=False):
     """A tensor program. `params` are scalars and handles; `buffer_map` maps the handles to buffers, in the order of the params.
 
     `body` is the realize of the root block, which holds the intermediate buffers in its `alloc_buffers`.
@@ -29,7 +47,7 @@ class PrimFunc(Node, frozen=True, eq=False):
         return f"PrimFunc({', '.join((repr(self.name), *buffers))})"
 
 
-class IRModule(Node, frozen=True, eq=False):
+class IRModule(Program, frozen=True, eq=False):
     """Functions by name, in order."""
 
     functions: tuple[PrimFunc, ...]

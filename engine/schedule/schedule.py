@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
@@ -28,13 +29,12 @@ from ..ir import (
 )
 from ..lower import Plan, planned
 from ..prove import Proof, check, prove, sized
-from ..script import from_tvm
+from ..script import ParseError, from_tvm
 from .arguments import canonical
 from .context import BlockRV, Context, LoopRV, R
 from .errors import ScheduleError, refuse
 from .gone import with_history
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
-from .module import ScheduledModule
 from .primitives import PRIMITIVES, Calls, Primitive
 from .primitives.blocks.tensorize import described
 from .primitives.motion.targets import Target, legal_targets
@@ -49,7 +49,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """A state of a schedule: the module, the name of the current function, the trace up to here, and the parameter layout changes (with the
     name of their function)."""
 
-    mod: ScheduledModule
+    mod: IRModule
     func_name: str
     trace: Trace
     layouts: tuple[tuple[str, ParameterLayout], ...] = ()
@@ -100,7 +100,7 @@ class Schedule(Calls, Sampling):
     # Current state.
 
     @property
-    def mod(self) -> ScheduledModule:
+    def mod(self) -> IRModule:
         """The current module. Each call creates a new one and leaves the old one unchanged."""
         return self._states[-1].mod
 
@@ -115,7 +115,7 @@ class Schedule(Calls, Sampling):
         return self._states[-1].func_name
 
     @property
-    def original(self) -> ScheduledModule:
+    def original(self) -> IRModule:
         """The module before the first call."""
         return self._states[0].mod
 
@@ -389,7 +389,7 @@ class Schedule(Calls, Sampling):
         self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))
         return results
 
-    def _push(self, mod: ScheduledModule, step: Step, layout: ParameterLayout | None = None) -> None:
+    def _push(self, mod: IRModule, step: Step, layout: ParameterLayout | None = None) -> None:
         layouts = self._states[-1].layouts
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))
@@ -411,10 +411,23 @@ def _handles(state: State) -> list[Var | Buffer]:
     return [*loops, *func.buffers, *allocated_buffers(func.body), *views]
 
 
-def _module(program: object) -> ScheduledModule:
-    """The module of a program, of TVMScript text, or of an object of TVM."""
-    found = from_tvm(program)
-    module = ScheduledModule(found.functions, found.attrs) if isinstance(found, IRModule) else ScheduledModule((found,))
+_TE_TEXT = re.compile(r"\b(?:te|tvm)\.(?:compute|placeholder|create_schedule)\(")
+_SCHEDULE_TEXT = re.compile(r"\b(?:Schedule|create_schedule)\(")
+
+
+def _module(program: object) -> IRModule:
+    """The module of a program, of TVMScript text, or of an object of TVM. Raises "te-text" and "schedule-in-text" for other texts."""
+    try:
+        found = from_tvm(program)
+    except ParseError as error:
+        if isinstance(program, str) and _TE_TEXT.search(program):
+            raise refuse("te-text", "this is TE text, and a schedule is made of TVMScript", expected="TVMScript",
+                         fix=("tilewright.read_te(text).schedule",)) from error  # fmt: skip
+        if isinstance(program, str) and _SCHEDULE_TEXT.search(program):
+            raise refuse("schedule-in-text", "the text has a schedule too", expected="TVMScript of the program alone",
+                         fix=("tilewright.read_pasted(text).schedule",)) from error  # fmt: skip
+        raise
+    module = IRModule(found.functions, found.attrs) if isinstance(found, IRModule) else IRModule((found,))
     if not module.functions:
         raise refuse("no-function", "the module has no function to schedule")
     return module

@@ -11,7 +11,9 @@ import pytest
 from support.programs.sources import MATMUL
 
 import tilewright
+from tilewright.engine.execute import Verdict
 from tilewright.engine.hwsim import Report
+from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import Schedule
 
 
@@ -26,7 +28,8 @@ class Formatter:
 def shell(**fields: Any) -> tuple[Any, Formatter]:
     formatter = Formatter()
     magics: dict[str, Any] = {}
-    display = SimpleNamespace(ipython_display_formatter=formatter)
+    html = Formatter()
+    display = SimpleNamespace(ipython_display_formatter=formatter, formatters={"text/html": html})
     define = lambda function, kind, name: magics.update({f"{kind} {name}": function})
     return SimpleNamespace(
         display_formatter=display, register_magic_function=define, magics=magics, user_ns={}, **fields
@@ -43,6 +46,43 @@ def test_given_a_terminal_then_it_keeps_its_line_of_text() -> None:
     terminal, formatter = shell()
     tilewright.load_ipython_extension(terminal)
     assert formatter.types == {}
+
+
+def html_of(value: object) -> str | None:
+    kernel, _ = shell(kernel=object())
+    tilewright.load_ipython_extension(kernel)
+    formats = kernel.display_formatter.formatters["text/html"].types
+    return next(format_of(value) for kind, format_of in formats.items() if isinstance(value, kind))
+
+
+def test_given_a_kernel_then_programs_machines_and_verdicts_are_html() -> None:
+    program = tilewright.parse(MATMUL)
+    sch = Schedule(program)
+    assert "T.axis.remap" in (html_of(program) or "") and (html_of(sch.mod) or "").startswith("<pre>")
+    machine = html_of(tilewright.machine("dual-bank-npu")) or ""
+    assert machine.count("<table>") == 2 and "dual-bank-npu" in machine and "256 KiB" in machine
+    assert "tested" in (html_of(sch.verify()) or "")
+    hostile = Verdict("failed", "<script>alert(1)</script>", 0.5)
+    assert html_of(hostile) == (
+        '<p><b style="color:#c62828">failed</b> &lt;script&gt;alert(1)&lt;/script&gt;; largest error 0.5</p>'
+    )
+
+
+def test_given_findings_then_each_is_html_with_its_fixes_and_other_tuples_keep_their_text() -> None:
+    findings = tilewright.lint(tilewright.parse(MATMUL), "dual-bank-npu")
+    found = html_of(findings) or ""
+    assert found.count("<p>") == len(findings) > 0
+    assert found.count("<details>") == sum(len(finding.fixes) for finding in findings)
+    assert html_of((1, 2)) is None and html_of(()) is None
+
+
+def test_given_a_program_then_it_has_the_text_methods_of_tvm(capsys: pytest.CaptureFixture[str]) -> None:
+    program = tilewright.parse(MATMUL)
+    sch = Schedule(program)
+    for shown in (program, sch.func, sch.mod):
+        shown.show()
+        assert capsys.readouterr().out == f"{shown.script()}\n" == f"{shown}\n"
+        assert structural_equal(tilewright.parse(shown.script()), shown)
 
 
 def test_given_a_cell_of_text_then_its_schedule_is_a_variable() -> None:

@@ -100,3 +100,18 @@ def test_given_a_block_for_a_loop_and_a_loop_for_a_block_then_that_is_told() -> 
     error = refused(sch.unroll, "C")
     assert error.refusal.message == "'C' is a block, not a loop" and "i, j, k" in error.refusal.expected
     assert refused(sch.compute_inline, i).refusal.message == f"{cast(Var, i).name!r} is a loop, not a block"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "call"),
+    [
+        ('A = te.placeholder((4,), name="A")\nB = te.compute((4,), lambda i: A[i] + 1.0)\n', "te-text", "read_te"),
+        (f"{MATMUL}\nsch = tir.Schedule(matmul)\nb = sch.get_block('C')\n", "schedule-in-text", "read_pasted"),
+    ],
+)
+def test_given_a_text_that_is_more_than_a_program_then_the_error_says_what_reads_it(
+    text: str, code: str, call: str
+) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        Schedule(text)
+    assert caught.value.code == code and call in caught.value.refusal.fix[0]
