@@ -4,8 +4,8 @@ from .cover import is_covered, only_guards_domain, provably_runs, runs_at, touch
 from .dependence import (
     Conflict,
     find_carried,
-    find_conflict,
     find_conflicts,
+    iterations_apart,
     shared_buffers,
     updates_only_own_element,
 )
@@ -28,7 +28,6 @@ __all__ = [
     "Update",
     "accessed_regions",
     "find_carried",
-    "find_conflict",
     "find_conflicts",
     "find_identities",
     "find_update",
@@ -41,6 +40,7 @@ __all__ = [
     "is_injective",
     "is_once",
     "is_update",
+    "iterations_apart",
     "joined_splits",
     "keeps_domains",
     "only_guards_domain",

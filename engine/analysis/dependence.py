@@ -28,23 +28,20 @@ from ..ir import (
 )
 from .cover import common_loops, is_covered, touched_box
 from .index import ProgramIndex
-from .regions import accessed_regions
+from .instances import HOLDS, Decision, Elements, Instances, never_meet
+from .regions import accessed_regions, realized
 from .separation import separated_loops
 
 Ranges = Mapping[Var, Range]
 
 
 class Conflict(msgspec.Struct, frozen=True, eq=False):
-    """Two blocks whose accesses to `buffer` may meet in different iterations."""
+    """Two blocks whose accesses to `buffer` may meet in different iterations. `detail`: where they meet, or why that is undecided."""
 
     first: BlockRealize
     second: BlockRealize
     buffer: Buffer
-
-
-def find_conflict(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Conflict | None:
-    """The first result of `find_conflicts`; None if there is provably none."""
-    return next(find_conflicts(index, top, moving), None)
+    detail: str
 
 
 def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iterator[Conflict]:
@@ -56,16 +53,22 @@ def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iter
     for position, first in enumerate(below):
         for second in below[position + 1 :]:
             for buffer in shared_buffers(first.block, second.block):
-                if not _is_private(index, first, second, buffer) and _is_carried(index, first, second, buffer, moving):
-                    yield Conflict(first, second, buffer)
+                if _is_private(index, first, second, buffer):
+                    continue
+                apart = _never_carried(index, first, second, buffer, moving)
+                if not apart:
+                    yield Conflict(first, second, buffer, apart.detail)
 
 
 def find_carried(
     index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var]
-) -> Buffer | None:
+) -> Conflict | None:
     """A buffer, written by one block, whose elements both may access in different iterations of `moving` loops; None if provably none."""
-    shared = shared_buffers(first.block, second.block)
-    return next((b for b in shared if _is_carried(index, first, second, b, moving)), None)
+    for buffer in shared_buffers(first.block, second.block):
+        apart = _never_carried(index, first, second, buffer, moving)
+        if not apart:
+            return Conflict(first, second, buffer, apart.detail)
+    return None
 
 
 def shared_buffers(first: Block, second: Block) -> list[Buffer]:
@@ -85,23 +88,43 @@ def _is_private(index: ProgramIndex, first: BlockRealize, second: BlockRealize, 
     )
 
 
-def _is_carried(
+def _never_carried(
     index: ProgramIndex, first: BlockRealize, second: BlockRealize, buffer: Buffer, moving: Sequence[Var]
-) -> bool:
-    """Whether accesses to `buffer` may meet in two iterations that differ in a `moving` loop."""
+) -> Decision:
+    """Whether accesses to `buffer` never meet in two iterations that differ in a `moving` loop."""
     common = common_loops(index, first, second)
     loops = {f.loop_var: Range(f.min, f.extent) for f in common}
     wanted = {v for v in moving if v in loops and not build.is_const(loops[v].extent, 1)}
     if not wanted:
-        return False
-    written, read = (
-        [touched_box(index, realize, buffer, common, writes=writes) for realize in (first, second)]
-        for writes in (True, False)
+        return HOLDS
+    places = [n for n, v in enumerate(loops) if v in wanted]
+    for mine_writes, other_writes in ((True, True), (True, False), (False, True)):
+        mine = touched_box(index, first, buffer, common, writes=mine_writes)
+        other = touched_box(index, second, buffer, common, writes=other_writes)
+        if not mine or not other or wanted <= separated_loops(mine.region, other.region, loops):
+            continue
+        left, right = _elements(index, first, buffer, mine_writes), _elements(index, second, buffer, other_writes)
+        apart = never_meet(left, right, min(places), places)
+        if not apart:
+            return apart
+    return HOLDS
+
+
+def _elements(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, writes: bool) -> Elements:
+    """The elements of the buffer that the block reads or writes, in terms of the loops around it."""
+    loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize)}
+    regions = realize.block.writes if writes else realize.block.reads
+    around = {iv.var: iv.dom for iv in index.scope_of(realize).iter_vars}
+    return Elements(
+        Instances.of(realize, loops, around), tuple(realized(r, realize) for r in regions if r.buffer is buffer)
     )
-    for mine, other in ((written[0], written[1]), (written[0], read[1]), (read[0], written[1])):
-        if mine and other and not wanted <= separated_loops(mine.region, other.region, loops):
-            return True
-    return False
+
+
+def iterations_apart(index: ProgramIndex, loop: For, realize: BlockRealize, buffer: Buffer) -> Decision:
+    """Whether iterations of a loop around the block never write the same element."""
+    written = _elements(index, realize, buffer, True)
+    place = index.loops_above(realize).index(loop)
+    return never_meet(written, written, place, [place])
 
 
 def updates_only_own_element(block: Block) -> bool:

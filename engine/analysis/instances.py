@@ -149,6 +149,40 @@ def contains(written: Elements, read: Elements, limits: Sequence[Expr] | None = 
     return _decided(decide)
 
 
+def never_meet(first: Elements, second: Elements, same: int, moving: Sequence[int]) -> Decision:
+    """Whether no element is accessed in two iterations that have the same values of the first `same` loops and other values of a loop
+    at the positions `moving`. The regions are in terms of the loops; the loops at all these positions are common to both."""
+
+    def decide(context: isl.Context, size: int | None) -> Decision:
+        used = [e for part in (first, second) for b in part.regions for r in b.region for e in (r.min, r.extent)]
+        space = _Space(context, size, (first.instances, second.instances), used)
+        mine, others = ([space.region(part.instances, b) for b in part.regions] for part in (first, second))
+        import islpy as isl
+
+        inner, outer = isl.dim_type.in_, isl.dim_type.out
+        for a, b in product(mine, others):
+            pairs = a.apply_range(b.reverse())
+            for position in range(same):
+                pairs = pairs.equate(inner, position, outer, position)
+            for position in moving:
+                meeting = pairs.subtract(pairs.equate(inner, position, outer, position))
+                if not meeting.is_empty():
+                    return _meeting(space, meeting)
+        return HOLDS
+
+    def _meeting(space: _Space, pairs: isl.Map) -> Decision:
+        point = pairs.wrap().lexmin().sample_point()
+        half = len(first.instances.loops)
+        left = space.loops_text(first.instances.loops, point, 0)
+        right = space.loops_text(second.instances.loops, point, half)
+        mine, other = first.instances.block, second.instances.block
+        who = f"{left} and {right} of {mine!r}" if mine == other else f"{left} of {mine!r} and {right} of {other!r}"
+        buffer = first.regions[0].buffer.name
+        return Decision(False, f"iterations {who} access the same element of {buffer!r}{space.sizes_text(point)}")
+
+    return _decided(decide)
+
+
 def _is_short(loop: Range) -> bool:
     trips = build.int_value(loop.extent)
     return trips is not None and 1 < trips <= MOST_CASES and not free_vars(loop.min)
@@ -257,10 +291,14 @@ class _Space:
             high = None if extent is None else self._affine(known_at(extent), names)
             yield f"e{n} = {low}" if high is None else f"{low} <= e{n} < {low} + {high}"
 
+    def region(self, instances: Instances, region: BufferRegion) -> isl.Map:
+        """Maps each instance to the elements of the region."""
+        return self.map(instances, [(r.min, r.extent) for r in region.region])
+
     def elements(self, part: Elements) -> isl.Set:
         found: isl.Set | None = None
         for region in part.regions:
-            axes = self.map(part.instances, [(r.min, r.extent) for r in region.region]).range()
+            axes = self.region(part.instances, region).range()
             found = axes if found is None else found.union(axes)
         assert found is not None
         return found

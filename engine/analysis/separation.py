@@ -18,6 +18,7 @@ from ..ir import (
     structural_equal,
     uses_var,
 )
+from .instances import HOLDS, Decision, Elements, Instances, never_meet
 
 Ranges = Mapping[Var, Range]
 
@@ -119,8 +120,22 @@ def without_outer(value: Expr, inner: Ranges) -> Expr | None:
     return result
 
 
-def writes_distinct(block: Block, loops: Ranges | None = None) -> bool:
+def writes_distinct(block: Block, loops: Ranges | None = None) -> Decision:
     """Whether different values of the spatial iterators, and of `loops` that the block uses directly, write different elements."""
+    if _writes_apart(block, loops):
+        return HOLDS
+    ranges = {iv.var: iv.dom for iv in block.iter_vars} | {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
+    reduced = {iv.var for iv in block.iter_vars if iv.iter_type != "spatial"}
+    places = [n for n, v in enumerate(ranges) if v not in reduced]
+    for buffer in dict.fromkeys(w.buffer for w in block.writes):
+        written = Elements(Instances(block.name, ranges, ()), tuple(w for w in block.writes if w.buffer is buffer))
+        apart = never_meet(written, written, 0, places)
+        if not apart:
+            return apart
+    return HOLDS
+
+
+def _writes_apart(block: Block, loops: Ranges | None) -> bool:
     spatial = {iv.var: iv.dom for iv in block.iter_vars if iv.iter_type == "spatial"}
     spatial |= {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
     wanted = {v for v, dom in spatial.items() if not build.is_const(dom.extent, 1)}

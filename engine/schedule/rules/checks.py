@@ -93,7 +93,7 @@ def require_order_free(
             "order-dependent",
             f"cannot {what}: {', '.join(pairs)} from one iteration to another",
             *dict.fromkeys(block for c in conflicts for block in (c.first, c.second)),
-            found="an access to elements that other iterations overwrite or need",
+            found="; ".join(dict.fromkeys(c.detail for c in conflicts)),
             expected="iterations that read only their own results",
         )  # fmt: skip
     for realize in ctx.index.child_blocks(top):
@@ -169,10 +169,11 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
     if not ctx.index.fact(updates_only_own_element, block) and not _is_scan_apart(ctx, realize, moving):
         require_updates_own_element(ctx, realize, what)
     used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
-    if not (writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)):
+    apart = writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)
+    if not apart:
         raise refuse(
-            "order-dependent", f"cannot {what}: several iterations of block {block.name!r} write the same element, and the last one wins",
-            realize, expected="spatial iterations that write distinct elements",
+            "order-dependent", f"cannot {what}: iterations of block {block.name!r} may write the same element, and the last one wins",
+            realize, found=apart.detail, expected="spatial iterations that write distinct elements",
         )  # fmt: skip
     if "reduce" in driven and not ctx.index.fact(is_associative_update, block):
         raise refuse(
@@ -250,6 +251,26 @@ def _from_first_reduction(realize: BlockRealize, loops: Mapping[Var, Range]) -> 
     reducing = reduction_loops(realize, loops)
     names = list(loops)
     return {v: loops[v] for v in names[names.index(reducing[0]) :]} if reducing else {}
+
+
+_MAY_NOT_RUN = "undecided: a loop or a block around it may have no iteration"
+
+
+def no_own_sum(
+    ctx: Context,
+    realize: BlockRealize,
+    what: str,
+    loops: Mapping[Var, Range],
+    *,
+    partly: bool = False,
+    other: str = _MAY_NOT_RUN,
+):
+    """The refusal for a block whose elements do not each have one sum in the loops: with a witness, or why that is undecided.
+
+    `other`: the reason if that is proved.
+    """
+    fault = ctx.index.fact(writes_distinct, realize.block).detail or order_fault(realize, loops, partly=partly)
+    return out_of_order(realize, what, fault or other)
 
 
 def out_of_order(realize: BlockRealize, what: str, found: str = ""):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis import is_once, is_update, stores_once
+from ...analysis import is_once, is_update, iterations_apart, stores_once
 from ...ir import For, ForKind, PrimFunc, Range, uses_var
 from ..context import Context
 from ..errors import ScheduleError, refuse
@@ -79,13 +79,14 @@ def require_updates_apart(ctx: Context, loop: For, what: str, thread_tag: str | 
         outer = {f.loop_var: ranges.pop(f.loop_var) for f in above[: above.index(loop)]}
         if is_once(realize, ranges, outer):
             continue
-        shared = next((w.buffer for w in realize.block.writes if shares_elements(ctx, loop, realize, w.buffer)), None)
-        if shared is not None:
-            raise refuse(
-                "order-dependent",
-                f"cannot {what}: several iterations of {loop.loop_var.name!r} update the same element of {shared.name!r}",
-                loop, realize, expected="iterations that update distinct elements",
-            )  # fmt: skip
+        for buffer in (w.buffer for w in realize.block.writes if shares_elements(ctx, loop, realize, w.buffer)):
+            apart = iterations_apart(ctx.index, loop, realize, buffer)
+            if not apart:
+                raise refuse(
+                    "order-dependent",
+                    f"cannot {what}: several iterations of {loop.loop_var.name!r} may update the same element of {buffer.name!r}",
+                    loop, realize, found=apart.detail, expected="iterations that update distinct elements",
+                )  # fmt: skip
 
 
 def _is_in_block(thread_tag: str | None) -> bool:

@@ -27,7 +27,7 @@ from ...ir import (
 )
 from ..context import Context
 from ..errors import refuse
-from .checks import out_of_order, require_updates_own_element
+from .checks import no_own_sum, require_updates_own_element
 
 Ranges = Mapping[Var, Range]
 
@@ -195,7 +195,8 @@ def require_own_init(ctx: Context, realize: BlockRealize, inside: Sequence[For],
         or not apart
         or not all(map(_starts_together, block.iter_vars, iterators.outer, iterators.divisions.values()))
     ):
-        raise out_of_order(realize, "blockize")
+        other = "a sum that starts inside of a tile, or an init that reads the output"
+        raise no_own_sum(ctx, realize, "blockize", loops, partly=True, other=other)
 
 
 def _starts_together(old: IterVar, whole: IterVar, found: Division) -> bool:

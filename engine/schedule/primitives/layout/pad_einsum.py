@@ -42,7 +42,7 @@ from ....ir import (
 from ...context import BlockRV, Context, Result, with_allocations
 from ...errors import refuse
 from ...rules.block_motion import require_complete_or_reduction
-from ...rules.checks import out_of_order, require_in_blocks, require_iterators_only
+from ...rules.checks import no_own_sum, require_in_blocks, require_iterators_only
 from ..copies.staging_checks import require_initialized
 
 
@@ -205,7 +205,7 @@ def require_own_nest(ctx: Context, realize: BlockRealize, grown: Grown) -> None:
     if realize.block.init is not None and not (
         is_once(realize, ranges) and starts_with_init(realize, ranges) and provably_runs(ctx.index, realize, ())
     ):
-        raise out_of_order(realize, "pad")
+        raise no_own_sum(ctx, realize, "pad", ranges)
 
 
 def _is_own_loop(realize: BlockRealize, loops: Sequence[For], loop: For, iter_var: IterVar) -> bool:

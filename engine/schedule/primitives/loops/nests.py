@@ -376,12 +376,12 @@ def require_exchange_in_step(new: Context, old: Context, nests: Sequence[_Nest],
     for before, after in combinations(names, 2):
         for first in map(new.index.realize, before):
             for second in map(new.index.realize, after):
-                buffer = find_carried(new.index, first, second, variables)
-                if buffer is not None:
+                carried = find_carried(new.index, first, second, variables)
+                if carried is not None:
                     raise refuse(
                         "order-dependent",
-                        f"cannot merge: blocks {first.block.name!r} and {second.block.name!r} access elements of {buffer.name!r} "
+                        f"cannot merge: blocks {first.block.name!r} and {second.block.name!r} access elements of {carried.buffer.name!r} "
                         "in different iterations",
-                        *(old.index.realize(r.block.name) for r in (first, second)),
+                        *(old.index.realize(r.block.name) for r in (first, second)), found=carried.detail,
                         expected="accesses to the same element in equal iterations only",
                     )  # fmt: skip

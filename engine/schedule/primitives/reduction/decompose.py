@@ -31,7 +31,7 @@ from ....ir import (
 )
 from ...context import BlockRV, Context, LoopRV, Result
 from ...errors import refuse
-from ...rules.checks import out_of_order, require_iterators_only
+from ...rules.checks import no_own_sum, require_iterators_only
 
 
 def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[BlockRV]:
@@ -131,7 +131,7 @@ def require_own_sum(ctx: Context, realize: BlockRealize, inside: Sequence[For]) 
     around = set(ctx.index.path(inside[0]))
     apart = ctx.index.fact(writes_distinct, realize.block) and is_once(realize, loops)
     if not (apart and starts_with_init(realize, loops) and provably_runs(ctx.index, realize, around)):
-        raise out_of_order(realize, "decompose")
+        raise no_own_sum(ctx, realize, "decompose", loops)
 
 
 # The init moves before all other statements in the loop: none of them may need the old value, or compute an input of the init.

@@ -34,7 +34,7 @@ from ....ir import (
 from ...context import BlockRV, Context, Result
 from ...errors import refuse
 from ...rules import block_motion
-from ...rules.checks import out_of_order
+from ...rules.checks import no_own_sum
 from .decompose import require_reduction
 
 
@@ -186,7 +186,7 @@ def require_sum_at_once(ctx: Context, producer: BlockRealize, realize: BlockReal
         and starts_with_init(producer, ranges)
     )
     if not apart or not provably_runs(ctx.index, producer, ()):
-        raise out_of_order(producer, "fuse")
+        raise no_own_sum(ctx, producer, "fuse", ranges)
     block_motion.require_own_order(ctx, realize, "fuse")
     block_motion.require_own_order(ctx, producer, "fuse")
     block_motion.require_whole_sum(producer, realize, _common(ctx, producer, realize))

@@ -46,7 +46,7 @@ from ....ir import (
 from ...context import BlockRV, Context, LoopRV, Result, with_allocations
 from ...errors import refuse
 from ...rules import block_motion
-from ...rules.checks import out_of_order, require_in_blocks, require_iterators_only
+from ...rules.checks import no_own_sum, require_in_blocks, require_iterators_only
 from .decompose import placed_before, require_plain_nest, require_reduction
 
 
@@ -232,7 +232,7 @@ def require_terms_once(ctx: Context, realize: BlockRealize, loops: Sequence[For]
         ctx.index.fact(writes_distinct, realize.block) and is_once(realize, ranges) and starts_with_init(plain, ranges)
     )
     if not apart or not provably_runs(ctx.index, realize, set(ctx.index.path(loops[0]))):
-        raise out_of_order(realize, "factor")
+        raise no_own_sum(ctx, plain, "factor", ranges)
 
 
 # If the first of equal terms wins, groups must consist of consecutive terms.
