@@ -31,6 +31,9 @@ from .fusions import unfused
 
 Ranges = Mapping[Var, Range]
 
+MOST_JOINS = 16
+"""Maximum number of joins: unfusing may take a join back. Every intermediate form has the same iterations."""
+
 
 def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -> tuple[BlockRealize, Ranges]:
     """The block with uneven splits of `loops` joined: `i * 7 + j` guarded by `i * 7 + j < 50` becomes one loop of 50 without the guard.
@@ -41,11 +44,13 @@ def joined_splits(realize: BlockRealize, loops: Ranges, *, once: bool = False) -
     """
     if build.is_true(realize.predicate) and not any(map(_has_digits, realize.iter_values)):
         return realize, loops
-    found: tuple[BlockRealize, Ranges] | None = (realize, loops)
-    while found is not None:
-        realize, loops = clipped(*_unfused(*found))
+    realize, loops = clipped(*_unfused(realize, loops))
+    for _ in range(MOST_JOINS):
         terms = chain(build.conjuncts(realize.predicate), _implied_guards(realize.iter_values, loops))
         found = next((f for t in terms if (f := _joined(t, realize, loops, once)) is not None), None)
+        if found is None:
+            break
+        realize, loops = clipped(*_unfused(*found))
     return realize, loops
 
 

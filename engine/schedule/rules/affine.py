@@ -57,7 +57,9 @@ def is_affine(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
     """Whether the bindings are split and fused loops, or windows of them, as TVM requires."""
     if build.is_true(realize.predicate) and _are_loops(realize.iter_values):
         return True
+    digits = [n for value in realize.iter_values for n in walk(value) if isinstance(n, FloorDiv | FloorMod)]
     still = {v for value in realize.iter_values for v in free_vars(value)} - set(ranges)
+    still -= {v for digit in digits for v in free_vars(digit.b)}
     zeros = {s: build.const(0, s.dtype) for s in still}
     realize = replace_fields(realize, iter_values=tuple(substitute(v, zeros) for v in realize.iter_values))
     if any(build.is_const(r.extent, 0) for r in ranges.values()):

@@ -133,3 +133,22 @@ def test_given_sizes_that_may_be_negative_when_loops_are_fused_split_and_bound_t
     sch, outer, _ = rounded("(n - 4) // 2, 3, (n - 4) // 2")
     with pytest.raises(ScheduleError, match="order-dependent"):
         sch.bind(outer, "blockIdx.x")
+
+
+def test_given_digits_by_a_symbolic_size_when_reordered_then_the_decision_ends() -> None:
+    sch = Schedule("""\
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (4, n, 8), "float32")
+    B = T.match_buffer(b, (4, n, 8), "float32")
+    for f, j in T.grid((n + T.int64(7)) // T.int64(8), T.int64(256)):
+        with T.sblock("B"):
+            v0 = T.axis.spatial(T.int64(4), (f * T.int64(256) + j) // (n * T.int64(8)))
+            v1 = T.axis.spatial(n, (f * T.int64(256) + j) % (n * T.int64(8)) // T.int64(8))
+            v2 = T.axis.spatial(T.int64(8), j % T.int64(8))
+            T.where(f * T.int64(256) + j < n * T.int64(32))
+            B[v0, v1, v2] = A[v0, v1, v2] + 1.0
+""")
+    sch.reorder(*sch.get_loops("B")[::-1])
+    assert sch.verify(sizes={"n": 3}).status == "tested"
