@@ -44,6 +44,7 @@ _STMTS = ("Stmt", "Stmt | None", "For", "IfThenElse", "tuple[Stmt, ...]", "Block
 """Types of fields that hold statements."""
 
 
+_Mapper = Callable[[Node, Callable[[Node], Node]], Node]
 Shape = Literal["node", "maybe", "nodes", "nested"]
 """Shape of a field: one node, one or None, a tuple of nodes, or nested tuples with other values."""
 
@@ -185,14 +186,14 @@ def map_children(node: N, fn: Callable[[Node], Node]) -> N:
     return cast("N", _MAPPERS[node.__class__](node, fn))
 
 
-def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
+def _mapper(kind: type[Node]) -> _Mapper:
     """Return the function that maps the children of a class's nodes; most classes are leaves or have two fields."""
     fields = _child_fields(kind)
     if not fields:
         return lambda node, fn: node
     make, names = cast("Callable[..., Node]", kind), tuple(name for name, _ in fields)
     if names != kind.__struct_fields__ or len(names) != 2:
-        return lambda node, fn: _mapped_fields(node, fields, fn)
+        return _fields_mapper(fields)
     below = cast("Callable[[Node], Any]", attrgetter(*names))
 
     def pair(node: Node, fn: Callable[[Node], Node]) -> Node:
@@ -211,24 +212,25 @@ def _mapper(kind: type[Node]) -> Callable[[Node, Callable[[Node], Node]], Node]:
         case ["node", "nodes"]:
             return one_and_several
         case _:
-            return lambda node, fn: _mapped_fields(node, fields, fn)
+            return _fields_mapper(fields)
 
 
-_MAPPERS = _PerKind(_mapper)
+def _fields_mapper(fields: Sequence[tuple[str, Shape]]) -> _Mapper:
+    """Return the function that maps these fields of a node."""
+    maps = [(name, _MAP_OF_SHAPE[shape]) for name, shape in fields]
 
+    def mapped(node: Node, fn: Callable[[Node], Node]) -> Node:
+        changed: dict[str, object] = {}
+        for name, apply in maps:
+            old = getattr(node, name)
+            if not old:  # None, or an empty tuple
+                continue
+            new = fn(old) if apply is None else apply(old, fn)
+            if new is not old:
+                changed[name] = new
+        return replace_fields(node, **changed) if changed else node
 
-def _mapped_fields(node: Node, fields: tuple[tuple[str, Shape], ...], fn: Callable[[Node], Node]) -> Node:
-    changed: dict[str, object] = {}
-    for name, shape in fields:
-        old = getattr(node, name)
-        if not old:  # None, or an empty tuple
-            continue
-        new = (
-            fn(old) if shape == "node" or shape == "maybe" else _each(old, fn) if shape == "nodes" else _mapped(old, fn)
-        )
-        if new is not old:
-            changed[name] = new
-    return replace_fields(node, **changed) if changed else node
+    return mapped
 
 
 def _each(items: tuple[Node, ...], fn: Callable[[Node], Node]) -> tuple[Node, ...]:
@@ -257,8 +259,25 @@ def _mapped(items: tuple[object, ...], fn: Callable[[Node], Node]) -> tuple[obje
     return items if same else tuple(result)
 
 
-def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], Node | None] | None = None) -> N:
-    """Rebuild bottom-up: `leave` receives each node after its children. `enter` may return a replacement, which is not descended into.
+_MAP_OF_SHAPE: Mapping[Shape, Callable[..., Any] | None] = {
+    "node": None,
+    "maybe": None,
+    "nodes": _each,
+    "nested": _mapped,
+}
+_MAPPERS = _PerKind(_mapper)
+_STMT_MAPPERS = _PerKind(lambda kind: _fields_mapper(_STMT_FIELDS[kind]))
+
+
+def rewrite(
+    root: N,
+    leave: Callable[[Node], Node],
+    *,
+    enter: Callable[[Node], Node | None] | None = None,
+    kinds: Container[type[Node]] | None = None,
+) -> N:
+    """Rebuild bottom-up: `leave` receives each node after its children, with `kinds` only nodes of these classes. `enter` may return a
+    replacement, which is not descended into.
 
     Memoised by identity: a shared expression or buffer is rewritten once and stays shared.
     """
@@ -270,7 +289,9 @@ def rewrite(root: N, leave: Callable[[Node], Node], *, enter: Callable[[Node], N
         if done is None:
             done = enter(node) if enter is not None else None
             if done is None:
-                done = leave(_MAPPERS[node.__class__](node, visit))
+                done = _MAPPERS[node.__class__](node, visit)
+                if kinds is None or node.__class__ in kinds:
+                    done = leave(done)
             memo[node] = done
         return done
 
@@ -332,7 +353,7 @@ def _replaced_everywhere(root: N, new: Mapping[Node, Node]) -> N:
 
 def map_stmts(node: Node, fn: Callable[[Node], Node]) -> Node:
     """Return `node` with `fn` applied to the statements directly below; the same object when none changed."""
-    return _mapped_fields(node, _STMT_FIELDS[node.__class__], fn)
+    return _STMT_MAPPERS[node.__class__](node, fn)
 
 
 def replace_buffers(root: N, new: Mapping[Buffer, Buffer]) -> N:
@@ -346,8 +367,6 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
     def leave(node: Node) -> Node:
         if isinstance(node, Var):
             return new.get(node, node)
-        if node.__class__ not in _DEFINES:
-            return node
         if isinstance(node, For) and node.loop_var in new:
             return replace_fields(node, loop_var=new[node.loop_var])
         if isinstance(node, BINDING) and node.var in new:
@@ -356,7 +375,7 @@ def rename(root: N, new: Mapping[Var, Var]) -> N:
             return replace_fields(node, params=tuple(new.get(p, p) for p in node.params))
         return node
 
-    return rewrite(root, leave)
+    return rewrite(root, leave, kinds={Var, *_DEFINES})
 
 
 def free_vars(root: Node) -> set[Var]:

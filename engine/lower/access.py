@@ -42,8 +42,6 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
     """`root` with each key of `changes` replaced in accesses, regions and allocations."""
 
     def leave(node: Node) -> Node:
-        if node.__class__ not in _WITH_BUFFERS:
-            return node
         if isinstance(node, BufferLoad) and (change := changes.get(node.buffer)):
             return BufferLoad(change.buffer, change.indices(node.indices))
         if isinstance(node, BufferStore) and (change := changes.get(node.buffer)):
@@ -58,7 +56,7 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
             return replace_fields(node, buffers=tuple(_changed(b, changes) for b in node.buffers))
         return node
 
-    return rewrite(root, leave) if changes else root
+    return rewrite(root, leave, kinds=_WITH_BUFFERS) if changes else root
 
 
 def _changed(buffer: Buffer, changes: Mapping[Buffer, Change]) -> Buffer:

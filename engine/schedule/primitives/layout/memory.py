@@ -110,7 +110,7 @@ def unsafe_set_dtype(ctx: Context, block: BlockRV, buffer_index: int | str | Buf
         return node
 
     changed = set(new.values())
-    return Result(rewrite(ctx.func, leave), None)
+    return Result(rewrite(ctx.func, leave, kinds={Buffer, BufferStore, BufferLoad}), None)
 
 
 # The caller allocates parameters and expects their layout.

@@ -376,4 +376,4 @@ def _padded_nest(nest: For, realize: BlockRealize, pads: Sequence[_Pad], grown: 
             return replace_fields(node, extent=longer[node.loop_var])
         return node
 
-    return rewrite(nest, leave)
+    return rewrite(nest, leave, kinds={BufferLoad, BufferStore, BufferRegion, IterVar, For})

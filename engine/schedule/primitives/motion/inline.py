@@ -247,7 +247,7 @@ def _with_loads(consumer: BlockRealize, made: BufferStore, axes: Sequence[Var], 
     def enter(node: Node) -> Node | None:
         return node if isinstance(node, Block) and all(r.buffer is not buffer for r in node.reads) else None
 
-    return rewrite(consumer, leave, enter=enter)
+    return rewrite(consumer, leave, enter=enter, kinds={BufferLoad, Block})
 
 
 def _with_simple_indices(value: Expr) -> Expr:
