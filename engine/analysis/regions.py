@@ -25,6 +25,7 @@ from ..ir import (
     BufferStore,
     Call,
     Expr,
+    FloatImm,
     For,
     IntImm,
     LaunchThread,
@@ -37,6 +38,7 @@ from ..ir import (
     Var,
     build,
     children,
+    free_vars,
     structural_equal,
     substitute,
     walk,
@@ -187,6 +189,13 @@ class _Context(msgspec.Struct, frozen=True):
         return substitute(node, self.lets)
 
 
+_LEAVES = frozenset((Var, IntImm, FloatImm, Buffer))
+_RELEVANT = frozenset(
+    (For, LaunchThread, Call, BufferData, BufferLoad, BufferStore, BlockRealize, Block, LetStmt, Let, Allocate)
+)
+"""Classes of nodes that access memory or change the context, looked up because most nodes are arithmetic."""
+
+
 class _Accesses:
     """A collector of the accessed boxes, as the loops inside run."""
 
@@ -195,6 +204,12 @@ class _Accesses:
         self.writes: list[BufferRegion] = []
 
     def visit(self, node: Node, context: _Context) -> None:
+        if type(node) in _LEAVES:
+            return
+        if type(node) not in _RELEVANT:
+            for child in children(node):
+                self.visit(child, context)
+            return
         match node:
             case For():
                 context = context.under(node)
@@ -286,9 +301,7 @@ def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
         return BufferRegion(region.buffer, tuple(map(context.bound, region.region)))
     axes: list[Range] = []
     for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):
-        if any(
-            node in context.loops for part in (axis.min, axis.extent) for node in walk(part) if isinstance(node, Var)
-        ):
+        if not free_vars(axis).isdisjoint(context.loops):
             axis = context.known.around(axis) or build.make_range(0, size)
         axes.append(axis)
     return BufferRegion(region.buffer, tuple(axes))
@@ -302,7 +315,7 @@ def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
         for region in regions:
             if not any(structural_equal(region.region[axis], known) for known in parts):
                 parts.append(region.region[axis])
-        axes.append(_union(parts, Analyzer()))
+        axes.append(parts[0] if len(parts) == 1 else _union(parts, Analyzer()))
     return BufferRegion(regions[0].buffer, tuple(axes))
 
 

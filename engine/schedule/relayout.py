@@ -20,6 +20,7 @@ from ..ir import (
     FloorMod,
     For,
     IndexMap,
+    IntImm,
     MatchBufferRegion,
     Max,
     Min,
@@ -57,18 +58,19 @@ class _Relayout:
         self.new = new
         self.index_map = index_map
         self._views: dict[Buffer, Buffer] = {}
+        self._moved: dict[tuple[Expr, ...], tuple[Mapping[Var, Range], tuple[Expr, ...]]] = {}
 
     def visit(self, node: N, ranges: Mapping[Var, Range]) -> N:
         """`node` after the change; the same object if the buffer does not occur."""
         return cast("N", self._visit(node, ranges))
 
     def _visit(self, node: Node, ranges: Mapping[Var, Range]) -> Node:
+        if type(node) is Var or type(node) is IntImm:
+            return node
         if node is self.old:
             return self.new
         if isinstance(node, Buffer):
             return self._views.get(node, node)
-        if isinstance(node, Var):
-            return node
         if isinstance(node, For):
             ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
         elif isinstance(node, Block):
@@ -76,10 +78,15 @@ class _Relayout:
         done = map_children(node, lambda child: self._visit(child, ranges))
         if isinstance(node, BufferLoad | BufferStore) and node.buffer is self.old:
             assert isinstance(done, BufferLoad | BufferStore)
-            done = replace_fields(
-                done, indices=tuple(_simplified(i, ranges) for i in self.index_map.apply(done.indices))
-            )
+            done = replace_fields(done, indices=self._indices(done.indices, ranges))
         return done
+
+    def _indices(self, old: tuple[Expr, ...], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
+        """The indices in the new layout; cached, because the accesses of a block have common indices."""
+        known = self._moved.get(old)
+        if known is None or known[0] is not ranges:
+            known = self._moved[old] = ranges, tuple(_simplified(i, ranges) for i in self.index_map.apply(old))
+        return known[1]
 
     def _block(self, block: Block, ranges: Mapping[Var, Range]) -> Block:
         """The block with its body rewritten and its regions of the buffer recomputed from the new body."""
