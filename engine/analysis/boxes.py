@@ -10,7 +10,7 @@ from ..arith import Analyzer, Relaxer, Sum
 from ..ir import BufferRegion, Expr, Range, Var
 
 
-class Ends(msgspec.Struct, frozen=True, eq=False):
+class Ends(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The first element of a box along one axis, and the element after its last."""
 
     first: Sum

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-class Linear(msgspec.Struct, frozen=True, eq=False):
+class Linear(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A linear sum, `constant + sum(factor * atom)`; an atom is a variable or an expression other than a sum."""
 
     terms: tuple[tuple[Expr, int], ...]

@@ -11,7 +11,7 @@ from ..ir import Expr, Var
 from .forms import Digit, Sum, structure_key
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class Bounds(msgspec.Struct, frozen=True, gc=False):
     """Inclusive constant bounds; None for an unknown bound."""
 
     low: int | None = None

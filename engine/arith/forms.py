@@ -17,7 +17,7 @@ from ..ir import Buffer, Expr, Node, Var, build
 _NAMES = (Var, Buffer)
 
 
-class Digit(msgspec.Struct, frozen=True, eq=False):
+class Digit(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A digit, `source % upper // lower * scale`; no `upper` means unbounded. `lower` divides `upper`. `key` is equal for equal sources."""
 
     source: Expr
@@ -34,7 +34,7 @@ class Digit(msgspec.Struct, frozen=True, eq=False):
         return Digit(self.source, self.key, self.lower, self.upper, self.scale * factor)
 
 
-class Sum(msgspec.Struct, frozen=True, eq=False):
+class Sum(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A sum, `constant + sum(digits)`; no two equal digits of one source."""
 
     digits: tuple[Digit, ...]

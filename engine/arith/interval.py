@@ -11,7 +11,7 @@ from .analyzer import Analyzer
 from .forms import Digit, Sum
 
 
-class Interval(msgspec.Struct, frozen=True, eq=False):
+class Interval(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A range `min <= value <= max`, both ends inclusive. `exact`: both ends are known to be attained."""
 
     min: Expr
@@ -19,7 +19,7 @@ class Interval(msgspec.Struct, frozen=True, eq=False):
     exact: bool = True
 
 
-class _Span(msgspec.Struct, frozen=True, eq=False):
+class _Span(msgspec.Struct, frozen=True, eq=False, gc=False):
     low: Sum
     high: Sum
     exact: bool = True

@@ -17,7 +17,7 @@ from .analyzer import Analyzer
 from .forms import Digit, Sum, structure_key
 
 
-class IterPart(msgspec.Struct, frozen=True, eq=False):
+class IterPart(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A part `iterator // lower % extent * scale`. The iterator is a variable, or a sum of parts when `fused`. `extent` None: symbolic.
 
     `reverse`: the digit counts down, `extent - 1 - iterator // lower % extent`.
@@ -36,7 +36,7 @@ class IterPart(msgspec.Struct, frozen=True, eq=False):
         return 0 if self.fused is None else 1 + max((p.depth for p in self.fused.parts), default=0)
 
 
-class IterSum(msgspec.Struct, frozen=True, eq=False):
+class IterSum(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A sum of `base` and non-overlapping parts of increasing scale; `compact`: the parts leave no gap, so the sum has `extent` values."""
 
     parts: tuple[IterPart, ...]

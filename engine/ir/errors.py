@@ -11,7 +11,7 @@ import msgspec
 from .expr import Node, Var
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """A range of text, with lines and columns from 1 and an exclusive end."""
 
     line: int

@@ -9,8 +9,11 @@ import msgspec
 from . import dtype as dt
 
 
-class Node(msgspec.Struct, frozen=True, eq=False):
-    """Root of all IR nodes. Two nodes are equal only if they are one object; see `equal` for structural equality."""
+class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """Root of all IR nodes. Two nodes are equal only if they are one object; see `equal` for structural equality.
+
+    Without `gc`: a frozen node cannot be in a cycle, and the collector would visit millions of them.
+    """
 
 
 class Expr(Node, frozen=True, eq=False):

@@ -5,7 +5,7 @@ A node's children are its fields, except the variables it defines (`For.loop_var
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import get_annotations
 from operator import attrgetter
@@ -298,11 +298,14 @@ def rewrite(
     return cast("N", visit(root))
 
 
-def substitute(root: N, values: Mapping[Var, Expr]) -> N:
-    """Replace each use of a variable by its value, including uses in buffer shapes. Definitions stay."""
+def substitute(root: N, values: Mapping[Var, Expr], *, still: Iterable[Node] = ()) -> N:
+    """Replace each use of a variable by its value, including uses in buffer shapes. Definitions stay.
+
+    `still` are nodes that are known not to use the variables; they are not visited.
+    """
     if not values:
         return root
-    memo: dict[Node, Node] = {}
+    memo: dict[Node, Node] = {node: node for node in still}
     new = cast("Mapping[Node, Node]", values)
 
     def visit(node: Node) -> Node:

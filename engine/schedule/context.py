@@ -16,6 +16,7 @@ from ..ir import (
     BlockRealize,
     Buffer,
     BufferRegion,
+    Expr,
     For,
     Node,
     PrimFunc,
@@ -24,8 +25,10 @@ from ..ir import (
     Stmt,
     Var,
     build,
+    free_vars,
     refusing_depth,
     replace_nodes,
+    substitute,
     walk_stmts,
 )
 from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
@@ -249,6 +252,12 @@ class Context:
         for old in new:
             around.update(self.index.path(cast("Stmt", old)))
         return replace_nodes(self.func, new, within=around)
+
+    def body_with(self, loop: For, values: Mapping[Var, Expr]) -> Stmt:
+        """The loop's body with values for variables; blocks that do not use them are not visited."""
+        blocks = (realize.block for realize in self.index.child_blocks(loop))
+        still = [block for block in blocks if self.index.fact(free_vars, block).isdisjoint(values)]
+        return substitute(loop.body, values, still=still)
 
     def loop_ranges(self, stmt: Stmt) -> dict[Var, Range]:
         """The range of each loop around `stmt`, through enclosing blocks to the root, and of the blocks' iterators."""

@@ -257,7 +257,7 @@ def merge(ctx: Context, *loops: LoopRV) -> Result[LoopRV]:
 
     variables = [Var(f"{f.loop_var.name}_m", f.loop_var.dtype) for f in nests[0].loops]
     bodies = [
-        substitute(n.loops[-1].body, {f.loop_var: v for f, v in zip(n.loops, variables, strict=True)}) for n in nests
+        ctx.body_with(n.loops[-1], {f.loop_var: v for f, v in zip(n.loops, variables, strict=True)}) for n in nests
     ]
     merged = build.nest(
         [build.serial(v, f.extent, f.body) for v, f in zip(variables, _renamed(nests[0], variables), strict=True)],

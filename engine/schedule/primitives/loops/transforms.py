@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace as replace_fields
 
-from ....arith import prove, simplify
+from ....arith import Analyzer, prove, simplify
 from ....ir import (
     BlockRealize,
     BufferLoad,
@@ -19,12 +19,10 @@ from ....ir import (
     Stmt,
     Var,
     build,
-    map_children,
-    substitute,
+    map_stmts,
     uses_var,
     walk,
 )
-from ....ir import Buffer as _Buffer
 from ....ir import dtype as dt
 from ....script import expr_text
 from ...context import Context, LoopRV, Result
@@ -69,7 +67,7 @@ def split(
     kept = _with_units(ranges) if preserve_unit_iters else ranges
     index = simplify(index, kept)
     condition = build.lt(index, old.extent)
-    body = substitute(old.body, {old.loop_var: index})
+    body = ctx.body_with(old, {old.loop_var: index})
     if not prove(condition, ranges):
         if disable_predication:
             raise refuse(
@@ -111,7 +109,7 @@ def fuse(ctx: Context, *loops: LoopRV, preserve_unit_iters: bool = True, name: s
     for old in nest:
         extent = build.mul(extent, old.extent)
     ranges = {**ctx.loop_ranges(nest[0]), fused: Range(build.const(0, fused.dtype), extent)}
-    unfused = substitute(nest[-1].body, _unfused(fused, nest, ranges))
+    unfused = ctx.body_with(nest[-1], _unfused(fused, nest, ranges))
     body = simplify_bindings(unfused, ranges, preserve_unit_iters)
     return Result(ctx.replaced({nest[0]: build.serial(fused, simplify(extent, ranges), body)}), fused)
 
@@ -313,7 +311,7 @@ def with_predicate(body: Stmt, condition: Expr) -> Stmt:
             reads = any(isinstance(n, BufferLoad) for n in walk(node.predicate))
             terms = (condition, node.predicate) if reads else (node.predicate, condition)
             return replace_fields(node, predicate=build.logical_and(*terms))
-        return node if isinstance(node, Expr | _Buffer) else map_children(node, visit)
+        return map_stmts(node, visit)
 
     result = visit(body)
     assert isinstance(result, Stmt)
@@ -325,13 +323,13 @@ def simplify_bindings(body: Stmt, ranges: Mapping[Var, Range], preserve_unit_ite
 
     def visit(node: Node, ranges: Mapping[Var, Range]) -> Node:
         if isinstance(node, BlockRealize):
-            kept = _with_units(ranges) if preserve_unit_iters else ranges
-            values = tuple(simplify(v, kept) for v in node.iter_values)
-            terms = (simplify(t, kept) for t in build.conjuncts(node.predicate) if not prove(t, ranges))
+            known = Analyzer(_with_units(ranges) if preserve_unit_iters else ranges)
+            values = tuple(map(known.simplify, node.iter_values))
+            terms = (known.simplify(t) for t in build.conjuncts(node.predicate) if not prove(t, ranges))
             return replace_fields(node, iter_values=values, predicate=build.logical_and(*terms))
         if isinstance(node, For):
             ranges = {**ranges, node.loop_var: Range(node.min, node.extent)}
-        return node if isinstance(node, Expr | _Buffer) else map_children(node, lambda child: visit(child, ranges))
+        return map_stmts(node, lambda child: visit(child, ranges))
 
     result = visit(body, ranges)
     assert isinstance(result, Stmt)
