@@ -16,6 +16,7 @@ from ..ir import (
     Expr,
     For,
     IfThenElse,
+    IntImm,
     LaunchThread,
     Node,
     Range,
@@ -39,9 +40,10 @@ def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
     """Whether each iterator provably stays in its domain in all iterations that satisfy the predicate."""
     realize, loops = joined_splits(realize, loops)
     terms = [simplify(term) for term in build.conjuncts(realize.predicate)]
+    known = Analyzer(loops)
 
     def holds(*forms: Expr) -> bool:
-        return prove(forms[0], loops) or any(structural_equal(term, simplify(form)) for term in terms for form in forms)
+        return known.proves(forms[0]) or any(structural_equal(term, simplify(form)) for term in terms for form in forms)
 
     return all(
         holds(build.ge(value, iv.dom.min), build.le(iv.dom.min, value))
@@ -51,6 +53,8 @@ def keeps_domains(realize: BlockRealize, loops: Ranges) -> bool:
 
 
 def _stays(node: Node, known: Analyzer, conditions: Sequence[Expr]) -> bool:
+    if type(node) is Var or type(node) is IntImm:
+        return True
     match node:
         case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
             return (

@@ -284,19 +284,17 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 def _known_outside(region: BufferRegion, changing: Collection[Buffer]) -> BufferRegion:
     """The region with whole axes for those whose position depends on a buffer that changes."""
-    axes = [
-        build.make_range(0, size)
-        if any(
-            isinstance(n, BufferLoad) and n.buffer in changing for part in (axis.min, axis.extent) for n in walk(part)
-        )
-        else axis
-        for axis, size in zip(region.region, region.buffer.shape, strict=True)
-    ]
-    return BufferRegion(region.buffer, tuple(axes))
+    loads = [any(type(n) is BufferLoad and n.buffer in changing for n in walk(axis)) for axis in region.region]
+    if not any(loads):
+        return region
+    axes = zip(region.region, region.buffer.shape, loads, strict=True)
+    return BufferRegion(region.buffer, tuple(build.make_range(0, size) if load else axis for axis, size, load in axes))
 
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
     """The region as the loops of `context` run; axes that do not depend on them stay unchanged."""
+    if context.known is None and not context.lets:
+        return region
     if context.known is None:
         return BufferRegion(region.buffer, tuple(map(context.bound, region.region)))
     axes: list[Range] = []

@@ -75,7 +75,7 @@ def prove(condition: Expr, ranges: Ranges | None = None) -> bool:
 
 def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
     """Whether both expressions provably have the same value; False if unknown."""
-    return Analyzer(ranges).proves_equal(a, b)
+    return a is b or Analyzer(ranges).proves_equal(a, b)
 
 
 def linear(expr: Expr, analyzer: Analyzer | None = None) -> Linear | None:

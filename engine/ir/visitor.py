@@ -15,7 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
 from .buffer import Buffer, BufferData, BufferLoad
-from .expr import Call, Expr, IntImm, IterVar, Let, Node, Var, Verbatim
+from .expr import Call, Expr, FloatImm, IntImm, IterVar, Let, Node, Var, Verbatim
 from .func import PrimFunc
 from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt
 
@@ -141,14 +141,19 @@ _GETTERS = _PerKind(_getter)
 _STMT_FIELDS = _PerKind(_stmt_fields)
 
 
+_LEAVES = frozenset((Var, IntImm, FloatImm, Buffer))
+"""Classes of nodes that a walk does not descend into."""
+
+
 def walk(root: Node) -> Iterator[Node]:
     """Yield every node below and including `root`, parents first. Buffers are not descended into."""
     stack = [root]
     while stack:
         node = stack.pop()
         yield node
-        if node.__class__ is not Buffer:
-            below = _GETTERS[node.__class__](node)
+        kind = node.__class__
+        if kind not in _LEAVES:
+            below = _GETTERS[kind](node)
             below.reverse()
             stack += below
 
