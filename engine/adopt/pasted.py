@@ -120,7 +120,8 @@ def _parsed(source: Source, filename: str) -> dict[str, Parsed]:
     defined = [
         node
         for node in source.tree.body
-        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and _is_script(node))
+        if (isinstance(node, ast.ClassDef) and any(isinstance(part, ast.FunctionDef) for part in node.body))
+        or (isinstance(node, ast.FunctionDef) and _is_script(node))
     ]
     if not defined:
         parse(_only(source, shared), filename)

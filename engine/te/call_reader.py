@@ -7,7 +7,7 @@ import ast
 from ..ir import build
 from ..script.reading.scope import Value
 from . import functions, reductions, stage_calls, stages
-from .model import Function, Operation, Reducer, Runtime, Tensor
+from .model import Function, Names, Operation, Reducer, Runtime, Tensor
 from .operators import topi
 from .statements import StatementReader
 
@@ -55,6 +55,8 @@ class TECallReader(StatementReader):
         """Call a value of the text."""
         match callee:
             case Runtime():
+                return callee
+            case Names() if not node.args and not node.keywords:
                 return callee
             case Function():
                 return self.call(

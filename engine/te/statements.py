@@ -13,7 +13,7 @@ from ..ir import FAULTS, Place
 from ..script import Note
 from ..script.errors import ParseError, parse_error
 from ..script.reading.scope import Value
-from .model import Function, Returned, Runtime
+from .model import Function, Names, Returned, Runtime
 from .reader import MAX_CALLS, TEReader
 from .stages import Stage, TESchedule
 
@@ -103,6 +103,10 @@ class StatementReader(TEReader):
                 self.assign(target, self.value(ast.copy_location(ast.BinOp(left, node.op, node.value), node)), node)
             case ast.FunctionDef():
                 self.scope.define(node.name, self.defined(node))
+            case ast.ClassDef() if all(
+                isinstance(part, ast.Assign | ast.AnnAssign | ast.Expr | ast.Pass) for part in node.body
+            ):
+                self.scope.define(node.name, self._configuration(node))
             case ast.Return():
                 return Returned(self.value(node.value) if node.value is not None else None)
             case ast.With(items=[item]) if isinstance(self.value(item.context_expr), Runtime):
@@ -116,6 +120,15 @@ class StatementReader(TEReader):
             case _:
                 raise self._refused(node)
         return None
+
+    def _configuration(self, node: ast.ClassDef) -> Names:
+        """Return the constants of a class that has nothing else."""
+        outer, self.scope = self.scope, self.scope.opened()
+        try:
+            self._block(node.body)
+            return Names(dict(self.scope.items()), node.name)
+        finally:
+            self.scope = outer
 
     def _extend(self, name: str, item: ast.expr, node: ast.AST, *, many: bool) -> None:
         """Read `loops.append(loop)`: the name gets a longer list."""

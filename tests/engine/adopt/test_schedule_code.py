@@ -113,6 +113,10 @@ CODES = {
         'sch.annotate(j, "pragma_x", {"a": 1})\n',
         "split annotate",
     ),
+    "tile sizes in a class": (
+        "class Tile:\n    i = 16\n    j: int = 2 * i\n\n" + MAKE + "i, j, k = sch.get_loops('C')\nsch.split(i, [None, Tile.i])\nsch.split(j, [None, Tile().j])\n",
+        "split split",
+    ),
     "a name made of parts": (
         MAKE + 'name = "C"\nsch.unroll(sch.get_loops(sch.get_block(f"{name}"))[0])\nsch.cache_write("C", 0, "local" + "")\n',
         "unroll cache_write",

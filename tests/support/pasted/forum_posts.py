@@ -607,4 +607,214 @@ I tested it on the simulator and the result is right.
 """,
         "split reorder vectorize unroll",
     ),
+    "a course exercise with a function": (
+        """\
+Tensor program abstraction question
+
+Following the MLC course I wrote this:
+
+import tvm
+from tvm.ir.module import IRModule
+from tvm.script import tir as T
+import numpy as np
+
+@tvm.script.ir_module
+class MatmulModule:
+    @T.prim_func
+    def main(
+        A: T.Buffer((128, 128), "float32"),
+        B: T.Buffer((128, 128), "float32"),
+        C: T.Buffer((128, 128), "float32"),
+    ) -> None:
+        T.func_attr({"global_symbol": "main", "tir.noalias": True})
+        for i, j, k in T.grid(128, 128, 128):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = 0.0
+                C[vi, vj] += A[vi, vk] * B[vk, vj]
+
+def blocking(sch,
+             tile_local_y,
+             tile_local_x,
+             tile_block_y,
+             tile_block_x,
+             tile_k):
+    block_C = sch.get_block("C")
+    C_local = sch.cache_write(block_C, 0, "local")
+
+    i, j, k = sch.get_loops(block=block_C)
+
+    i0, i1, i2 = sch.split(loop=i, factors=[None, tile_block_y, tile_local_y])
+    j0, j1, j2 = sch.split(loop=j, factors=[None, tile_block_x, tile_local_x])
+    k0, k1 = sch.split(loop=k, factors=[None, tile_k])
+    sch.unroll(k1)
+    sch.reorder(i0, j0, i1, j1, k0, k1, i2, j2)
+    sch.reverse_compute_at(C_local, j1)
+
+    sch.bind(i0, "blockIdx.y")
+    sch.bind(j0, "blockIdx.x")
+
+    sch.bind(i1, "threadIdx.y")
+    sch.bind(j1, "threadIdx.x")
+    sch.decompose_reduction(block_C, k0)
+
+    return sch
+
+sch = tvm.tir.Schedule(MatmulModule)
+sch = blocking(sch, 8, 8, 8, 8, 4)
+sch.mod.show()
+
+rt_mod = tvm.build(sch.mod, target="cuda")
+dev = tvm.cuda(0)
+A_np = np.random.uniform(size=(128, 128)).astype("float32")
+A_nd = tvm.nd.array(A_np, dev)
+num_flop = 2 * 128 * 128 * 128
+evaluator = rt_mod.time_evaluator("main", dev, number=10)
+print("GEMM-Blocking: %f GFLOPS" % (num_flop / evaluator(A_nd, A_nd, A_nd).mean / 1e9))
+
+How can I add shared memory to this?
+""",
+        "cache_write split split split unroll reorder reverse_compute_at bind bind bind bind decompose_reduction",
+    ),
+    "functions that fetch into shared memory": (
+        """\
+```python
+@T.prim_func
+def matmul(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"), C: T.Buffer((64, 64), "float16")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float16(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+def cache_read_and_coop_fetch(sch, block, nthread, read_idx, read_loc):
+    read_cache = sch.cache_read(block=block, read_buffer_index=read_idx, storage_scope="shared")
+    sch.compute_at(block=read_cache, loop=read_loc)
+    # vectorized cooperative fetch
+    inner0, inner1 = sch.get_loops(block=read_cache)[-2:]
+    inner = sch.fuse(inner0, inner1)
+    _, tx, vec = sch.split(loop=inner, factors=[None, nthread, 4])
+    sch.vectorize(vec)
+    sch.bind(tx, "threadIdx.x")
+
+def go(sch, ty=8, tx=8):
+    C = sch.get_block("C")
+    i, j, k = sch.get_loops(C)
+    i0, i1, i2 = sch.split(i, [None, 8, 4])
+    j0, j1, j2 = sch.split(j, [None, 8, 4])
+    k0, k1 = sch.split(k, [None, 8])
+    sch.reorder(i0, j0, i1, j1, k0, k1, i2, j2)
+    sch.bind(sch.fuse(i0, j0), "blockIdx.x")
+    tx = sch.fuse(i1, j1)
+    sch.bind(tx, "threadIdx.x")
+    nthread = 64
+    cache_read_and_coop_fetch(sch, C, nthread, 0, k0)
+    cache_read_and_coop_fetch(sch, C, nthread, 1, k0)
+    sch.decompose_reduction(C, k0)
+
+sch = tvm.tir.Schedule(matmul)
+go(sch)
+print(sch.mod["main"].script())
+```
+
+How do I check this?
+""",
+        "split split split reorder fuse bind fuse bind cache_read compute_at fuse split vectorize bind cache_read compute_at fuse split vectorize bind decompose_reduction",
+    ),
+    "sizes in a class": (
+        """\
+I work on a depthwise conv for ARM:
+
+```python
+class Cfg:
+    vh = 2
+    vw = 4
+
+def dw(n=1, c=8, h=16, w=16):
+    data = te.placeholder((n, c, h + 2, w + 2), name="data")
+    ker = te.placeholder((c, 3, 3), name="ker")
+    kh = te.reduce_axis((0, 3)); kw = te.reduce_axis((0, 3))
+    return [data, ker], te.compute((n, c, h, w), lambda b, ch, y, x: te.sum(data[b, ch, y + kh, x + kw] * ker[ch, kh, kw], axis=[kh, kw]), name="dw")
+
+ins, out = dw()
+s = te.create_schedule(out.op)
+b, ch, y, x = out.op.axis
+for ax, f in ((y, Cfg.vh), (x, Cfg.vw)):
+    s[out].split(ax, factor=f)
+```
+""",
+        "split split",
+    ),
+    "an old schedule for a GPU": (
+        """\
+GPU schedule from an old blog
+
+n = 64
+A = tvm.placeholder((n, n), name='A')
+B = tvm.placeholder((n, n), name='B')
+k = tvm.reduce_axis((0, n), name='k')
+C = tvm.compute((n, n), lambda i, j: tvm.sum(A[i, k] * B[k, j], axis=k), name='C')
+s = tvm.create_schedule(C.op)
+AA = s.cache_read(A, "shared", [C])
+BB = s.cache_read(B, "shared", [C])
+CC = s.cache_write(C, "local")
+by, yi = s[C].split(C.op.axis[0], factor=16)
+bx, xi = s[C].split(C.op.axis[1], factor=16)
+s[C].reorder(by, bx, yi, xi)
+s[C].bind(by, tvm.thread_axis("blockIdx.y"))
+s[C].bind(bx, tvm.thread_axis("blockIdx.x"))
+s[C].bind(yi, tvm.thread_axis("threadIdx.y"))
+s[C].bind(xi, tvm.thread_axis("threadIdx.x"))
+s[CC].compute_at(s[C], xi)
+ko, ki = s[CC].split(CC.op.reduce_axis[0], factor=8)
+for load in [AA, BB]:
+    s[load].compute_at(s[CC], ko)
+    fused = s[load].fuse(*s[load].op.axis)
+    ty, fused = s[load].split(fused, nparts=16)
+    tx, fused = s[load].split(fused, nparts=16)
+    s[load].bind(ty, tvm.thread_axis("threadIdx.y"))
+    s[load].bind(tx, tvm.thread_axis("threadIdx.x"))
+
+def check_device(device):
+    ctx = tvm.context(device, 0)
+    if not ctx.exist:
+        print("Skip because %s is not enabled" % device)
+        return
+    f = tvm.build(s, [A, B, C], device)
+    a = tvm.nd.array(np.random.uniform(size=(n, n)), ctx)
+    f(a, a, a)
+
+for device in ["cuda", "opencl"]:
+    check_device(device)
+
+Works on my GTX.
+""",
+        "cache_read cache_read cache_write split split reorder bind bind bind bind compute_at split compute_at fuse split split bind bind compute_at fuse split split bind bind",
+    ),
+    "a printed schedule of the auto scheduler": (
+        """\
+The printed schedule of the auto scheduler:
+
+A = te.placeholder((64, 64), name="A")
+B = te.placeholder((64, 64), name="B")
+k = te.reduce_axis((0, 64), name="k")
+matmul = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="matmul")
+s = te.create_schedule(matmul.op)
+matmul_i, matmul_j, matmul_k = tuple(matmul.op.axis) + tuple(matmul.op.reduce_axis)
+matmul_i_o_i, matmul_i_i = s[matmul].split(matmul_i, factor=8)
+matmul_i_o_o_i, matmul_i_o_i = s[matmul].split(matmul_i_o_i, factor=1)
+matmul_j_o_i, matmul_j_i = s[matmul].split(matmul_j, factor=32)
+matmul_k_o, matmul_k_i = s[matmul].split(matmul_k, factor=4)
+s[matmul].reorder(matmul_i_o_o_i, matmul_j_o_i, matmul_k_o, matmul_i_o_i, matmul_k_i, matmul_i_i, matmul_j_i)
+s[matmul].pragma(matmul_i_o_o_i, "auto_unroll_max_step", 8)
+s[matmul].pragma(matmul_i_o_o_i, "unroll_explicit", True)
+s[matmul].vectorize(matmul_j_i)
+s[matmul].parallel(matmul_i_o_o_i)
+
+Quite long.
+""",
+        "split split split split reorder annotate annotate vectorize parallel",
+    ),
 }
