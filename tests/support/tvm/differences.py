@@ -30,6 +30,7 @@ WE_REFUSE = {
     "rolling_buffer": {"order-dependent", "not-final", "region-not-covered"},
     "transform_layout": {"not-bijective"},
     "transform_block_layout": {"order-dependent"},
+    "unsafe_hide_buffer_access": {"hidden-dependence"},
 }  # fmt: skip
 WE_ACCEPT = {
     "compute_at": ("pattern match failed",),
@@ -69,6 +70,7 @@ WILD_REFUSED = {
     },
     "reverse_compute_inline": TRUSTS_ITERATORS | {"not-the-only-consumer", "partial-domain", "region-not-covered"},
     "split": {"opaque-access"},
+    "unsafe_hide_buffer_access": {"hidden-dependence"},
     "vectorize": TRUSTS_ITERATORS,
 }  # fmt: skip
 WHOLE_SCOPE = ("is not a stage pipeline", "region cover is not complete", "compact dataflow", "pattern match failed")
