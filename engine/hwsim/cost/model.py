@@ -19,7 +19,7 @@ from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngin
 from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
 from ..tasks.product import passes_of, product_of, tiles_of
 from ..tasks.work import Access, Work, element_bytes
-from .systolic import array_cycles, fold
+from .systolic import array_cycles, drain_cycles, folding_of
 
 
 class Touched(msgspec.Struct, frozen=True, eq=False):
@@ -51,7 +51,8 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     """Cost of a task: `duration` on the engine, `latency` until the result is available, `operations` (elements, for a copy).
 
     Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
-    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port.
+    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port. `preloaded` are stationary operands of an array,
+    each with the cycles by which it has to be ready before the task starts.
     """
 
     duration: int
@@ -63,6 +64,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     conflicts: tuple[Conflict, ...] = ()
     demands: tuple[tuple[PortSpec, int], ...] = ()
     spreads: tuple[Spread, ...] = ()
+    preloaded: tuple[tuple[Buffer, int], ...] = ()
 
     @property
     def key(self) -> object:
@@ -119,7 +121,15 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
         tuple(c for c in conflicts if c.cycles),
         tuple(needed.items()),
         tuple(s for spread in spreads for s in spread),
+        _preloaded(engine, [m.work for m, _ in live]),
     )
+
+
+def _preloaded(engine: Engine, works: Sequence[Work]) -> tuple[tuple[Buffer, int], ...]:
+    if not isinstance(engine, SystolicEngine) or not engine.preload_cycles:
+        return ()
+    stationary = -1 if engine.dataflow == "weight_stationary" else 0
+    return tuple({(work.reads[stationary].buffer, engine.preload_cycles): None for work in works if work.reads})
 
 
 def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descriptor | None, places: Places) -> int:
@@ -182,7 +192,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
         if not work.reads:
             return Tiling()
         product = product_of(work, where)
-        folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+        folding = folding_of(engine, product)
         folds = product.batch * folding.down * folding.across
         return Tiling(folds, where.iterations, folds * folding.cycles * engine.rows * engine.columns)
     if len(work.reads) != 2:
@@ -241,7 +251,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
 def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
     """Bytes that a systolic array reads and writes: every element that enters, repeats included, and partial sums in and out."""
     product = product_of(work, where)
-    folding = fold(engine.dataflow, engine.rows, engine.columns, product)
+    folding = folding_of(engine, product)
     first, second = folding.reads
     entering = [product.rows * product.depth * first, product.depth * product.columns * second]
     sides = [
@@ -269,6 +279,8 @@ def _moved(
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:
     """Latency of the engine, for a copy plus that of the slower memory; other engines' latencies include their memory."""
+    if isinstance(engine, SystolicEngine):
+        return engine.latency_cycles + drain_cycles(engine)
     if not isinstance(engine, DmaEngine):
         return engine.latency_cycles
     memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..errors import refuse
-from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, described
+from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, SystolicEngine, described
 from .validation import find_violation, violation_error
 
 
@@ -67,6 +67,11 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def queues(self) -> tuple[int, ...]:
         """The queue capacity of each unit, in tasks."""
         return tuple({n: e.queue_tasks for n, e in zip(self.units, self.engines, strict=True)}.values())
+
+    @property
+    def longest_preload(self) -> int:
+        """The largest number of cycles by which an operand has to be ready before a task starts."""
+        return max((e.preload_cycles for e in self.engines if isinstance(e, SystolicEngine)), default=0)
 
     @property
     def unit_names(self) -> tuple[str, ...]:

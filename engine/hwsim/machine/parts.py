@@ -178,6 +178,18 @@ class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_fie
     dataflow: Annotated[Dataflow, described("The operand that stays in the cells while the others stream through.")]
     element_bytes: Annotated[Positive, described(PASSES)]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
+    weights: Annotated[
+        Literal["single", "double"],
+        described(
+            "Registers per cell for the stationary operand. With one, a fold loads it, streams and drains before the next fold "
+            "begins; with two, the operand of the next fold or task is loaded meanwhile, and folds follow each other without a gap."
+        ),
+    ] = "single"
+
+    @property
+    def preload_cycles(self) -> int:
+        """Cycles that a task's stationary operand has to be ready before the task can start: one row per cycle."""
+        return self.rows if self.weights == "double" else 0
 
 
 class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="vector"):

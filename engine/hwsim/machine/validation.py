@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from ..errors import MachineError, refuse
-from .parts import Bus, Cache, Engine, Memory
+from .parts import Bus, Cache, Engine, Memory, SystolicEngine
 
 
 class Parted(Protocol):
@@ -57,6 +57,10 @@ def find_violation(machine: Parted) -> Violation | None:
             violation = _reach_violation(engine, key, reach, names)
             if violation is not None:
                 return violation
+        if isinstance(engine, SystolicEngine) and engine.weights == "double" and engine.dataflow == "output_stationary":
+            message = f"engine {engine.name!r} has two registers for an operand, but no operand is stationary"
+            expected = 'dataflow = "weight_stationary" or "input_stationary"'
+            return Violation("no-weights", message, ("engines", engine.name), "weights", "output_stationary", expected)
     violation = _unit_violation(machine.engines)
     if violation is not None:
         return violation

@@ -31,7 +31,8 @@ class Variant(msgspec.Struct, frozen=True):
     a unit are one engine here.
 
     A cell that is updated in place is in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
-    of ports that other engines use too, requested `setup` cycles after the start; `duration` is the time without other requests.
+    of ports that other engines use too, requested `setup` cycles after the start; `duration` is the time without other requests. `preloads`
+    are cells of `reads` that have to be ready some cycles before the start, unless they are ready from the beginning.
     """
 
     engine: int
@@ -41,6 +42,7 @@ class Variant(msgspec.Struct, frozen=True):
     writes: tuple[int, ...] = ()
     setup: int = 0
     demands: tuple[tuple[int, int], ...] = ()
+    preloads: tuple[tuple[int, int], ...] = ()
 
 
 class Stall(msgspec.Struct, frozen=True):
@@ -57,18 +59,22 @@ class Stall(msgspec.Struct, frozen=True):
     cycles: int
 
 
-Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
-"""(engine, duration, latency, reads, writes, demands) of a variant."""
+Pairs = tuple[tuple[int, int], ...]
+
+Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], Pairs, Pairs]
+"""(engine, duration, latency, reads, writes, demands, preloads) of a variant."""
 
 
 class Clocks:
     """State of a replay: start and end of each issued task (of variants `numbers`), and the clocks that determine later ones.
 
-    `table` may grow during use. `queues` is the capacity of each engine's queue, in tasks. Here every time is known as soon as a task is
-    issued; `shared_ports.SharedClocks` has unknown times, which are NEVER.
+    `table` may grow during use. `queues` is the capacity of each engine's queue, in tasks; `longest_preload` the most cycles of any
+    preload. Here every time is known as soon as a task is issued. `shared_ports.SharedClocks` has unknown times, which are NEVER.
     """
 
-    def __init__(self, table: Sequence[Variant], queues: Sequence[int], cell_count: int) -> None:
+    def __init__(
+        self, table: Sequence[Variant], queues: Sequence[int], cell_count: int, longest_preload: int = 0
+    ) -> None:
         engines = len(queues)
         self.starts: list[int] = []
         self.ends: list[int] = []
@@ -80,6 +86,7 @@ class Clocks:
         self._table = table
         self._rows: list[Row] = []
         self._queues = tuple(queues)
+        self._longest_preload = longest_preload
         # Start times of each engine's tasks that were in its queue at the last issue.
         self._waiting: list[deque[int]] = [deque() for _ in queues]
         self._blocker = NOBODY
@@ -97,7 +104,7 @@ class Clocks:
         rows, numbers = self._rows, self.numbers
         if number >= len(rows):
             self._learn()
-        engine, duration, latency, reads, writes, demands = rows[number]
+        engine, duration, latency, reads, writes, demands, preloads = rows[number]
         ready, released = self._ready, self._released
         waiting = self._waiting[engine]
         if len(waiting) == self._queues[engine]:
@@ -111,6 +118,9 @@ class Clocks:
         for cell in reads:
             if ready[cell] > start:
                 start, cause, at, by = ready[cell], DATA, cell, numbers[self._writer[cell]]
+        for cell, cycles in preloads:
+            if ready[cell] + cycles > start and self._writer[cell] != NOBODY:
+                start, cause, at, by = ready[cell] + cycles, DATA, cell, numbers[self._writer[cell]]
         for cell in writes:
             if released[cell] > start:
                 start, cause, at, by = released[cell], SLOT, cell, numbers[self._reader[cell]]
@@ -144,7 +154,7 @@ class Clocks:
 
     def _row(self, variant: Variant) -> Row:
         """Returns the data of a variant for `issue`; here tasks request no ports."""
-        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, ()
+        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, (), variant.preloads
 
     def _postpone(self, number: int) -> None:
         """Issues a task whose start is unknown."""
@@ -164,12 +174,13 @@ class Clocks:
         Completed tasks are not part of it: a task issued later starts at now or later.
         """
         now, ready, released, numbers = self.now, self._ready, self._released, self.numbers
+        past = now - self._longest_preload
         found = [self._blocker]
         for engine in engines:
             ahead = [start - now for start in self._waiting[engine] if start > now]
             found += (self.free[engine] - now - self._skipped[engine], len(ahead), *ahead)
         for cell in cells:
-            if ready[cell] > now:
+            if ready[cell] > past and self._writer[cell] != NOBODY:
                 found += (cell, ready[cell] - now, numbers[self._writer[cell]])
             if released[cell] > now:
                 found += (~cell, released[cell] - now, numbers[self._reader[cell]])

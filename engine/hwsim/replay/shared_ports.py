@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
-from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Row, Stall, Variant
+from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, Row, Stall, Variant
 
-Wait = tuple[int, int, int, bool]
-"""A dependence of a task on another: (cause, cell, task, whether on its result, which may be later than its end)."""
+Wait = tuple[int, int, int, int]
+"""A dependence of a task on another: (cause, cell, task, cycles from the end of that task to the start of this one)."""
 
 _Issued = tuple[int, int, int, list[Wait]]
 """A task whose start is unknown: (task, time of issue, engine whose full queue delayed it, its dependences)."""
@@ -64,8 +64,9 @@ class SharedClocks(Clocks):
         cell_count: int,
         bursts: Sequence[int],
         users: Mapping[int, Collection[int]] | None = None,
+        longest_preload: int = 0,
     ) -> None:
-        super().__init__(table, queues, cell_count)
+        super().__init__(table, queues, cell_count, longest_preload)
         engines = range(len(queues))
         self._pending: list[deque[_Issued]] = [deque() for _ in engines]
         self._running: list[_Running | None] = [None for _ in engines]
@@ -101,7 +102,15 @@ class SharedClocks(Clocks):
 
     def _row(self, variant: Variant) -> Row:
         demands = tuple(asked for asked in variant.demands if asked[0] in self._users)
-        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, demands
+        return (
+            variant.engine,
+            variant.duration,
+            variant.latency,
+            variant.reads,
+            variant.writes,
+            demands,
+            variant.preloads,
+        )
 
     def _make_room(self, engine: int) -> None:
         """Advances until the queue has room, at the start of its first task."""
@@ -117,8 +126,8 @@ class SharedClocks(Clocks):
     # Tasks with unknown starts.
 
     def _postpone(self, number: int) -> None:
-        engine, duration, _, reads, writes, _ = self._rows[number]
-        waits = self._waits(engine, reads, writes)
+        engine, duration, _, reads, writes, _, preloads = self._rows[number]
+        waits = self._waits(engine, reads, writes, preloads)
         task = len(self.numbers)
         self.numbers.append(number)
         self.starts.append(NEVER)
@@ -136,21 +145,27 @@ class SharedClocks(Clocks):
             self._released[cell] = 0
             self._ready[cell], self._writer[cell] = NEVER, task
 
-    def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int]) -> list[Wait]:
+    def _waits(self, engine: int, reads: Sequence[int], writes: Sequence[int], preloads: Pairs) -> list[Wait]:
         """Returns the dependences of a task, in the order of attribution: results that are not ready, and active readers."""
         found: list[Wait] = []
         now, ready, writer = self.now, self._ready, self._writer
-        found += [(DATA, cell, writer[cell], True) for cell in reads if ready[cell] > now]
+        found += [(DATA, cell, writer[cell], self._latency(writer[cell])) for cell in reads if ready[cell] > now]
+        for cell, cycles in preloads:
+            if ready[cell] + cycles > now and writer[cell] != NOBODY:
+                found.append((DATA, cell, writer[cell], self._latency(writer[cell]) + cycles))
         for cell in writes:
             readers = self._readers.get(cell)
             if readers is not None:
                 at_work = [*readers.open, *([readers.last] if readers.until > now else [])]
-                found += [(SLOT, cell, task, False) for task in sorted(at_work)]
+                found += [(SLOT, cell, task, 0) for task in sorted(at_work)]
             elif self._released[cell] > now:
-                found.append((SLOT, cell, self._reader[cell], False))
+                found.append((SLOT, cell, self._reader[cell], 0))
             if ready[cell] > now and self._rows[self.numbers[writer[cell]]][0] != engine:
-                found.append((SLOT, cell, writer[cell], True))
+                found.append((SLOT, cell, writer[cell], self._latency(writer[cell])))
         return found
+
+    def _latency(self, task: int) -> int:
+        return self._rows[self.numbers[task]][2]
 
     def _hold(self, task: int, reads: Sequence[int]) -> None:
         """Registers the task as a reader of these cells with an unknown end."""
@@ -171,13 +186,9 @@ class SharedClocks(Clocks):
         running = self._running[engine]
         begins = max(begins, self._last[engine] if running is None else running.work)
         ends, soonest = self.ends, self._soonest
-        for _, _, other, result in waits:
-            clear = ends[other]
-            if clear >= NEVER:
-                clear = soonest[other]
-            if result:
-                clear += self._rows[self.numbers[other]][2]
-            begins = max(begins, clear)
+        for _, _, other, cycles in waits:
+            clear = ends[other] if ends[other] < NEVER else soonest[other]
+            begins = max(begins, clear + cycles)
         return begins
 
     def _start(self, engine: int, issued: _Issued) -> bool:
@@ -188,13 +199,11 @@ class SharedClocks(Clocks):
         cause, cell, by = ISSUE, NOBODY, blocker
         if at > start:
             start = at
-        for why, where, other, result in waits:
-            clear = ends[other]
-            if clear >= NEVER:
+        for why, where, other, cycles in waits:
+            if ends[other] >= NEVER:
                 self._awaited[engine] = other
                 return False
-            if result:
-                clear += self._rows[numbers[other]][2]
+            clear = ends[other] + cycles
             if clear > start:
                 start, cause, cell, by = clear, why, where, numbers[other]
         waited = start - idle_from + self._skipped[engine]
@@ -230,7 +239,7 @@ class SharedClocks(Clocks):
 
     def _end(self, task: int, end: int) -> None:
         """Records the end of a task, now known."""
-        engine, _, latency, reads, writes, _ = self._rows[self.numbers[task]]
+        engine, _, latency, reads, writes, _, _ = self._rows[self.numbers[task]]
         self.ends[task] = self._last[engine] = end
         self._soonest.pop(task, None)
         for cell in reads:
@@ -255,7 +264,7 @@ class SharedClocks(Clocks):
         return end
 
     def _begin(self, number: int, task: int, start: int) -> int:
-        engine, duration, _, _, _, demands = self._rows[number]
+        engine, duration, _, _, _, demands, _ = self._rows[number]
         asks = start + self._table[number].setup
         running = self._running[engine] = _Running(task, start + duration, demands)
         self._moments[engine] = asks
@@ -363,6 +372,7 @@ class SharedClocks(Clocks):
         """Like `Clocks.key`; includes every engine that requests a port, or waits for one that does."""
         self._catch_up()
         now, first, numbers = self.now, len(self.numbers), self.numbers
+        past = now - self._longest_preload
         found: list[object] = [self._blocker]
         for engine, (running, pending) in enumerate(zip(self._running, self._pending, strict=True)):
             if running is not None:
@@ -378,7 +388,7 @@ class SharedClocks(Clocks):
         for cell in cells:
             if self._ready[cell] >= NEVER:
                 found.append((cell, self._writer[cell] - first))
-            elif self._ready[cell] > now:
+            elif self._ready[cell] > past and self._writer[cell] != NOBODY:
                 found.append((cell, self._ready[cell] - now, numbers[self._writer[cell]]))
             readers = self._readers.get(cell)
             if readers is not None:
@@ -397,14 +407,11 @@ class SharedClocks(Clocks):
         """Returns the dependences of a task, relative to now: tasks counted from `first`, or the times of their completion."""
         now, ends = self.now, self.ends
         found: list[tuple[int, ...]] = []
-        for cause, cell, task, result in waits:
+        for cause, cell, task, cycles in waits:
             if ends[task] >= NEVER:
-                found.append((cause, cell, task - first, result))
-            else:
-                number = self.numbers[task]
-                clear = ends[task] + (self._rows[number][2] if result else 0)
-                if clear > now:
-                    found.append((cause, cell, clear - now, number, result))
+                found.append((cause, cell, task - first, cycles))
+            elif ends[task] + cycles > now:
+                found.append((cause, cell, ends[task] + cycles - now, self.numbers[task], cycles))
         return tuple(found)
 
     def finish(self) -> int:

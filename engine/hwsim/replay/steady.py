@@ -109,11 +109,12 @@ def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = M
     """
     known = kinds, program.machine.queues, len(program.places.of_cell)
     bursts = [port.burst_cycles for port in program.ports]
+    preload = program.machine.longest_preload
     if not bursts:
-        return Clocks(*known)
+        return Clocks(*known, preload)
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
     late = holding_up(every, bursts)
-    return SharedClocks(*known, bursts, late) if late else Clocks(*known)
+    return SharedClocks(*known, bursts, late, preload) if late else Clocks(*known, preload)
 
 
 def _most(nodes: tuple[TaskNode, ...]) -> int:

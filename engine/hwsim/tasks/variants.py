@@ -207,7 +207,10 @@ class Variants:
         sharing = self._places.sharing
         destroyed = tuple({other: None for cell in writes for other in sharing.get(cell, ()) if other not in writes})
         written = (*writes, *destroyed)
-        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, engine.setup_cycles, asked)
+        ahead = dict(costs.preloaded)
+        preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
+        setup = engine.setup_cycles
+        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, setup, asked, preloads)
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
 

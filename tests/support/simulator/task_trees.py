@@ -78,7 +78,10 @@ class _Maker:
         return SimpleNamespace(
             tree=tuple(self.nodes(3, [])),
             variants=self.variants,
-            machine=SimpleNamespace(queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines))),
+            machine=SimpleNamespace(
+                queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines)),
+                longest_preload=self.longest,
+            ),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
             ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16])) for _ in range(self.ports)],
         )
@@ -121,6 +124,7 @@ class _Maker:
         )
         edge = rng.choice([None, *outer, *outer]) if outer else None
         idle_at_edge = rng.random() < 0.05
+        ahead = {b: rng.randint(1, self.longest) for b, _ in reads if rng.random() < 0.2}
 
         def find(at: Mapping[Any, int]) -> int:
             last = edge is not None and at[edge[0]] == edge[1] - 1
@@ -129,7 +133,9 @@ class _Maker:
             written = tuple(dict.fromkeys(_cell(b, turn, at) for b, turn in writes))
             read = tuple(c for c in dict.fromkeys(_cell(b, turn, at) for b, turn in reads) if c not in written)
             duration = at_edge if last else usual
-            return self.number(Variant(engine, duration, latency, read, written, setup, demands))
+            early = {_cell(b, turn, at): ahead[b] for b, turn in reads if b in ahead}
+            preloads = tuple((cell, early[cell]) for cell in read if cell in early)
+            return self.number(Variant(engine, duration, latency, read, written, setup, demands, preloads))
 
         cells = tuple(first + n for (first, slots), _ in [*reads, *writes] for n in range(slots))
         task = Task(engine, cells, find)

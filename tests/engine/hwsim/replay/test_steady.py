@@ -145,6 +145,6 @@ def _two_loads(extent: int) -> Any:
     loop = Loop((SimpleNamespace(var=var, extent=extent),), (load, use), (0, 1), (0, 1), None, (), None, {})  # type: ignore[arg-type]
     program.tree = (loop,)
     program.variants = [SimpleNamespace(replay=v, template=0) for v in table]
-    program.machine = SimpleNamespace(queues=(8, 8))
+    program.machine = SimpleNamespace(queues=(8, 8), longest_preload=0)
     program.places = SimpleNamespace(of_cell=[None] * 2)
     return program

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.programs.gemms import array_machine, gemm
+from support.programs.gemms import array_machine, gemm, tiled_gemm
 
-from tilewright.engine.hwsim import MachineError, simulate
-from tilewright.engine.hwsim.cost.systolic import fold
+from tilewright.engine.hwsim import Machine, MachineError, SystolicEngine, simulate
+from tilewright.engine.hwsim.cost.systolic import array_cycles, drain_cycles, fold
 from tilewright.engine.hwsim.machine.parts import Dataflow
 from tilewright.engine.hwsim.tasks.product import Product
 from tilewright.engine.ir import PrimFunc
@@ -110,3 +112,53 @@ def test_given_an_unknown_dataflow_when_set_then_it_is_refused(value: str) -> No
     with pytest.raises(MachineError, match="dataflow") as caught:
         array_machine(8, 8, "output_stationary").replace("array.dataflow", value)
     assert caught.value.refusal.code == "bad-figure"
+
+
+def in_sequence(rows: int, columns: int, streams: list[int]) -> int:
+    """Cycles from the first stream to the last result, fold by fold, as ONNXim's SystolicWS.cc issues preloads and computes: the next fold
+    starts when the one before it has streamed and its own weights are loaded, and a stream is at least 4 cycles long."""
+    start = 0
+    for before in streams[:-1]:
+        start += max(before, 4, rows)
+    return start + rows + columns - 2 + max(streams[-1], 4)
+
+
+@given(st.integers(1, 200), st.integers(1, 200), st.integers(1, 200), st.sampled_from([4, 8, 16, 32]))
+def test_law_folds_with_two_registers_follow_each_other_as_in_onnxim(m: int, n: int, k: int, size: int) -> None:
+    engine = doubled(size).engine("array")
+    assert isinstance(engine, SystolicEngine)
+    folds = -(-k // size) * -(-n // size)
+    ours = array_cycles(engine, Product(m, n, k)) + drain_cycles(engine)
+    theirs = in_sequence(size, size, [m] * folds)
+    # The array is occupied until the next weights are in, also after a short last stream.
+    assert 0 <= ours - theirs <= max(0, size - m)
+
+
+def doubled(size: int, *, staged: bool = False) -> Machine:
+    machine = array_machine(size, size, "weight_stationary", staged=staged)
+    return machine.replace("engines.array.weights", "double")
+
+
+def test_given_two_registers_then_the_next_task_preloads_while_the_first_one_streams() -> None:
+    """Eight tasks of one fold each, whose loads take a cycle: only the first waits for its weights."""
+    func = tiled_gemm(16, 16, 128, (16, 16, 16), "MNK", doubled=True)
+    report = simulate(func, doubled(16, staged=True))
+    tasks = [s for s in report.segments.between() if s.engine == "array"]
+    assert [(s.end - s.start, s.ready - s.end) for s in tasks[1:]] == [(16, 30)] * 7
+    # A slot is free for the next load when its task ends; its two loads take two cycles, and the preload 16.
+    assert max(after.start - before.end for before, after in pairwise(tasks)) <= 3
+    loaded = min(s.ready for s in report.segments.between() if s.engine == "dma" and "B_local#0" in s.writes)
+    assert tasks[0].start == loaded + 16
+
+
+def test_given_one_register_then_a_task_loads_streams_and_drains_alone() -> None:
+    func = tiled_gemm(16, 16, 128, (16, 16, 16), "MNK", doubled=True)
+    single = simulate(func, array_machine(16, 16, "weight_stationary", staged=True))
+    tasks = [s for s in single.segments.between() if s.engine == "array"]
+    assert {s.end - s.start for s in tasks[1:]} == {16 + 16 + 30} and {s.ready - s.end for s in tasks} == {0}
+
+
+def test_given_no_stationary_operand_then_two_registers_are_refused() -> None:
+    with pytest.raises(MachineError) as error:
+        array_machine(8, 8, "output_stationary").replace("engines.array.weights", "double")
+    assert error.value.code == "no-weights" and "weight_stationary" in str(error.value.refusal.expected)
