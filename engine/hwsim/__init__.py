@@ -15,6 +15,7 @@ from .access.element_addresses import (
 from .access.placement import Placement, row_name
 from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
+from .caches.tasks import MAX_ACCESSES
 from .cost.estimate import CostEstimate, estimate_cost
 from .cost.lower_bound import LowerBound, lower_bound_of
 from .errors import MachineError
@@ -50,6 +51,7 @@ from .tasks.engine_selection import copy_path
 from .tasks.tree import TaskProgram, Template
 
 __all__ = [
+    "MAX_ACCESSES",
     "MAX_TASKS",
     "AccessDistribution",
     "Bound",

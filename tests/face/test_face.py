@@ -27,6 +27,13 @@ def test_parse_schedule_print_simulate_verify_export() -> None:
     assert "sch.split(k, factors=[None, 32])" in tilewright.to_tvm_python(sch)
 
 
+def test_given_fewer_accesses_than_the_program_has_then_its_report_is_without_cache_stalls() -> None:
+    program = tilewright.parse(MATMUL.replace("128", "16"))
+    report = tilewright.simulate(program, "cpu-core", max_accesses=10)
+    assert [f.code for f in report.findings if f.code == "caches-left-out"] == ["caches-left-out"]
+    assert "caches-left-out" not in [f.code for f in tilewright.simulate(program, "cpu-core").findings]
+
+
 def test_a_module_parses_to_a_module() -> None:
     assert isinstance(tilewright.parse(MATMUL_RELU), tilewright.IRModule)
 
