@@ -31,12 +31,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from support.programs.layers import BERT, LAYERS, Layer  # noqa: E402
-from support.schedules.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space  # noqa: E402
+from support.schedules.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space, study_machine  # noqa: E402
 from support.schedules.loma_replay import loma_space, undivided  # noqa: E402
 
 from tilewright.app.document import evaluate, load_document  # noqa: E402
 from tilewright.engine.explore import Progress, Settings, Space, Study, explore  # noqa: E402
-from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
+from tilewright.engine.hwsim import simulate  # noqa: E402
 
 FOLDER = HERE.parent / "tests" / "conformance" / "recorded"
 RECORDED, BESIDE, LOMA = (FOLDER / f"{name}.json" for name in ("explore_layers", "explore_beside", "zigzag_layers"))
@@ -100,7 +100,7 @@ def timed(space: Space, machine: str, trials: int) -> tuple[Study, list[list[flo
             if not steps or cycles < steps[-1][1]:
                 steps.append([progress.trial.number, cycles, round(last[0], 2)])
 
-    study = explore(space, load_machine(machine), Settings(trials=trials, exhaustive=trials), watch=watch)
+    study = explore(space, study_machine(machine), Settings(trials=trials, exhaustive=trials), watch=watch)
     return study, steps, last[0]
 
 
@@ -109,7 +109,7 @@ def beside_example(name: str) -> dict[str, Any]:
     layer, target = HAND[name]
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     assert notebook.schedule is not None
-    hand = simulate(notebook.schedule.func, load_machine(target.machine))
+    hand = simulate(notebook.schedule.func, study_machine(target.machine))
     return {"hand": hand.cycles, **found_for(layer, target)}
 
 
@@ -117,7 +117,7 @@ def beside_loma(row: dict[str, Any]) -> dict[str, Any]:
     """A mapping of LOMA's as the best schedule that it stands for. Where it fits no physical blocks, on the machine with undivided
     memories; where not there either, without cycles."""
     layer, target = next(x for x in LAYERS if x.name == row["layer"]), TARGETS[row["machine"]]
-    machine, divided = load_machine(target.machine), True
+    machine, divided = study_machine(target.machine), True
     space = loma_space(layer, target, row["loops"])
     study = explore(space, machine)
     if study.best is None:

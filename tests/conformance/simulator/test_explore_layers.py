@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from support.programs.layers import LAYERS, Layer
-from support.schedules.layer_spaces import TARGETS, layer_space
+from support.schedules.layer_spaces import TARGETS, layer_space, study_machine
 from support.schedules.loma_replay import loma_space, undivided
 
 from tilewright.engine.execute import verify
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Settings, explore
-from tilewright.engine.hwsim import load_machine
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 BY_NAME = {layer.name: layer for layer in LAYERS}
@@ -27,7 +26,7 @@ def recorded(name: str) -> Any:
 
 def cycles_at(layer: Layer, machine: str, point: list[int]) -> int | None:
     target = TARGETS[machine]
-    outcome = Evaluator(layer_space(layer, target), load_machine(machine), ("cycles",)).tried(
+    outcome = Evaluator(layer_space(layer, target), study_machine(machine), ("cycles",)).tried(
         EvaluationRequest(0, tuple(point))
     )
     return outcome.figures.cycles if outcome.fits and outcome.figures else None
@@ -50,7 +49,7 @@ def test_given_recorded_rows_then_none_is_below_the_bounds_of_its_machine() -> N
 def test_given_a_seed_when_a_study_is_run_twice_then_it_finds_the_same_and_what_it_offers_is_checked() -> None:
     layer, target = Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"]
     studies = [
-        explore(layer_space(layer, target), load_machine(target.machine), Settings(trials=24, exhaustive=24, seed=3))
+        explore(layer_space(layer, target), study_machine(target.machine), Settings(trials=24, exhaustive=24, seed=3))
         for _ in range(2)
     ]
     assert [t.point for t in studies[0].trials] == [t.point for t in studies[1].trials]
@@ -76,7 +75,7 @@ def test_given_small_layers_when_scheduled_by_their_space_then_they_compute_the_
     program = layer.program(target.dtype, target.sums)
     tried = 0
     for number in range(0, space.size, max(1, space.size // 7)):
-        outcome = Evaluator(space, load_machine(machine), ("cycles",)).tried(
+        outcome = Evaluator(space, study_machine(machine), ("cycles",)).tried(
             EvaluationRequest(0, space.point_at(number))
         )
         if outcome.figures is not None:
@@ -89,7 +88,7 @@ def test_given_small_layers_when_scheduled_by_their_space_then_they_compute_the_
 def test_given_mappings_of_loma_when_replayed_again_then_their_cycles_are_those_recorded() -> None:
     mappings = {(row["layer"], row["machine"]): row for row in recorded("zigzag_layers")["rows"]}
     for row in [r for r in recorded("explore_beside")["loma"] if r["cycles"] is not None][:4]:
-        target, machine = TARGETS[row["machine"]], load_machine(row["machine"])
+        target, machine = TARGETS[row["machine"]], study_machine(row["machine"])
         space = loma_space(BY_NAME[row["layer"]], target, mappings[row["layer"], row["machine"]]["loops"])
         study = explore(space, machine if row["divided"] else undivided(machine))
         assert study.best is not None and study.best.outcome.figures is not None

@@ -14,6 +14,7 @@ from support.programs.layers import Layer
 
 from tilewright.engine.explore import Space, space_of
 from tilewright.engine.export import quoted
+from tilewright.engine.hwsim import Machine, load_machine
 from tilewright.engine.ir.dtype import size_bytes
 from tilewright.engine.script import read_calls
 
@@ -57,6 +58,13 @@ class Target(msgspec.Struct, frozen=True):
 GEMMINI = Target("gemmini", "int8", "int32", "local.scratchpad", "local.accumulator", 16, 4, 2, 65_536, 256, 16)
 DUAL = Target("dual-bank-npu", "float16", "float32", "local.vtcm", "local.acc", 32, 2, 1, 65_536, 1024, 26)
 TARGETS = {target.machine: target for target in (GEMMINI, DUAL)}
+
+
+def study_machine(name: str) -> Machine:
+    """The machine of the recorded study: gemmini with one register per cell, so that each fold fills the array, as LOMA's model has it."""
+    machine = load_machine(name)
+    return machine.replace("engines.array.weights", "single") if name == GEMMINI.machine else machine
+
 
 MOST = 6
 
