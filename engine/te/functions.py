@@ -285,7 +285,7 @@ def _several(combine: Callable[..., Iterable[Value]]) -> Read:
         kept = [value for value in lists if isinstance(value, tuple)]
         if len(kept) != len(lists) or not kept or node.keywords:
             raise reader.error(node, "wrong-type", "the items are not known when the text is read", expected="lists")
-        return tuple(combine(*kept))
+        return reader.listed(combine(*kept), node)
 
     return read
 

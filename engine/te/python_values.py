@@ -6,19 +6,24 @@ A value that only running the code has is a `Runtime`; what is computed of it is
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir import And, Expr, IntImm, Or
 from ..script.errors import ParseError
 from ..script.reading import operators
 from ..script.reading.expressions import ExpressionReader
 from ..script.reading.scope import Value
+from ..script.reading.source import PositionTable, Source
 from .model import Names, Runtime
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
 MAX_ITEMS = 4096
 """Maximum number of items in a list."""
+
+
+MAX_TEXT = 10_000
+"""Maximum length of a string that the text puts together."""
 
 
 class RunTimeValueError(ParseError):
@@ -28,13 +33,22 @@ class RunTimeValueError(ParseError):
 class PythonReader(ExpressionReader):
     """Reads Python's values."""
 
-    steps = 0
+    def __init__(self, source: Source, positions: PositionTable) -> None:
+        super().__init__(source, positions)
+        self.steps = 0
+        self._sizes: dict[
+            int, tuple[Value, int]
+        ] = {}  # by id: lists and dicts, and the number of values in them at all levels
 
-    def value(self, node: ast.expr) -> Value:
+    def step(self, node: ast.AST) -> None:
+        """Count a step of reading. Raises "too-large"."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise self.error(node, "too-large", "reading the text needs too many steps",
-                             expected=f"at most {MAX_STEPS} expressions, including those in calls of its functions")  # fmt: skip
+                             expected=f"at most {MAX_STEPS} expressions and statements, also in calls")  # fmt: skip
+
+    def value(self, node: ast.expr) -> Value:
+        self.step(node)
         match node:
             case ast.ListComp() | ast.GeneratorExp():
                 return self._comprehension(node)
@@ -84,6 +98,28 @@ class PythonReader(ExpressionReader):
         if len(items) > MAX_ITEMS:
             raise self.error(node, "too-large", f"{len(items)} items are too many", expected=f"at most {MAX_ITEMS}")
         return list(items)
+
+    def listed(self, items: Iterable[Value], node: ast.AST) -> tuple[Value, ...]:
+        """Return a list of the text. Raises "too-large", also for lists that repeat others many times at deeper levels."""
+        found = tuple(self.limited(tuple(items), node))
+        if self._size(found) > MAX_STEPS:
+            raise self.error(
+                node, "too-large", "the list has too many values in its lists", expected=f"at most {MAX_STEPS}"
+            )
+        return found
+
+    def _size(self, value: Value) -> int:
+        if not isinstance(value, tuple | Names):
+            return 1
+        if id(value) not in self._sizes:
+            inside = value.values.values() if isinstance(value, Names) else value
+            self._sizes[id(value)] = (value, 1 + sum(map(self._size, inside)))
+        return self._sizes[id(value)][1]
+
+    def _text(self, text: str, node: ast.AST) -> str:
+        if len(text) > MAX_TEXT:
+            raise self.error(node, "too-large", "the string is too long", expected=f"at most {MAX_TEXT} characters")
+        return text
 
     # --- conditions
 
@@ -139,14 +175,14 @@ class PythonReader(ExpressionReader):
     def _rare(self, node: ast.expr) -> Value:
         match node:
             case ast.Tuple() | ast.List():
-                return tuple(self.items(node.elts))
+                return self.listed(self.items(node.elts), node)
             case _:
                 return super()._rare(node)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
         outer, self.scope = self.scope, self.scope.opened()
         try:
-            return tuple(self.limited([self.value(node.elt) for _ in self._each(node.generators)], node))
+            return self.listed([self.value(node.elt) for _ in self._each(node.generators)], node)
         finally:
             self.scope = outer
 
@@ -172,7 +208,9 @@ class PythonReader(ExpressionReader):
             if not isinstance(name, str | int):
                 raise self.error(key or value, "unsupported", "keys must be strings", expected='{"key": value}')
             found[str(name)] = self.value(value)
-        return Names(found, "the dict")
+        made = Names(found, "the dict")
+        self.listed((made,), node)
+        return made
 
     def _formatted(self, node: ast.JoinedStr) -> Value:
         """Read an f-string of constants; one of other values is for printing."""
@@ -186,7 +224,7 @@ class PythonReader(ExpressionReader):
                 or isinstance(part, ast.FormattedValue) != plain
             ):
                 return Runtime()
-            found += str(value)
+            found = self._text(found + str(value), node)
         return found
 
     def _is_sequence(self, node: ast.expr) -> bool:
@@ -208,9 +246,9 @@ class PythonReader(ExpressionReader):
     def _joined(self, node: ast.BinOp) -> Value:
         a, b = self.value(node.left), self.value(node.right)
         if isinstance(a, tuple) and isinstance(b, tuple):
-            return tuple(self.limited((*a, *b), node))
+            return self.listed((*a, *b), node)
         if isinstance(a, str) and isinstance(b, str):
-            return a + b
+            return self._text(a + b, node)
         if isinstance(a, Runtime) or isinstance(b, Runtime):
             return Runtime()
         raise self.error(node, "wrong-type", "a list and another value cannot be joined", expected="two lists")

@@ -72,6 +72,7 @@ class StatementReader(TEReader):
     def statement(self, node: ast.stmt) -> Returned | None:
         """Read a statement; return the value of a `return`. Raises "unsupported" for classes and statements that are not decided here."""
         checkpoint()
+        self.step(node)
         try:
             return self._statement(node)
         except FAULTS as error:
@@ -135,7 +136,7 @@ class StatementReader(TEReader):
         before, value = self.scope.get(name), self.value(item)
         added = value if many and isinstance(value, tuple) else (value,)
         assert isinstance(before, tuple)
-        self.scope.replace(name, tuple(self.limited((*before, *added), node)))
+        self.scope.replace(name, self.listed((*before, *added), node))
 
     def defined(self, node: ast.FunctionDef) -> Value:
         """Return the value of a function's definition. Decorators register functions at run time and are ignored."""

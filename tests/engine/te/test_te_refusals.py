@@ -67,3 +67,22 @@ def test_given_lines_that_double_a_value_then_the_text_is_too_large() -> None:
     with pytest.raises(TilewrightError) as caught:
         read_te(BASE + doubled + "D = te.compute((16,), lambda i: f(A[i, i]))\n")
     assert caught.value.code == "too-large"
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [
+        "x = [x, x]",
+        "x = [*zip((x,), (x,))][0]",
+        "x = {'a': x, 'b': x}",
+        "x = [x for _ in range(4000)]",
+        "t = t + t",
+        "t = f'{t}{t}'",
+        "l = l + l",
+    ],
+)
+def test_given_values_that_grow_in_a_loop_then_the_text_is_too_large(growth: str) -> None:
+    text = f"x, t, l = (1, 2), 'ab', [1, 2]\nfor n in range(100):\n    {growth}\nif x == 1:\n    pass\n"
+    with pytest.raises(TilewrightError) as caught:
+        read_te(BASE + text)
+    assert caught.value.code == "too-large"

@@ -8,7 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from support.programs import posts, te_sources
+from support.pasted import posts
+from support.programs import te_sources
 from support.programs.real_programs import HEADER, REAL, TRANSPOSE
 from support.programs.sources import ALL, MATMUL, ROW_SUM
 from support.record.seeds import SEEDS
