@@ -17,11 +17,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +81,7 @@ class WatchedPage:
 
     def __init__(self, context: BrowserContext, *, lasts: bool) -> None:
         self.context, self.lasts = context, lasts
-        self.page = context.new_page()
+        self.page = context.pages[0] if context.pages else context.new_page()
         self.page.set_default_timeout(20_000)
         self.problems: list[str] = []
         self.page.on("console", self._watch_console)
@@ -114,16 +116,44 @@ class WatchedPage:
 
 
 class Chromium:
-    """A browser, and the pages that earlier tests left to load those of later ones in: a new window costs more than most tests."""
+    """A browser, and the pages of earlier tests for later ones: a new window costs more than most tests.
+
+    The first page of a test belongs to a profile on disk, where the browser keeps the compiled scripts of the page. A profile has one context;
+    other contexts belong to a second browser, which has no profile.
+    """
 
     def __init__(self) -> None:
         self._ends = ExitStack()
-        playwright = self._ends.enter_context(sync_playwright())
-        self.browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(QUIET))
-        self._ends.callback(self.browser.close)
+        self._folder = self._ends.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        self._playwright = self._ends.enter_context(sync_playwright())
+        self._profile: BrowserContext | None = None
         self.pages: list[WatchedPage] = []
 
+    @cached_property
+    def browser(self) -> Browser:
+        browser = self._playwright.chromium.launch(executable_path=chromium_path(), args=list(QUIET))
+        self._ends.callback(browser.close)
+        return browser
+
+    def lasting_page(self) -> WatchedPage:
+        """A page that later tests may have too."""
+        if self.pages:
+            self.pages.sort(key=lambda watched: watched.context is self._profile)
+            return self.pages.pop()
+        if self._profile is not None:
+            return WatchedPage(self.browser.new_context(accept_downloads=True), lasts=True)
+        self._profile = self._playwright.chromium.launch_persistent_context(
+            self._folder, executable_path=chromium_path(), args=list(QUIET), accept_downloads=True
+        )
+        self._profile.on("close", self._forget_profile)
+        return WatchedPage(self._profile, lasts=True)
+
+    def _forget_profile(self, _: BrowserContext) -> None:
+        self._profile = None
+
     def close(self) -> None:
+        for watched in self.pages:
+            watched.context.close()
         self._ends.close()
 
 
@@ -172,11 +202,10 @@ def open_page(
     def open_one(
         *, width: int = 1280, height: int = 800, dark: bool = False, own: bool = False, **context: Any
     ) -> Page:
-        lasts = not own and not context
-        if lasts and chromium.pages:
-            watched = chromium.pages.pop()
+        if own or context:
+            watched = WatchedPage(chromium.browser.new_context(accept_downloads=True, **context), lasts=False)
         else:
-            watched = WatchedPage(chromium.browser.new_context(accept_downloads=True, **context), lasts=lasts)
+            watched = chromium.lasting_page()
         opened.append(watched)
         watched.page.set_viewport_size({"width": width, "height": height})
         watched.page.emulate_media(color_scheme="dark" if dark else "light")
