@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import sys
 
 import pytest
@@ -19,12 +20,13 @@ def nearest_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect, "stack", stack)
 
 
-def stack(context: int = 1) -> list[inspect.FrameInfo]:
-    """`inspect.stack` without the distant frames."""
+def stack() -> list[inspect.FrameInfo]:
+    """`inspect.stack` without the distant frames, and without a search of all modules for the source of each."""
     found: list[inspect.FrameInfo] = []
     frame = sys._getframe(1)
     while frame is not None and len(found) < NEAREST:
-        seen = inspect.getframeinfo(frame, context)
-        found.append(inspect.FrameInfo(frame, *seen, positions=seen.positions))
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        context = linecache.getlines(file)[line - 1 : line] or None
+        found.append(inspect.FrameInfo(frame, file, line, frame.f_code.co_name, context, context and 0))
         frame = frame.f_back
     return found

@@ -118,8 +118,8 @@ class WatchedPage:
 class Chromium:
     """A browser, and the pages of earlier tests for later ones: a new window costs more than most tests.
 
-    The first page of a test belongs to a profile on disk, where the browser keeps the compiled scripts of the page. A profile has one context;
-    other contexts belong to a second browser, which has no profile.
+    The first page of a test belongs to a profile on disk, where the browser keeps the compiled scripts of the page.
+    A profile has one context; other contexts belong to a second browser, which has no profile.
     """
 
     def __init__(self) -> None:

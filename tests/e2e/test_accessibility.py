@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.axe import assert_no_violations
+from support.browser.cell_editor import cell_editor
 from support.browser.page import choose, grab, open_example, row
 
 
@@ -24,9 +25,10 @@ def test_given_the_gallery_then_axe_has_no_complaint(gallery: Page) -> None:
 
 def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
+    assert_no_violations(gallery)
     for tab in gallery.get_by_role("tab").all():
         tab.click()
-        assert_no_violations(gallery)
+        assert_no_violations(gallery, "#area-panes")
 
 
 def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
@@ -36,10 +38,10 @@ def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(galler
     gallery.locator(".machine-panel").evaluate(
         "panel => panel.querySelectorAll('details').forEach(d => (d.open = true))"
     )
-    assert_no_violations(gallery)
+    assert_no_violations(gallery, "#area-panes")
     gallery.get_by_role("tab", name="Traffic").click()
     gallery.get_by_text("As a table").click()
-    assert_no_violations(gallery)
+    assert_no_violations(gallery, "#area-panes")
     gallery.get_by_role("button", name="A/B comparison").click()
     gallery.get_by_label("Side B").select_option("example:fused_matmul_relu")
     expect(gallery.locator(".ab-explanation")).to_contain_text("explains most", timeout=60_000)
@@ -61,11 +63,12 @@ def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Pa
     assert_no_violations(gallery)
     gallery.keyboard.press("Escape")
     choose(gallery, "mo", "Split…")
-    assert_no_violations(gallery)
+    assert_no_violations(gallery, "#area-tree")
     gallery.keyboard.press("Escape")
     gallery.locator(".cell.workload").hover()
     gallery.get_by_label("Edit the workload cell").click()
-    assert_no_violations(gallery)
+    expect(cell_editor(gallery)).to_be_focused()
+    assert_no_violations(gallery, "#area-notebook")
 
 
 def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
@@ -102,7 +105,7 @@ def test_given_folded_panes_and_a_comparison_then_axe_has_no_complaint(gallery: 
     assert_no_violations(gallery)
     gallery.get_by_role("button", name="A/B").click()
     expect(gallery.locator("#area-compare")).to_be_visible()
-    assert_no_violations(gallery)
+    assert_no_violations(gallery, "#area-compare")
 
 
 def test_given_a_search_without_a_result_and_a_refused_text_then_axe_has_no_complaint(gallery: Page) -> None:
@@ -130,7 +133,9 @@ def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_
     else:
         ring = page.locator(".tour-ring").first
         assert ring.evaluate("e => getComputedStyle(e).animationName") == "none"
-        lasting = "document.getAnimations().map((a) => a.effect.getComputedTiming()).filter((t) => t.endTime > 1)"
+        lasting = (
+            "document.getAnimations().map((a) => a.effect.getComputedTiming()).filter((t) => t.activeDuration > 1)"
+        )
         assert page.evaluate(lasting) == []
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
+from support.browser.axe import assert_no_violations
 from support.browser.page import drag, figure, go_to_example, grab, point_in, row, steps
 from support.browser.tree_bench import Bench, go_to
 from support.programs.sources import elementwise_stages
@@ -35,13 +35,6 @@ def tip(page: Page) -> Locator:
     return page.locator(".tw-tree .tip")
 
 
-def no_violations(page: Page) -> None:
-    page.wait_for_timeout(400)  # colours fade; a half-way colour is nobody's contrast
-    # The page as a whole is looked at in test_accessibility.
-    found = Axe().run(page, options={"rules": {"landmark-unique": {"enabled": False}}}).response["violations"]
-    assert not found, "\n".join(f"{v['id']}: {n['html'][:160]}" for v in found for n in v["nodes"][:3])
-
-
 def test_given_a_block_in_the_hand_then_each_legal_loop_says_what_a_drop_would_change(
     opened: Callable[..., Page], shoot: Shoot
 ) -> None:
@@ -63,7 +56,7 @@ def test_given_a_block_in_the_hand_then_each_legal_loop_says_what_a_drop_would_c
     expect(row(page, "ki")).to_have_attribute("data-offer", "costly", timeout=LONG)
     expect(tip(page)).to_contain_text("runs 256× as often", timeout=LONG)
     shoot(page, "tree-foretold")
-    no_violations(page)
+    assert_no_violations(page, "#area-tree")
     page.mouse.move(*point_in(page, "ko"), steps=5)
     page.mouse.up()
     # The drop comes to what was said.
@@ -133,7 +126,7 @@ def test_given_rows_chosen_by_keyboard_then_their_menu_is_about_all_of_them(
     expect(page.get_by_role("menuitem", name=re.compile("Fuse mi × ni"))).to_be_visible()
     expect(page.get_by_role("menuitem", name=re.compile("Unroll"))).to_be_visible()
     shoot(page, "tree-several-menu")
-    no_violations(page)
+    assert_no_violations(page, "#area-tree")
     page.keyboard.type("unroll")
     page.keyboard.press("Enter")
     expect(row(page, "ni").locator(".loop-kind")).to_have_text("unrolled")
@@ -200,7 +193,7 @@ def test_given_a_search_then_matches_are_lit_and_enter_goes_round(opened: Callab
     page.keyboard.press("Enter")
     expect(page.locator(".search-count")).to_have_text("1 of 2")
     shoot(page, "tree-search")
-    no_violations(page)
+    assert_no_violations(page, "#area-tree")
     field.fill("nothing like it")
     expect(page.locator(".search-count")).to_have_text("no match")
     page.keyboard.press("Escape")
@@ -222,7 +215,7 @@ def test_given_a_folded_loop_then_it_says_what_is_in_it_costs_and_bars_can_be_sw
     expect(row(page, "A_local.vtcm").locator(".cost-bar")).to_be_visible()
     expect(page.get_by_label("Cost of rows: busy cycles")).to_be_visible()
     shoot(page, "tree-costs")
-    no_violations(page)
+    assert_no_violations(page, "#area-tree")
     page.get_by_label("Cost of rows: busy cycles").click()
     expect(row(page, "A_local.vtcm").locator(".cost")).to_contain_text("512 KiB")
     page.get_by_label("Cost of rows: bytes copied").click()
@@ -237,7 +230,7 @@ def test_given_the_palette_then_any_action_is_found_and_done(opened: Callable[..
     expect(field).to_be_focused()
     expect(page.get_by_role("menuitem", name=re.compile("Unroll")).first).to_be_visible()
     shoot(page, "palette")
-    no_violations(page)
+    assert_no_violations(page)
     page.keyboard.type("unroll")
     page.keyboard.press("Enter")
     expect(row(page, "ki").locator(".loop-kind")).to_have_text("unrolled")
