@@ -94,18 +94,30 @@ def test_given_notebook_7_when_a_block_is_dragged_then_the_timeline_follows(
     dragged(opened("notebook", "seven.ipynb"))
 
 
-def test_given_jupyterlab_when_a_block_is_dragged_then_timeline_and_the_next_cells_have_it(
-    jupyter: Server, opened: Callable[..., Page]
+def test_given_jupyterlab_when_a_block_is_dragged_then_the_next_cells_have_it_and_the_saved_notebook_keeps_the_pictures(
+    jupyter: Server, opened: Callable[..., Page], bare_page: Page
 ) -> None:
-    write_notebook(jupyter.folder / "lab.ipynb", *CELLS)
-    page = opened("lab", "lab.ipynb")
+    path = jupyter.folder / "lab.ipynb"
+    write_notebook(path, *CELLS)
+    page = opened("lab", path.name)
     dragged(page)
+    page.keyboard.press("Control+s")  # the focus is in the tree
+    wait_for(page, lambda: AFTER in text_of(path))
+    # No kernel has the widgets of a copy. What is in it is trusted, as it was run here.
+    kept = shutil.copy(path, path.with_name("kept.ipynb"))
+    continued(page)
+    page.close()
+    pictures_without_kernel(bare_page, jupyter, Path(kept))
+
+
+def continued(page: Page) -> None:
+    """The next cells see the change, and a bare schedule is another view of the same one."""
     run_cell(page, 2)
     expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text("compute_at ko")
     expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text(AFTER.replace("\u202f", ""))
     run_cell(page, 3)
     expect(live(page, 3).get_by_role("treeitem").nth(3)).to_have_attribute("data-id", "mo")
-    # A bare schedule is another view of the same one. While it has the focus, keys are its own: `x` would cut the cell.
+    # While it has the focus, keys are its own: `x` would cut the cell.
     live(page, 3).locator('[data-id="ko"]').click()
     page.keyboard.press("x")
     page.keyboard.press("Control+z")
@@ -115,22 +127,9 @@ def test_given_jupyterlab_when_a_block_is_dragged_then_timeline_and_the_next_cel
     )  # running the last one adds an empty one
 
 
-def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
-    jupyter: Server, opened: Callable[..., Page], bare_page: Page
-) -> None:
-    path = jupyter.folder / "kept.ipynb"
-    write_notebook(path, *CELLS)
-    page = opened("lab", path.name)
-    dragged(page)
-    page.keyboard.press("Control+s")  # the focus is in the tree
-    wait_for(page, lambda: AFTER in text_of(path))
-    page.close()
-
-    shutil.copy(
-        path, path.with_name("copy.ipynb")
-    )  # no kernel has its widgets; what is in it is trusted, as it was run here
-    page = bare_page  # Jupyter tells the console of each widget whose kernel is gone
-    jupyter.open(page, "lab", "copy.ipynb")
+def pictures_without_kernel(page: Page, jupyter: Server, path: Path) -> None:
+    """Of a saved notebook in JupyterLab, and in the page that nbconvert makes. Jupyter reports widgets without a kernel on the console."""
+    jupyter.open(page, "lab", path.name)
     for number, alt in ((0, "Loop tree of matmul"), (1, f"Timeline of matmul: {AFTER} cycles")):
         picture = cell(page, number).locator("[data-tilewright] img")
         expect(picture).to_be_visible()
@@ -138,11 +137,11 @@ def test_given_a_saved_notebook_then_its_pictures_are_there_without_its_kernel(
     expect(page.get_by_text("Error displaying widget").first).to_be_hidden()
 
     done = subprocess.run(
-        [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", str(path)],
+        [sys.executable, "-m", "nbconvert", "--to", "html", str(path)],
         capture_output=True, text=True, check=False, env={**os.environ, **surroundings(jupyter.folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    page.goto(f"{jupyter.address}/files/kept.html?token={jupyter.token}")
+    page.goto(f"{jupyter.address}/files/{path.stem}.html?token={jupyter.token}")
     picture = page.get_by_role("img", name=f"Timeline of matmul: {AFTER} cycles")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.naturalWidth") > 500

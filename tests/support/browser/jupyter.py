@@ -83,7 +83,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
     quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}), encoding="utf-8")
     token, port = secrets.token_hex(16), free_port(0)
     command = [
-        sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={folder / 'work'}",
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={folder / 'work'}",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
         "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
