@@ -130,8 +130,7 @@ def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
 
 def overflow_bytes(report: Report, scope: str) -> int:
     """Bytes above the capacity of a memory, in all its blocks."""
-    rows = (m for m in report.memory.values() if m.scope == scope)
-    return sum(max(m.peak_bytes - m.capacity_bytes, 0) for m in rows)
+    return sum(m.overflow_bytes for m in report.memory.values() if m.scope == scope)
 
 
 def _is_improvement(before: Subject, after: Subject) -> bool:

@@ -10,6 +10,7 @@ from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
 from ...state.derived import Store
 from ...state.model import State
+from ..labels.fitness import effect_of
 from ..labels.numbers import change_of, grouped, percent_text, size_text
 
 Figure = dict[str, str]
@@ -37,16 +38,15 @@ def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -
         elif isinstance(before, Report):
             figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
             if figures:
-                yield step, _row(figures)
+                yield step, _row(figures, *effect_of(before, after))
 
 
-def _row(figures: list[Figure]) -> dict[str, Any]:
-    """The costs next to a step's line: the cycles, the rest in a tooltip and below the chosen step."""
+def _row(figures: list[Figure], effect: str, trend: str) -> dict[str, Any]:
+    """The costs next to a step's line: its effect, and all figures in a tooltip and below the chosen step."""
     lines = [f"{f['label']} {f['before']} → {f['after']}, {f['change']} ({f['trend']})" for f in figures]
-    cycles = next((f for f in figures if f["label"] == "Cycles"), None)
     return {
-        "change": cycles["change"] if cycles else None,
-        "trend": cycles["trend"] if cycles else "",
+        "change": effect if trend != "same" else None,
+        "trend": trend if trend != "same" else "",
         "hint": "\n".join(lines),
         "figures": figures,
     }

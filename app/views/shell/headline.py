@@ -13,7 +13,8 @@ from ...document.editing.machine_parameters import overridden_paths
 from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
-from ..labels.numbers import change_of, grouped, percent_text, size_text
+from ..labels.fitness import DOES_NOT_FIT, effect_of
+from ..labels.numbers import grouped, percent_text, size_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS
 
@@ -100,6 +101,10 @@ def figures(state: State, store: Store) -> list[Figure]:
 def _cycles(state: State, store: Store, report: Report) -> Figure:
     known = [(b.against, store.known_report(b.state)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
+    if report.overflow_bytes:
+        full = ", ".join(row for row, m in report.memory.items() if m.overflow_bytes)
+        hint = f"{full}: capacity exceeded. With larger memories the program would take {grouped(report.cycles)} cycles"
+        figure = _figure("Cycles", DOES_NOT_FIT, hint=hint, level="bad")
     if known and isinstance(known[0][1], TilewrightError):
         return figure | {"hint": f"The machine cannot run the program of {known[0][0]}"}
     return figure | {
@@ -108,12 +113,13 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
 
 
 def _change(before: Report, now: Report, against: str) -> dict[str, str]:
-    text, trend = change_of(before.cycles, now.cycles)
+    text, trend = effect_of(before, now)
+    was = f"{grouped(before.cycles)} cycles" if not before.overflow_bytes else DOES_NOT_FIT
     return {
         "text": text,
         "trend": trend,
         "against": against,
-        "hint": f"Compared with {against}: {grouped(before.cycles)} cycles",
+        "hint": f"Compared with {against}: {was}",
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
+from ..labels.fitness import effect_of
 from ..labels.numbers import change_of, grouped, size_text
 from .targets import TIMES, iterations, ratio_text
 
@@ -15,7 +16,7 @@ Line = dict[str, str]
 Answer = Report | TilewrightError | None
 
 MOST_TIMES = 2
-"""The factor in cycles up to which a drop that makes a memory's contents fit counts as an improvement (exclusive)."""
+"""The factor in cycles up to which a drop that brings a program nearer to fitting counts as an improvement (exclusive)."""
 
 SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
 
@@ -25,8 +26,9 @@ def prediction_value(
 ) -> dict[str, Any]:
     """The figures of a legal drop: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
 
-    `costly` marks a legal but worse drop: more cycles, a block with more iterations, or a memory over capacity. `why` lists the reasons as
-    sentences. `label` is a short text for the row.
+    `costly` marks a legal but worse drop: more cycles, a block with more iterations, or a memory over capacity. A drop that brings a
+    program nearer to fitting is better, unless its cycles at least double. `why` lists the reasons as sentences. `label` is a short text
+    for the row.
     """
     runs = _recompute(before, after, blocks)
     why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
@@ -43,16 +45,21 @@ def prediction_value(
     cycles = _change("Cycles", now.cycles, then.cycles, grouped)
     moved = _change("Bytes moved", now.copied_bytes, then.copied_bytes, size_text)
     peaks, over, fits = _peaks(now, then)
+    effect, trend = effect_of(now, then)
+    lines = [cycles, moved, *lines, *peaks]
+    if then.overflow_bytes != now.overflow_bytes > 0:
+        cycles |= {"trend": "", "sign": "", "word": "with larger memories"}
+        label = [f"fits {', '.join(fits)}"] if fits else [effect]
+        if trend == "better" and then.cycles < MOST_TIMES * now.cycles:
+            # Without the drop, the program cannot run at all.
+            return {**_value(why, [*label, *parts], lines, trend), "costly": False}
+        return _value(why + [text for _, text in over], [*label, *parts], lines, "worse" if why else trend)
     if cycles["trend"] == "worse":
         why.insert(0, f"{cycles['change']} cycles")
-    label = [f"fits {', '.join(fits)}"] * bool(fits) + [f"{cycles['change']} cycles", *parts]
+    label = [f"{cycles['change']} cycles", *parts]
     if moved["trend"] != "same":
         label.append(f"{moved['change']} bytes")
     label += [f"over {name}" for name, _ in over]
-    lines = [cycles, moved, *lines, *peaks]
-    if fits and not over and then.cycles < MOST_TIMES * now.cycles:
-        # Without the drop, the program cannot run at all.
-        return {**_value(why, label, lines, "better"), "costly": False}
     return _value(why + [text for _, text in over], label, lines, cycles["trend"])
 
 

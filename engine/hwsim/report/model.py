@@ -68,6 +68,11 @@ class MemoryReport(msgspec.Struct, frozen=True):
     peak_cycle: int
     allocated_bytes: int
 
+    @property
+    def overflow_bytes(self) -> int:
+        """Bytes above the capacity."""
+        return max(self.peak_bytes - self.capacity_bytes, 0)
+
 
 class Traffic(msgspec.Struct, frozen=True):
     """Bytes copied from scope to scope. `buffer` is the one in the larger memory: the tensor that the tiles belong to. `least_bytes` is the
@@ -329,6 +334,11 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     def bound(self) -> int:
         """The highest of the bounds."""
         return max((b.cycles for b in self.bounds), default=0)
+
+    @property
+    def overflow_bytes(self) -> int:
+        """Bytes above the capacities of all memories; 0 if the program fits."""
+        return sum(memory.overflow_bytes for memory in self.memory.values())
 
     @property
     def copied_bytes(self) -> int:

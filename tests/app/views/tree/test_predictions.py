@@ -44,7 +44,7 @@ def test_given_a_copy_that_fits_only_deeper_then_the_drop_is_said_to_make_it_fit
     assert found["Recompute"]["change"] == "×4"
     assert found["Peak vtcm[1]"]["word"] == "fits"
     assert found["Peak vtcm[0]"]["word"] == "over capacity"
-    assert found["Cycles"]["word"] == "worse"
+    assert found["Cycles"]["word"] == "with larger memories"
 
 
 def test_given_a_block_that_would_run_more_often_then_it_is_costly_with_the_reason(placed: Schedule) -> None:
