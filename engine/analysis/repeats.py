@@ -58,7 +58,7 @@ def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: Ranges) -> bool:
         return stmt.block.init is None and is_once(stmt, loops) and _stores_once(stmt.block.body, seen, iterators)
     if isinstance(stmt, BufferStore):
         seen[stmt.buffer] = seen.get(stmt.buffer, 0) + 1
-        return seen[stmt.buffer] == 1 and all(any(uses_var(i, v) for i in stmt.indices) for v in loops)
+        return seen[stmt.buffer] == 1 and is_injective(stmt.indices, loops)
     if isinstance(stmt, For):
         loops = {**loops, stmt.loop_var: Range(stmt.min, stmt.extent)}
     elif isinstance(stmt, LaunchThread):

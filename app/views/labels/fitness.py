@@ -19,7 +19,7 @@ def effect_of(before: Report, after: Report) -> tuple[str, str]:
     if not now:
         return "fits", "better"
     if not excess:
-        return DOES_NOT_FIT, "worse"
+        return "no longer fits", "worse"
     if now == excess:
         return f"still {DOES_NOT_FIT}", "same"
     return _peak_change(before, after), "better" if now < excess else "worse"

@@ -190,3 +190,29 @@ def test_given_a_sum_inside_of_a_block_that_reads_other_elements_then_refused(ot
     with pytest.raises(ScheduleError) as refused:
         sch.reorder("j", "i")
     assert refused.value.code == "order-dependent"
+
+
+REPEATED = """
+@T.prim_func
+def repeated(X: T.Buffer((4, 4), "int32"), Y: T.Buffer((64,), "int32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(4, i // 2)
+            T.reads(X[0:4, 0:4])
+            T.writes(Y[v * 16 : v * 16 + 16])
+            for a, b in T.grid(4, 4):
+                Y[v * 16 + {index}] = X[a, b]
+"""
+
+
+def test_given_repeated_instances_whose_stores_overwrite_each_other_when_parallel_then_refused() -> None:
+    sch = Schedule(parse(REPEATED.format(index="a + b")).program)
+    with pytest.raises(ScheduleError) as refused:
+        sch.parallel(sch.get_loops("B")[0])
+    assert refused.value.code == "order-dependent"
+
+
+def test_given_repeated_instances_that_store_each_element_once_when_parallel_then_accepted() -> None:
+    sch = Schedule(parse(REPEATED.format(index="a * 4 + b")).program)
+    sch.parallel(sch.get_loops("B")[0])
+    assert "T.parallel(8)" in to_script(sch.mod)
