@@ -52,6 +52,7 @@ MEANINGS: dict[str, Meaning] = {
     "rows": Meaning("rows", "cells"),
     "columns": Meaning("columns", "cells"),
     "dataflow": Meaning("dataflow"),
+    "weights": Meaning("registers per cell"),
     "vector_bytes": Meaning("vector", "B"),
     "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
@@ -66,6 +67,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "operands": ("in_turn", "together"),
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
+    "weights": ("single", "double"),
 }
 
 _BYTES = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20, "G": 1 << 30,

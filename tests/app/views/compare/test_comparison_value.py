@@ -141,16 +141,24 @@ def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named()
 def without_lines(name: str, *texts: str) -> Side:
     """An example, without some lines of its schedule."""
     (example,) = (e for e in EXAMPLES if e.name == name)
-    text = "".join(line for line in example.text.splitlines(keepends=True) if line.strip() not in texts)
+    return side_without(example.text, *texts)
+
+
+def side_without(text: str, *texts: str) -> Side:
+    """A notebook's text, without some of its lines."""
+    text = "".join(line for line in text.splitlines(keepends=True) if line.strip() not in texts)
     notebook = act(State(), OpenText(text)).notebook
     assert notebook is not None and notebook.error is None
     return Side("file:less", "less", notebook)
 
 
 def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named() -> None:
-    state, store = opened_example("gemmini_gemm"), Store()
+    (example,) = (e for e in EXAMPLES if e.name == "gemmini_gemm")
+    # With one register per cell neither step alone explains half.
+    text = example.text.replace('("gemmini")', '("gemmini").replace("engines.array.weights", "single")')
     lines = ("sch.reorder(io, jo, ko, ii, ji, ki)", "sch.double_buffer(A_pad)")
-    compared = act(state, Compare(without_lines("gemmini_gemm", *lines), NOW))
+    state, store = act(State(), OpenText(text)), Store()
+    compared = act(state, Compare(side_without(text, *lines), NOW))
     study_all(compared, store)
     value, (a, b) = explanation_value(compared, store), reports(compared, store)
     both, *alone = value["effects"]
