@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from ..arith import Analyzer, Linear, bounds, detect_iter_map, linear
+from ..cancellation import checkpoint
 from ..ir import (
     EQ,
     Add,
@@ -165,6 +166,7 @@ class Axes:
         return self.join([*parts, self.visit(update.value)], own)
 
     def loop(self, loop: For, conditions: tuple[Expr, ...]) -> _Facts:
+        checkpoint()
         facts = self.visit(loop.body, conditions)
         kind = self.kind(loop, facts)
         if kind is not None:

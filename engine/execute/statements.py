@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from ..cancellation import checkpoint
 from ..ir import (
     Allocate,
     AssertStmt,
@@ -231,6 +232,7 @@ class Statements:
         return Code(lambda frame: cast("None", value(frame)))
 
     def store(self, stmt: BufferStore, context: Context) -> Code:
+        checkpoint()
         spend, work = self.meter.spend, operations(stmt)
         own = self.memories[stmt.buffer].lanes  # each lane has a separate sum
         folded = [

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from ...analysis import hull_over
 from ...arith import Analyzer, Relaxer
+from ...cancellation import checkpoint
 from ...ir import (
     Block,
     BlockRealize,
@@ -124,6 +125,7 @@ class _Collector:
             self.visit(realize.block)
 
     def _block(self, block: Block) -> None:
+        checkpoint()
         for buffer in block.alloc_buffers:
             self.depth[buffer] = len(self.loops)
         outer, self.explicit = self.explicit, _explicit_regions(block)

@@ -33,7 +33,8 @@ def printed(notebook: nbformat.NotebookNode) -> list[str]:
 def test_given_a_tutorial_when_run_then_it_shows_what_it_was_recorded_with(path: Path) -> None:
     ran, recorded = executed(path), nbformat.read(path, as_version=4)
     alts = [
-        [re.findall('alt="([^"]*)"', html) for html in outputs(notebook, "text/html")] for notebook in (ran, recorded)
+        [alt for html in outputs(notebook, "text/html") if (alt := re.findall('alt="([^"]*)"', html))]
+        for notebook in (ran, recorded)
     ]
     assert alts[0] == alts[1] and alts[0], "record it anew: python -m support.record.tutorials"
     assert len(outputs(ran, WIDGET)) == len(alts[0]), "each picture has its live view"

@@ -15,8 +15,8 @@ from tilewright.engine.script import parse, to_script
 
 tvm = pytest.importorskip("tvm")
 
-REFUSALS = (tvm.s_tir.schedule.ScheduleError, tvm.error.InternalError, ValueError, TypeError, IndexError)
-"""How TVM says no."""
+REFUSALS = (tvm.s_tir.schedule.ScheduleError, tvm.error.InternalError, ValueError, TypeError, IndexError, KeyError)
+"""How TVM says no, or fails."""
 
 Calls = Callable[[Any], object]
 """Schedule calls, written once for both: `get_sblock`, TVM's method names, handles passed through."""
