@@ -174,7 +174,7 @@ def tour(page: Page, url: str) -> None:
     for _ in range(2):
         page.locator('.tour [data-part="next"]').click()
     page.locator('.tour [data-part="do"]').click()
-    page.locator(".tour-told").wait_for()
+    page.locator(".tour-result").wait_for()
 
 
 def timeline(page: Page, url: str) -> Locator:
