@@ -56,7 +56,7 @@ def _blocks(scope: str, report: Report | None) -> list[dict[str, Any]]:
             "capacity": size_text(m.capacity_bytes),
             "share": min(1.0, round(m.peak_bytes / m.capacity_bytes, 4)),
             "percent": percent_text(m.peak_bytes / m.capacity_bytes),
-            "over": m.peak_bytes > m.capacity_bytes,
+            "over": m.overflow_bytes > 0,
         }
         for name, m in rows
     ]

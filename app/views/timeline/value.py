@@ -154,7 +154,7 @@ def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
     """A memory: `limit` is its capacity as a fraction of the row's height, 0 if beyond the scale."""
     memory = report.memory[name]
     peak, capacity = size_text(memory.peak_bytes), size_text(memory.capacity_bytes)
-    over = memory.peak_bytes > memory.capacity_bytes
+    over = memory.overflow_bytes > 0
     near = scale >= memory.capacity_bytes
     return {
         "name": name.removeprefix("local."), "scope": name, "scale": scale, "capacity": memory.capacity_bytes,

@@ -45,9 +45,9 @@ def prediction_value(
     cycles = _change("Cycles", now.cycles, then.cycles, grouped)
     moved = _change("Bytes moved", now.copied_bytes, then.copied_bytes, size_text)
     peaks, over, fits = _peaks(now, then)
-    effect, trend = effect_of(now, then)
     lines = [cycles, moved, *lines, *peaks]
     if then.overflow_bytes != now.overflow_bytes > 0:
+        effect, trend = effect_of(now, then)
         cycles |= {"trend": "", "sign": "", "word": "with larger memories"}
         label = [f"fits {', '.join(fits)}"] if fits else [effect]
         if trend == "better" and then.cycles < MOST_TIMES * now.cycles:

@@ -96,7 +96,7 @@ class Evaluator:
         if over is not None:
             return over  # before the tasks are counted
         least = least_figures(lower_bound_of(program, self._limits.tasks), self._far)
-        over = self._over(least)
+        over = self._over_budget(least)
         if over is not None:
             return over
         bounds = vector(least, self._objectives)
@@ -106,31 +106,24 @@ class Evaluator:
         figures = figures_of(report, self._far)
         errors = [f for f in report.findings if f.severity == "error"]
         if errors:
-            return Outcome("over", figures, errors[0].code, errors[0].message, full=self._full(figures.peaks))
-        return self._over(figures) or Outcome("fits", figures)
+            return Outcome("over", figures, errors[0].code, errors[0].message)
+        return self._over_budget(figures) or Outcome("fits", figures)
 
-    def _over(self, figures: Figures) -> Outcome | None:
-        """The outcome if these figures exceed the machine or the budgets, else None."""
-        over = self._overflow(figures.peaks, figures)
-        if over is not None:
-            return over
+    def _over_budget(self, figures: Figures) -> Outcome | None:
+        """The outcome if these figures exceed a budget, else None."""
         for name, most in self._budgets.items():
             if figures.figure(name) > most:
                 message = f"{name} of {figures.figure(name):,.0f}, at most {most:,.0f}"
                 return Outcome("over", figures, "budget", message)
         return None
 
-    def _overflow(self, peaks: Mapping[str, int], figures: Figures | None = None) -> Outcome | None:
+    def _overflow(self, peaks: Mapping[str, int]) -> Outcome | None:
         """The outcome if a row of memory exceeds its capacity, else None."""
-        row = self._full(peaks)
-        if not row:
+        row = next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), None)
+        if row is None:
             return None
         message = f"{row} needs {peaks[row]:,} bytes, but has {self._capacities[row]:,}"
-        return Outcome("over", figures, "capacity-overflow", message, full=row)
-
-    def _full(self, peaks: Mapping[str, int]) -> str:
-        """The first row of memory that exceeds its capacity; "" if none does."""
-        return next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), "")
+        return Outcome("over", None, "capacity-overflow", message, full=row)
 
     @cached_property
     def _capacities(self) -> dict[str, int]:

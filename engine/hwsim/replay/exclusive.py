@@ -153,8 +153,13 @@ class Clocks:
         self._rows.extend(map(self._row, self._table[len(self._rows) :]))
 
     def _row(self, variant: Variant) -> Row:
-        """Returns the data of a variant for `issue`; here tasks request no ports."""
-        return variant.engine, variant.duration, variant.latency, variant.reads, variant.writes, (), variant.preloads
+        """Returns the data of a variant for `issue`."""
+        v = variant
+        return v.engine, v.duration, v.latency, v.reads, v.writes, self._demands(v), v.preloads
+
+    def _demands(self, variant: Variant) -> Pairs:
+        """Returns the requests of a variant that are simulated; here tasks request no ports."""
+        return ()
 
     def _postpone(self, number: int) -> None:
         """Issues a task whose start is unknown."""

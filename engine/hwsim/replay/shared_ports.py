@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
-from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, Row, Stall, Variant
+from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, Stall, Variant
 
 Wait = tuple[int, int, int, int]
 """A dependence of a task on another: (cause, cell, task, cycles from the end of that task to the start of this one)."""
@@ -100,17 +100,8 @@ class SharedClocks(Clocks):
         else:
             super().issue(number)
 
-    def _row(self, variant: Variant) -> Row:
-        demands = tuple(asked for asked in variant.demands if asked[0] in self._users)
-        return (
-            variant.engine,
-            variant.duration,
-            variant.latency,
-            variant.reads,
-            variant.writes,
-            demands,
-            variant.preloads,
-        )
+    def _demands(self, variant: Variant) -> Pairs:
+        return tuple(asked for asked in variant.demands if asked[0] in self._users)
 
     def _make_room(self, engine: int) -> None:
         """Advances until the queue has room, at the start of its first task."""

@@ -53,7 +53,7 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
 
 def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport]) -> Iterator[Finding]:
     for row, m in memory.items():
-        if m.peak_bytes <= m.capacity_bytes:
+        if not m.overflow_bytes:
             continue
         largest = [(program.places.placements[n].buffer.name, size) for n, size in program.places.use[row].live[:3]]
         listed = ", ".join(f"{name} ({size} bytes)" for name, size in largest)
