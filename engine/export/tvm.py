@@ -274,15 +274,15 @@ class _Writer:
         state = self._states[position]
         return state.mod[state.func_name]
 
-    def notes_after(self, step: Step, handle: Handle) -> dict[str, list[int]]:
-        """Return the annotations of a loop or a block that are lists of numbers, as of the end of the step."""
+    def notes_after(self, step: Step, handle: Handle) -> dict[str, int | list[int]]:
+        """Return the annotations of a loop or a block that are numbers or lists of them, as of the end of the step."""
         position = next(n for n, other in enumerate(self._steps) if other is step)
         index = ProgramIndex(self._func_at(position + 1))
         node = index.block(handle) if isinstance(handle, str) else index.loop(handle)
         return {
-            key: [v.value for v in value if isinstance(v, IntImm)]
+            key: value.value if isinstance(value, IntImm) else [v.value for v in value if isinstance(v, IntImm)]
             for key, value in node.annotations
-            if isinstance(value, tuple)
+            if isinstance(value, IntImm | tuple)
         }
 
     def _work_on(self) -> None:
@@ -316,17 +316,15 @@ def without_separators(module: IRModule) -> IRModule:
 
 def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
     """Write the annotation that TVM's pipeline passes read; Tilewright's double buffering is the same annotation."""
-    block, banks = (
-        writer.text_of(arguments["block"]),
-        writer.notes_after(step, arguments["block"]).get("double_buffer_banks"),
-    )
+    block, notes = writer.text_of(arguments["block"]), writer.notes_after(step, arguments["block"])
     if arguments.get("slots") == 1:
         return ["# One slot: nothing changes."]
     writer.remark("TVM uses this annotation only in a software pipeline; without one, the second slot is lost.")
     lines = [f'sch.annotate({block}, "double_buffer_scope", 0)']
-    if banks is not None:
-        writer.remark("TVM has no banks; the second annotation is for Tilewright only.")
-        lines.append(f'sch.annotate({block}, "double_buffer_banks", {banks})')
+    for key, what in (("double_buffer_slots", "has two slots at most here"), ("double_buffer_banks", "has no banks")):
+        if key in notes:
+            writer.remark(f"TVM {what}; the annotation {key} is for Tilewright only.")
+            lines.append(f'sch.annotate({block}, "{key}", {notes[key]})')
     return lines
 
 

@@ -1,13 +1,15 @@
-"""Lint: two slots where one suffices."""
+"""Lints: two slots where one suffices, or where a third one saves cycles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..hwsim import Report
 from ..ir import Annotations
-from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY
+from ..lower import DOUBLE_BUFFER_KEY, DOUBLE_BUFFER_KEYS, marks_of
 from ..schedule import Schedule
 from .finding import LintFinding, lint_finding
+from .rule import MIN_SPEEDUP
 from .subject import Subject
 
 
@@ -23,6 +25,43 @@ def idle_slots_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject
         yield subject.then(lambda sch, buffer=buffer: [one_slot(sch, w) for w in subject.writers(buffer)])
 
 
+def find_late_loads(subject: Subject) -> Iterator[LintFinding]:
+    """Copies wait for a free slot of a double buffer while another engine waits for their data: a load and the latency of its memory last
+    longer than one step of the computation. With a third slot, two loads run during one step."""
+    report = subject.report
+    if report is None:
+        return
+    doubled = [p.buffer.name for p in subject.placements() if p.slots == 2 and p.site.slot_loop is not None]
+    loads, uses = (_waits(report, cause, doubled) for cause in ("slot", "data"))
+    names = [name for name in doubled if loads[name] or uses[name]]
+    lost = sum(uses.values())
+    if min(lost, sum(loads.values())) >= report.cycles * MIN_SPEEDUP:
+        yield LintFinding(
+            "late-loads", "warning",
+            f"computation waits {lost} of {report.cycles} cycles for {' and '.join(names)}, while the copies wait for a free slot",
+            tuple(dict.fromkeys(w for name in names for w in subject.writers(name))), buffers=tuple(names),
+        )  # fmt: skip
+
+
+def late_loads_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """A third slot for all of these buffers (`double_buffer(slots=3)`), then for one of them."""
+    yield subject.then(lambda sch: [_third_slot(sch, w) for name in finding.buffers for w in subject.writers(name)])
+    for name in finding.buffers if len(finding.buffers) > 1 else ():
+        yield subject.then(lambda sch, name=name: [_third_slot(sch, w) for w in subject.writers(name)])
+
+
+def _waits(report: Report, cause: str, buffers: list[str]) -> dict[str, int]:
+    """The cycles that engines wait for each buffer."""
+    waits = [w for engine in report.engines.values() for w in engine.waits if w.cause == cause]
+    return {name: sum(w.cycles for w in waits if w.buffer == name) for name in buffers}
+
+
+def _third_slot(sch: Schedule, block: str) -> None:
+    banks = next((slots.banks for slots in marks_of(sch.index.block(block)).values()), ())
+    one_slot(sch, block)
+    sch.double_buffer(block, banks=(*banks, banks[0]) if banks else None, slots=3)
+
+
 def is_doubled(annotations: Annotations) -> bool:
     return any(key == DOUBLE_BUFFER_KEY for key, _ in annotations)
 
@@ -30,5 +69,5 @@ def is_doubled(annotations: Annotations) -> bool:
 def one_slot(sch: Schedule, block: str) -> None:
     """Removes the annotations of `double_buffer` from a block."""
     for key, _ in sch.index.block(block).annotations:
-        if key in (DOUBLE_BUFFER_KEY, BANKS_KEY):
+        if key in DOUBLE_BUFFER_KEYS:
             sch.unannotate(block, key)

@@ -18,7 +18,7 @@ from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
 from .simulator_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
 from .skipped import find_skipped, skipped_fixes
-from .slots import find_idle_slots, idle_slots_fixes
+from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_loads_fixes
 from .subject import Simulate, Subject
 from .unused import find_unused_blocks, find_unused_buffers
 
@@ -49,6 +49,7 @@ LINTS: tuple[Lint, ...] = (
         idle_slots_fixes,
         from_report=True,
     ),
+    Lint("late-loads", "warning", "Loads too late", find_late_loads, late_loads_fixes, requires_speedup=True),
     Lint("recompute", "warning", "Redundant recomputation", find_recomputed, recompute_fixes, requires_speedup=True),
     Lint("whole-buffer", "warning", "Untiled intermediate buffer", find_whole, whole_fixes, requires_speedup=True),
     Lint("guard", "warning", "Condition in the innermost loop", find_guards, guard_fixes, informational=True),

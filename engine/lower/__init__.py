@@ -4,7 +4,17 @@ from .errors import LowerError
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned, require_known
-from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY, Banks, banks_noted, marked_buffers
+from .pipelining.slots import (
+    BANKS_KEY,
+    DOUBLE_BUFFER_KEY,
+    DOUBLE_BUFFER_KEYS,
+    MAX_SLOTS,
+    SLOTS_KEY,
+    Banks,
+    banks_noted,
+    marked_buffers,
+    marks_of,
+)
 from .pipelining.software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 from .rewrite_result import RewriteResult
@@ -14,8 +24,11 @@ from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, 
 __all__ = [
     "BANKS_KEY",
     "DOUBLE_BUFFER_KEY",
+    "DOUBLE_BUFFER_KEYS",
+    "MAX_SLOTS",
     "PASSES",
     "PIPELINE_KEYS",
+    "SLOTS_KEY",
     "Allocation",
     "Banks",
     "LowerError",
@@ -30,6 +43,7 @@ __all__ = [
     "lower_init_block",
     "lower_match_buffer",
     "marked_buffers",
+    "marks_of",
     "missing_sizes",
     "names_of_parts",
     "pipeline_fault",

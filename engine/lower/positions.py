@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from ..ir import Annotations, Block, Buffer, BufferRegion, Expr, IntImm, build
-from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY
+from .pipelining.slots import BANKS_KEY, DOUBLE_BUFFER_KEY, SLOTS_KEY
 
 ALIGN_KEY = "buffer_dim_align"
 
@@ -47,7 +47,7 @@ def annotations_for(block: Block, writes: Sequence[BufferRegion], asked: Mapping
     for key, value in block.annotations:
         if key == DOUBLE_BUFFER_KEY and first is not None:
             value = IntImm(place[first]) if first in place else None
-        elif (key == BANKS_KEY and first is not None and first not in place) or key == ALIGN_KEY:
+        elif (key in (BANKS_KEY, SLOTS_KEY) and first is not None and first not in place) or key == ALIGN_KEY:
             value = None
         if value is not None:
             kept.append((key, value))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....engine.explore.space.layout_choices import Candidate, candidates_of
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
+from ....engine.lower import marks_of
 from ..labels.numbers import size_text
 from .subject import Chosen
 
@@ -88,31 +89,31 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
     writer, buffer_placement = chosen.writer, chosen.buffer_placement
     slots = 1 if buffer_placement is None else buffer_placement.placement.slots
     if chosen.is_param or writer is None:
-        return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Two slots: one is filled while the other is used",
+        return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Several slots: one is used while the others are filled",
                         "fixed for a parameter" if chosen.is_param else "no block writes it")  # fmt: skip
     block = chosen.index.block(writer.block)
-    annotated = any(key == "double_buffer_scope" for key, _ in block.annotations)
-    banks = list(buffer_placement.placement.banks) if buffer_placement is not None and annotated else []
-    value = (
-        "1" if not annotated else "2" if len(set(banks)) < 2 or not _names_banks(block) else f"2 {banks[0]}, {banks[1]}"
-    )
+    marked = next(iter(marks_of(block).values()), None)
+    annotated = marked is not None
+    value = "1" if marked is None else " ".join([str(marked.count), ", ".join(map(str, marked.banks))]).strip()
     off = _call("unannotate", writer.row, ("ann_key", "double_buffer_scope")) if annotated else None
     on = None if annotated else _call("double_buffer", writer.row)
-    options = [_option("1", "1 slot", off), _option("2", "2 slots", on, "double buffer")]
+    more = None if annotated else _call("double_buffer", writer.row, ("slots", 3))
+    options = [
+        _option("1", "1 slot", off),
+        _option("2", "2 slots", on, "double buffer"),
+        _option("3", "3 slots", more, "load two tiles ahead"),
+    ]
     memory = None if chosen.machine is None else chosen.machine.find_memory(chosen.buffer.scope)
     for one, other in pairwise(range(memory.blocks if memory is not None else 0)):
         names = [f"{chosen.buffer.scope}[{n}]" for n in (one, other)]
         call = None if annotated else _call("double_buffer", writer.row, ("banks", names))
         options.append(_option(f"2 {one}, {other}", f"2 slots in blocks {one}, {other}", call))
     if annotated and slots < 2 and buffer_placement is not None:
-        options[1]["note"] = "requested, but not pipelined"
+        requested = next((o for o in options if o["value"] == value), options[1])
+        requested["note"] = "requested, but not pipelined"
     if value not in {option["value"] for option in options}:
         options.append(_option(value, value))
-    return _control("slots", "Slots", value, options, "Two slots: one is filled while the other is used")
-
-
-def _names_banks(block: Any) -> bool:
-    return any(key == "double_buffer_banks" for key, _ in block.annotations)
+    return _control("slots", "Slots", value, options, "Several slots: one is used while the others are filled")
 
 
 def _padding(chosen: Chosen) -> dict[str, Any] | None:

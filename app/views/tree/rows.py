@@ -27,6 +27,7 @@ from ....engine.ir import (
     uses_var,
     walk,
 )
+from ....engine.lower import DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
 from ...document import State as Moment
 from ...state.row_ids import RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -272,13 +273,18 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
         )
     if not build.is_true(realize.predicate):
         badges.append({"text": "if", "tone": "warn", "tip": f"only where {plain_text(realize.predicate)}"})
-    badges.extend(_annotation_badge(key, value) for key, value in realize.block.annotations)
+    badges.extend(_slots_badge(slots.count) for slots in marks_of(realize.block).values())
+    shown = (note for note in realize.block.annotations if note[0] not in (DOUBLE_BUFFER_KEY, SLOTS_KEY))
+    badges.extend(_annotation_badge(key, value) for key, value in shown)
     return badges
 
 
+def _slots_badge(count: int) -> Row:
+    tip = "double buffered: two slots alternate" if count == 2 else f"{count} slots, used in turn"
+    return {"text": f"×{count}", "tone": "accent", "tip": tip}
+
+
 def _annotation_badge(key: str, value: Annotation) -> Row:
-    if key == "double_buffer_scope":
-        return {"text": "\u00d72", "tone": "accent", "tip": "double buffered: two slots alternate"}
     text = annotation_text(value)
     short = key.rsplit(".", 1)[-1]
     return {

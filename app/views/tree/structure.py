@@ -22,6 +22,7 @@ from ....engine.ir import (
     children,
     walk,
 )
+from ....engine.lower import DOUBLE_BUFFER_KEY
 from ...state.derived import Store
 from ...state.model import State
 from ...state.row_ids import row_ids
@@ -29,7 +30,6 @@ from ..labels.sizes import annotation_text, plain_text, shape_text
 
 Sign = Literal["+", "−", "→", "~"]
 
-DOUBLE_BUFFER = "double_buffer_scope"
 
 TONES: dict[Sign, str] = {"+": "good", "−": "bad", "→": "accent", "~": "warn"}
 WORDS: dict[Sign, str] = {"+": "new", "−": "removed", "→": "moved", "~": "changed"}
@@ -175,10 +175,10 @@ def _indices(region: BufferRegion) -> str:
 def _annotations(old: dict[str, object], new: dict[str, object]) -> Iterator[str]:
     for key, value in new.items():
         if key not in old or annotation_text(old[key]) != annotation_text(value):  # pyright: ignore[reportArgumentType]
-            yield "double buffered" if key == DOUBLE_BUFFER else f"{key} = {annotation_text(value)}"  # pyright: ignore[reportArgumentType]
+            yield "double buffered" if key == DOUBLE_BUFFER_KEY else f"{key} = {annotation_text(value)}"  # pyright: ignore[reportArgumentType]
     for key in old:
         if key not in new:
-            yield "no longer double buffered" if key == DOUBLE_BUFFER else f"without {key}"
+            yield "no longer double buffered" if key == DOUBLE_BUFFER_KEY else f"without {key}"
 
 
 def _loops(old: _Shape, new: _Shape) -> Iterator[StructureChange]:

@@ -31,7 +31,7 @@ from ...ir import (
     walk,
 )
 from ...ir import dtype as dt
-from ...lower import DOUBLE_BUFFER_KEY
+from ...lower import marks_of
 from ..access.ports import PortSpec, memory_port, over
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
@@ -263,11 +263,12 @@ def _memory(buffer: Buffer, machine: Machine) -> Memory:
 
 
 def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipelines: Pipelines) -> _Slots:
-    """Returns the slots of a buffer: two with a double-buffer annotation, rotating in all loops; in a pipeline's loop one for each stage
+    """Returns the slots of a buffer: those of a double-buffer annotation, rotating in all loops; in a pipeline's loop one for each stage
     from the first to the last use.
     """
-    if any(key == DOUBLE_BUFFER_KEY for user in users if _writes(user, buffer) for key, _ in user.block.annotations):
-        return _Slots(2, sys.maxsize)
+    asked = next((slots for user in users if (slots := marks_of(user.block).get(buffer))), None)
+    if asked is not None:
+        return _Slots(asked.count, sys.maxsize)
     found = [_Slots()]
     for var, stages in pipelines.items():
         loop = next((s for s in paths[users[0]] if isinstance(s, For) and s.loop_var is var), None)

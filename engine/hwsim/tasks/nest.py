@@ -357,7 +357,8 @@ class _Reader:
                 slots = build.int_value(buffer.shape[0]) or 1
                 site = msgspec.structs.replace(site, slots=slots, indexed=True)
             elif buffer in self.doubled and around.turning is not None:
-                site = msgspec.structs.replace(site, slots=2, slot_loop=around.turning, banks=self.doubled[buffer])
+                asked = self.doubled[buffer]
+                site = msgspec.structs.replace(site, slots=asked.count, slot_loop=around.turning, banks=asked.banks)
             self.sites.append(site)
 
     def _under(self, around: _Around, condition: Expr) -> _Around:

@@ -1,4 +1,4 @@
-"""InjectDoubleBuffer: buffers that a `double_buffer_scope` block fills get a slot axis of two, used in turn.
+"""InjectDoubleBuffer: buffers that a `double_buffer_scope` block fills get a slot axis of two or more, used in turn.
 
 Step `i` of the loop writes and reads slot `i % 2`. The pass does not reorder statements: a machine that can start the load of step `i + 1`
 during the compute of step `i` may do so because the two use different slots. (InjectSoftwarePipeline, which runs earlier, creates prologue
@@ -18,7 +18,7 @@ from ...ir import BlockRealize, Buffer, Expr, For, Node, PrimFunc, Var, build, l
 from ..access import Change, change_buffers
 from ..rewrite_result import RewriteResult
 from ..storage.owning import owning_block
-from .slots import Banks, bank_notes, marked_buffers, sliceable, slot_change, slot_in_turn, with_slots, without_marks
+from .slots import Slots, bank_notes, marked_buffers, sliceable, slot_change, slot_in_turn, with_slots, without_marks
 
 N = TypeVar("N", bound=Node)
 
@@ -27,8 +27,9 @@ def inject_double_buffer(func: PrimFunc) -> PrimFunc:
     """Double the marked buffers: `A[64, 64]` allocated under `for ko` becomes `A[2, 64, 64]` around it, indexed by `ko % 2` in front.
 
     With axis separators, the slot axis joins the first group: `[1 | 64, 64]` becomes `[2, 1 | 64, 64]`; with `double_buffer_banks` it
-    becomes a separate group if the buffer has no separators. A buffer keeps one slot if it is under no loop of more than one trip, under a
-    loop with concurrent iterations, or accessed by its address (`A.data`). The annotations are removed.
+    becomes a separate group if the buffer has no separators. With `double_buffer_slots = 3` it is `[3, …]`, indexed by `ko % 3`. A buffer
+    keeps one slot if it is under no loop of more than one trip, under a loop with concurrent iterations, or accessed by its address
+    (`A.data`). The annotations are removed.
     """
     return doubled(func).func
 
@@ -47,10 +48,12 @@ def doubled(func: PrimFunc) -> RewriteResult:
 def doubled_buffers(func: PrimFunc) -> dict[Buffer, Buffer]:
     """The replacement that `doubled` would create for each buffer that gets two slots."""
     marked = marked_buffers(func)
-    return {b: with_slots(b, 2, marked[b]) for b in _loops_that_turn(func, marked)} if marked else {}
+    return (
+        {b: with_slots(b, marked[b].count, marked[b].banks) for b in _loops_that_turn(func, marked)} if marked else {}
+    )
 
 
-def _loops_that_turn(func: PrimFunc, marked: Mapping[Buffer, Banks]) -> dict[Buffer, For]:
+def _loops_that_turn(func: PrimFunc, marked: Mapping[Buffer, Slots]) -> dict[Buffer, For]:
     chosen = sliceable(func, marked)
     return {b: loop for b, loop in slot_loops(func).items() if b in chosen}
 
@@ -62,16 +65,16 @@ def slot_loops(func: PrimFunc) -> dict[Buffer, For]:
     return {b: loop for b, loop in turning.items() if loop is not None and loop.kind in ("serial", "unrolled")}
 
 
-def _change(buffer: Buffer, loop: For, banks: Banks) -> Change:
-    return slot_change(with_slots(buffer, 2, banks), slot_in_turn(loop, 2))
+def _change(buffer: Buffer, loop: For, slots: Slots) -> Change:
+    return slot_change(with_slots(buffer, slots.count, slots.banks), slot_in_turn(loop, slots.count))
 
 
 class _Hoister:
     """Moves the allocations out of their loops, so that a slot outlives the step that filled it; removes the annotations."""
 
-    def __init__(self, loops: Mapping[Buffer, For], banks: Mapping[Buffer, Banks]) -> None:
+    def __init__(self, loops: Mapping[Buffer, For], slots: Mapping[Buffer, Slots]) -> None:
         self.loops = loops
-        self.banks = banks
+        self.slots = slots
         self.moved: dict[Var, list[Buffer]] = {}
         for buffer, loop in loops.items():
             self.moved.setdefault(loop.loop_var, []).append(buffer)
@@ -83,7 +86,7 @@ class _Hoister:
             return cast("N", self._realize(node))
         done = map_children(node, self.visit)
         if isinstance(done, For) and (buffers := self.moved.get(done.loop_var)):
-            notes = bank_notes({b: self.banks[b] for b in buffers})
+            notes = bank_notes({b: self.slots[b].banks for b in buffers})
             return cast("N", owning_block(done, tuple(buffers), notes))
         return done
 

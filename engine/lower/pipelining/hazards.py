@@ -18,6 +18,7 @@ import msgspec
 from ...analysis import accessed_regions
 from ...arith import prove
 from ...ir import Buffer, BufferRegion, Range, Var, build, substitute
+from .slots import Slots
 from .stages import Part, Pipeline
 
 Ranges = Mapping[Var, Range]
@@ -92,13 +93,14 @@ def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> 
     )
 
 
-def versions_needed(pipeline: Pipeline, doubled: Sequence[Buffer], ranges: Ranges) -> dict[Buffer, int]:
-    """The number of versions that each buffer of the pipeline needs: TVM's count, or more to avoid early overwrites."""
+def versions_needed(pipeline: Pipeline, marked: Mapping[Buffer, Slots], ranges: Ranges) -> dict[Buffer, int]:
+    """The number of versions that each buffer of the pipeline needs: TVM's count, or more to avoid early overwrites or
+    because the program asks for more slots."""
     found: dict[Buffer, int] = {}
     for buffer in pipeline.buffers:
         count = _counted(pipeline, buffer, ranges)
-        if count == 1 and buffer in doubled:
-            count = 2
+        if buffer in marked:
+            count = max(count, marked[buffer].count)
         while count <= pipeline.depth and _is_overwritten(pipeline, buffer, count, ranges):
             count += 1
         found[buffer] = count

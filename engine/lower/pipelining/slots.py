@@ -2,6 +2,7 @@
 
 Blocks request slots with annotations (`schedule`'s `double_buffer` writes them):
     double_buffer_scope = 0              the position, among the block's writes, of the buffer that gets two slots (TVM's)
+    double_buffer_slots = 3              another number of slots (Tilewright's)
     double_buffer_banks = [0, 1]         the physical block of memory for each slot (Tilewright's)
 A buffer with banks gets an axis separator after the slots, so that its lowered form is `[2][4096]`: slots need not be adjacent in memory.
 The annotation `slot_banks` at the allocation records the banks.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...ir import (
@@ -31,29 +33,41 @@ from ...ir import (
 from ..access import Axes, Change, Indices
 
 DOUBLE_BUFFER_KEY = "double_buffer_scope"
+SLOTS_KEY = "double_buffer_slots"
 BANKS_KEY = "double_buffer_banks"
+DOUBLE_BUFFER_KEYS = (DOUBLE_BUFFER_KEY, SLOTS_KEY, BANKS_KEY)
 PLACED_KEY = "slot_banks"
 
 Banks = tuple[int, ...]
 """The physical block of each slot, in order; empty if unspecified."""
 
+MAX_SLOTS = 64
 
-def marked_buffers(func: PrimFunc) -> dict[Buffer, Banks]:
-    """The buffers that blocks mark for two slots, with their banks."""
-    found: dict[Buffer, Banks] = {}
+
+class Slots(msgspec.Struct, frozen=True):
+    """The slots that a block requests for its buffer: their number, and the physical block of each."""
+
+    count: int = 2
+    banks: Banks = ()
+
+
+def marked_buffers(func: PrimFunc) -> dict[Buffer, Slots]:
+    """The buffers that blocks mark for several slots."""
+    found: dict[Buffer, Slots] = {}
     for block in (s for s in walk_stmts(func.body) if isinstance(s, Block)):
         found.update(marks_of(block))
     return found
 
 
-def marks_of(block: Block) -> dict[Buffer, Banks]:
-    """The marks in the block's own annotations."""
+def marks_of(block: Block) -> dict[Buffer, Slots]:
+    """The marks in the block's own annotations. A number of slots outside of 2 to MAX_SLOTS is ignored."""
     notes = dict(block.annotations)
     place = notes.get(DOUBLE_BUFFER_KEY)
     if not isinstance(place, IntImm) or not 0 <= place.value < len(block.writes):
         return {}
-    banks = notes.get(BANKS_KEY)
-    return {block.writes[place.value].buffer: _numbers(banks) if isinstance(banks, tuple) else ()}
+    asked, banks = notes.get(SLOTS_KEY), notes.get(BANKS_KEY)
+    count = asked.value if isinstance(asked, IntImm) and 2 <= asked.value <= MAX_SLOTS else 2
+    return {block.writes[place.value].buffer: Slots(count, _numbers(banks) if isinstance(banks, tuple) else ())}
 
 
 def _numbers(values: tuple[object, ...]) -> Banks:
@@ -61,7 +75,7 @@ def _numbers(values: tuple[object, ...]) -> Banks:
 
 
 def without_marks(annotations: Annotations) -> Annotations:
-    return tuple((key, value) for key, value in annotations if key not in (DOUBLE_BUFFER_KEY, BANKS_KEY))
+    return tuple((key, value) for key, value in annotations if key not in DOUBLE_BUFFER_KEYS)
 
 
 def sliceable(func: PrimFunc, buffers: Iterable[Buffer]) -> set[Buffer]:

@@ -47,7 +47,17 @@ from ..errors import LowerError, refuse
 from ..rewrite_result import RewriteResult
 from .async_stages import AsyncStages, Done
 from .hazards import Hazard, find_hazard, versions_needed
-from .slots import Banks, bank_notes, marked_buffers, marks_of, slot_change, slot_in_turn, with_slots, without_marks
+from .slots import (
+    Banks,
+    Slots,
+    bank_notes,
+    marked_buffers,
+    marks_of,
+    slot_change,
+    slot_in_turn,
+    with_slots,
+    without_marks,
+)
 from .stages import (
     Part,
     Pipeline,
@@ -64,8 +74,8 @@ Ranges = Mapping[Var, Range]
 
 
 def inject_software_pipeline(func: PrimFunc) -> PrimFunc:
-    """Pipeline the annotated loops. Buffers that outlive a step get a slot axis of the size that the stages need, at least two for buffers
-    marked for double buffering.
+    """Pipeline the annotated loops. Buffers that outlive a step get a slot axis of the size that the stages need, at least the requested
+    slots for buffers marked for double buffering.
 
     Refuses "broken-dependence" if a part would run before one that it depends on, "opaque-access" if a buffer that needs versions is
     accessed by its address, and annotations that do not fit the body (`read_pipeline`).
@@ -126,7 +136,7 @@ def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
 class _Injector:
     """A rewriter of pipelined loops, inner ones first: their prologue, body and epilogue are parts of an outer pipeline."""
 
-    def __init__(self, marked: Mapping[Buffer, Banks]) -> None:
+    def __init__(self, marked: Mapping[Buffer, Slots]) -> None:
         self.marked = marked
         self.versions: dict[Buffer, Buffer] = {}
 
@@ -137,14 +147,14 @@ class _Injector:
 
     def _pipeline(self, loop: For, ranges: Ranges) -> Stmt:
         pipeline = read_pipeline(loop)
-        versions = versions_needed(pipeline, [b for b in pipeline.buffers if b in self.marked], ranges)
+        versions = versions_needed(pipeline, self.marked, ranges)
         hazard = find_hazard(pipeline, versions, ranges)
         if hazard is not None:
             raise refuse_hazard(pipeline, hazard)
-        slotted = {b: with_slots(b, n, self.marked.get(b, ())) for b, n in versions.items() if n > 1}
+        slotted = {b: with_slots(b, n, self.marked.get(b, Slots()).banks) for b, n in versions.items() if n > 1}
         require_plain_accesses(pipeline, slotted)
         self.versions.update(slotted)
-        banks = {slotted[b]: self.marked[b] for b in slotted if b in self.marked}
+        banks = {slotted[b]: self.marked[b].banks for b in slotted if b in self.marked}
         return _Emitter(pipeline, slotted, ranges).emitted(banks)
 
 

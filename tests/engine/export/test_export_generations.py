@@ -109,3 +109,13 @@ def test_each_version_has_its_generation() -> None:
     assert [generation_of(v).versions for v in ((0, 9), (0, 23), (0, 24), (0, 25), (0, 26), (1, 0))] == [
         GENERATIONS[n].versions for n in (2, 2, 1, 1, 0, 0)
     ]
+
+
+def test_given_three_slots_when_exported_then_the_file_says_what_tvm_lacks() -> None:
+    lines = (*LINES[:-1], "sch.double_buffer(AL, slots=3, banks=(0, 1, 0))")
+    notebook = evaluate(read_document(with_lines(*lines)))
+    assert notebook.error is None and notebook.schedule is not None
+    text = to_tvm_python(notebook.schedule, notebook.names, "0.25")
+    for key, value in (("scope", "0"), ("slots", "3"), ("banks", "[0, 1, 0]")):
+        assert f'sch.annotate(AL, "double_buffer_{key}", {value})' in text
+    assert "two slots at most" in text and "has no banks" in text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.programs.sources import matmul
+from support.simulator.machines import plain
 
-from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.cost.estimate import estimate_cost
 from tilewright.engine.ir import build
 from tilewright.engine.lower import allocations
 from tilewright.engine.schedule import Schedule
@@ -92,3 +94,49 @@ def test_given_stages_that_do_not_fit_any_more_when_simulated_then_refused_with_
     with pytest.raises(MachineError) as caught:
         report(sch)
     assert caught.value.code == "broken-dependence"
+
+
+def far_away(latency: int) -> Machine:
+    """A machine on which a copy of an 8 x 8 tile takes 64 + 10 cycles and its product 60."""
+    machine = plain()
+    for path, value in (
+        ("memories.ddr.latency_cycles", latency), ("engines.matrix.cycles_per_tile", 55), ("memories.pad.capacity_bytes", 65_536),
+        ("engines.dma.bytes_per_cycle", 4),
+    ):  # fmt: skip
+        machine = machine.replace(path, value)
+    return machine
+
+
+def streamed(slots: int, steps: int = 64) -> Schedule:
+    """A product in `steps` steps of 8, its first operand loaded in each and the others at the start."""
+    sch = Schedule(parse(matmul(8, 8, 8 * steps)).program)
+    k, inner = sch.split(sch.get_loops("C")[2], factors=[None, 8])
+    sch.reorder(k, *sch.get_loops("C")[:2], inner)
+    sch.compute_at(sch.cache_read("C", 0, "local"), k)
+    sch.cache_read("C", 1, "local")
+    sch.cache_write("C", 0, "local")
+    sch.double_buffer("A_local", slots=slots)
+    return sch
+
+
+@pytest.mark.parametrize("latency", [0, 50, 200])
+@pytest.mark.parametrize("slots", [1, 2, 3, 4, 6])
+def test_given_slots_when_simulated_then_a_round_of_them_lasts_a_load_its_latency_and_a_product(slots, latency):
+    load, product = 64 + 10, 55 + 5
+    few, many = (simulate(streamed(slots, steps).func, far_away(latency)).cycles for steps in (60, 120))
+    other = simulate(streamed(slots, 60 + 60).func, far_away(latency)).cycles
+    assert other == many
+    # The second operand is loaded before the steps: its bytes grow with them too.
+    whole = 60 * 8 * 8 * 4 // 4
+    assert many - few - whole == 60 * max(load * slots, load + latency + product) // slots
+
+
+def test_given_a_third_slot_when_simulated_then_the_memory_of_a_third_tile():
+    peaks = [simulate(streamed(slots).func, far_away(0)).memory["local[0]"].peak_bytes for slots in (1, 2, 3)]
+    assert peaks[2] - peaks[1] == peaks[1] - peaks[0] == 8 * 8 * 4
+
+
+def test_given_three_slots_when_estimated_then_three_tiles():
+    for slots in (1, 2, 3):
+        found = estimate_cost(streamed(slots).index, far_away(0))
+        assert found.slots["local"] == slots + 2

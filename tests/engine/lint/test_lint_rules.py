@@ -257,6 +257,21 @@ def test_given_a_double_buffer_that_nothing_is_ahead_of_then_one_slot_does():
     }
 
 
+@pytest.mark.parametrize(("latency", "banks"), [(900, None), (900, ("local.vtcm[0]", "local.vtcm[1]")), (0, None)])
+def test_given_loads_with_a_long_latency_then_a_third_slot_only_where_it_helps(latency, banks):
+    sch = staged(tile=64, step=16)
+    for name in ("A_local.vtcm", "B_local.vtcm"):
+        sch.double_buffer(name, banks=banks)
+    machine = load_machine(NPU).replace("global.latency_cycles", latency).replace("global.read_bytes_per_cycle", 512)
+    machine = machine.replace("engines.dma.bytes_per_cycle", 512).replace("engines.dma.setup_cycles", 0)
+    found = [f for f in lint(sch, machine) if f.code == "late-loads"]
+    assert bool(found) == bool(latency)
+    for finding in found:
+        after = fixed(sch, finding.fixes[0])
+        assert simulate(after.func, machine).cycles == finding.fixes[0].cycles < simulate(sch.func, machine).cycles
+        assert any("slots=3" in call for call in finding.fixes[0].calls)
+
+
 def test_given_a_column_in_one_bank_then_the_padding_that_the_simulator_confirms_is_proposed():
     sch = schedule(
         HEAD

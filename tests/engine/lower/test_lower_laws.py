@@ -69,7 +69,9 @@ def staged_schedules(draw: st.DrawFn) -> Schedule:
         steps = [
             lambda copy=copy: sch.compute_at(copy, draw(st.sampled_from(sch.get_loops(compute)))),
             lambda copy=copy: sch.transform_layout(copy, ("write", 0), draw(st.sampled_from(LAYOUTS))),
-            lambda copy=copy: sch.double_buffer(copy, banks=draw(st.sampled_from((None, (0, 1), (1, 0))))),
+            lambda copy=copy: sch.double_buffer(
+                copy, banks=draw(st.sampled_from((None, (0, 1, 0), (1, 0, 1)))), slots=draw(st.integers(2, 3))
+            ),
         ]
         for step in steps:
             try:

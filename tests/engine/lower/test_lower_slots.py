@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from support.programs.sources import matmul
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import AXIS_SEPARATOR, Allocate, Block, For, PrimFunc, build, walk_stmts
-from tilewright.engine.lower import Allocation, allocations, lower
-from tilewright.engine.schedule import Schedule
+from tilewright.engine.lower import Allocation, allocations, banks_noted, lower
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
 
@@ -89,3 +91,65 @@ def test_given_two_slots_when_run_then_the_same_result():
         lowered = run(lower(sch.func), inputs)
         for name, array in run(sch.func, inputs).items():
             assert (lowered[name] == array).all()
+
+
+@pytest.mark.parametrize("slots", [3, 4])
+def test_given_more_slots_when_lowered_then_one_axis_of_them_and_the_same_result(slots):
+    sch = staged(double=False)
+    original = sch.func
+    sch.double_buffer("A_local.vtcm", slots=slots)
+    found = only(sch.func)
+    assert (found.slots, shape(found.lowered)) == (slots, [slots, 4096])
+    inputs = random_inputs(original, seed=1)
+    expected, got = run(original, inputs), run(lower(sch.func), inputs)
+    assert all(np.array_equal(got[name], expected[name]) for name in expected)
+
+
+def test_given_three_slots_in_banks_when_lowered_then_a_group_of_three():
+    sch = staged(layout=None, double=False)
+    sch.double_buffer("A_local.vtcm", banks=(0, 1, 1), slots=3)
+    assert shape(only(sch.func).lowered) == [3, 4096]
+    (allocate,) = [s for s in walk_stmts(lower(sch.func)) if isinstance(s, Allocate)]
+    assert banks_noted(allocate.annotations) == {allocate.buffers[0].name: (0, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ({"slots": 0}, "bad-slots"),
+        ({"slots": 65}, "bad-slots"),
+        ({"slots": 3, "banks": (0, 1)}, "bad-bank"),
+    ],
+)
+def test_given_slots_that_cannot_be_when_asked_for_then_refused(call, code):
+    sch = staged(double=False)
+    before = sch.func
+    with pytest.raises(ScheduleError) as caught:
+        sch.double_buffer("A_local.vtcm", **call)
+    assert (caught.value.code, sch.func) == (code, before)
+
+
+def test_given_one_slot_again_when_doubled_then_nothing_is_left_of_the_slots_before():
+    sch = staged(layout=None, double=False)
+    sch.double_buffer("A_local.vtcm", banks=(0, 1, 0), slots=3)
+    sch.unannotate("A_local.vtcm", "double_buffer_scope")
+    assert only(sch.func).slots == 1
+    sch.double_buffer("A_local.vtcm")
+    assert [key for key, _ in sch.index.block("A_local.vtcm").annotations] == ["double_buffer_scope"]
+    assert shape(only(sch.func).lowered) == [8192]
+
+
+@pytest.mark.parametrize("text", ["1", "-3", "1000000000", '"three"'])
+def test_given_a_number_of_slots_that_no_call_writes_when_lowered_then_two(text):
+    sch = staged(layout=None)
+    program = sch.func.script().replace(
+        '"double_buffer_scope": 0', f'"double_buffer_scope": 0, "double_buffer_slots": {text}'
+    )
+    assert only(parse(program).program).slots == 2
+
+
+def test_given_a_pipeline_when_more_slots_are_asked_for_then_as_many_versions():
+    sch = staged(layout=None, double=False)
+    sch.double_buffer("A_local.vtcm", slots=4)
+    sch.pipeline(sch.get_loops("A_local.vtcm")[1], [0, 1])
+    assert only(sch.func).slots == 4

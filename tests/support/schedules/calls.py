@@ -65,7 +65,11 @@ def calls(sch: Schedule, wanted: Sequence[str] = ()) -> st.SearchStrategy[Call]:
         ),
         "unannotate": lambda: _annotated(sch, st.one_of(block, loop)),
         "double_buffer": lambda: st.fixed_dictionaries(
-            {"block": likely.blocks(likely.is_staged), "banks": st.sampled_from((None, (0, 1), (1, 0)))}
+            {
+                "block": likely.blocks(likely.is_staged),
+                "banks": st.sampled_from((None, (0, 1), (1, 0), (0, 1, 0))),
+                "slots": st.sampled_from((2, 2, 3)),
+            }
         ),
         "pipeline": lambda: likely.loops(likely.is_sequence).flatmap(lambda v: _pipeline(sch, v)),
         "compute_at": lambda: _move(likely.target(producers=False)),

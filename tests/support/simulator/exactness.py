@@ -63,16 +63,16 @@ def tiled(rng: Random, operands: str, result: str) -> PrimFunc:
         if rng.random() < 0.3:
             _tried(sch, "transform_layout", copy, ("write", 0), lambda i, j: [i % 2, AXIS_SEPARATOR, i // 2, j])
         if rng.random() < 0.6:
-            _tried(sch, "double_buffer", copy)
+            _tried(sch, "double_buffer", copy, slots=rng.choice([2, 2, 3, 5]))
     if rng.random() < 0.8:
         write = sch.cache_write("C", 0, result)
         sch.reverse_compute_at(write, rng.choice(outer[:2]))
     return sch.func
 
 
-def _tried(sch: Schedule, method: str, *args: Any) -> None:
+def _tried(sch: Schedule, method: str, *args: Any, **options: Any) -> None:
     try:
-        getattr(sch, method)(*args)
+        getattr(sch, method)(*args, **options)
     except ScheduleError:
         return
 

@@ -1,4 +1,4 @@
-"""Overlap of loads and computation: double_buffer gives a buffer two slots, pipeline runs the parts of a loop on different iterations."""
+"""Overlap of loads and computation: slots of a buffer (double_buffer), and parts of a loop on different iterations (pipeline)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from ....ir import Block, Buffer, For, Node, TilewrightError, build, walk_stmts
 from ....lower import (
     BANKS_KEY,
     DOUBLE_BUFFER_KEY,
+    DOUBLE_BUFFER_KEYS,
+    MAX_SLOTS,
     PIPELINE_KEYS,
+    SLOTS_KEY,
     LowerError,
     pipeline_parts,
 )
@@ -34,9 +37,11 @@ def double_buffer(
     Lowering adds an axis of two slots to the buffer: `[2][4096]` if its layout has axis separators.
     With banks=("local.vtcm[0]", "local.vtcm[1]"), slot i is in the i-th of these physical blocks of the buffer's memory
     (`"double_buffer_banks": [0, 1]`), and the slots are `[2][4096]` in every layout.
+    With slots=3 the slots are `[3][4096]` (`"double_buffer_slots": 3`): two tiles load while the third one is in use, which hides the
+    latency of a copy that is longer than the computation. Each slot needs the memory of a tile.
     With slots=1 nothing changes, for schedules whose number of slots is a search parameter.
     Requires: the block writes one intermediate buffer, is its only writer, does not read it, and is below a loop, whose iterations
-    alternate between the slots. Banks belong to the memory of the buffer.
+    use the slots in turn. Banks belong to the memory of the buffer.
     Returns: nothing.
     Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
     Source: TVM's `double_buffer_scope` annotation; TVM's pass supports 1-D buffers only, `lower` supports all (seeds/002). Banks are
@@ -50,11 +55,13 @@ def double_buffer(
     require_loop_to_overlap(ctx, block, buffer)
     require_no_annotation(body, DOUBLE_BUFFER_KEY)
     notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
+    if slots != 2:
+        notes.append((SLOTS_KEY, annotation_value(slots)))
     if banks is not None:
-        require_no_annotation(body, BANKS_KEY)
         notes.append((BANKS_KEY, annotation_value(tuple(bank_number(bank, buffer, body) for bank in banks))))
-        require_two_banks(banks, body)
-    return Result(ctx.replaced({realize: with_block(realize, annotations=(*body.annotations, *notes))}), None)
+        require_bank_for_each(banks, slots, body)
+    others = (note for note in body.annotations if note[0] not in DOUBLE_BUFFER_KEYS)  # of a double buffer before
+    return Result(ctx.replaced({realize: with_block(realize, annotations=(*others, *notes))}), None)
 
 
 def pipeline(
@@ -106,11 +113,11 @@ def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
     return buffer
 
 
-# One slot, or two alternating slots.
+# One slot, or several that iterations use in turn.
 def require_slots(slots: int, block: Block) -> int:
-    if slots not in (1, 2):
-        raise refuse("bad-slots", f"block {block.name!r} can only have one or two slots", block, found=str(slots),
-                     expected="1 or 2")  # fmt: skip
+    if not 1 <= slots <= MAX_SLOTS:
+        raise refuse("bad-slots", f"block {block.name!r} can have 1 to {MAX_SLOTS} slots", block, found=str(slots),
+                     expected=f"1 to {MAX_SLOTS}")  # fmt: skip
     return slots
 
 
@@ -139,9 +146,9 @@ def bank_number(bank: BankLike, buffer: Buffer, block: Block) -> int:
     return int(named["number"])
 
 
-def require_two_banks(banks: Sequence[BankLike], block: Block) -> None:
-    if len(banks) < 2:
-        raise refuse("bad-bank", f"block {block.name!r} has two slots", block, found=f"{len(banks)} banks",
+def require_bank_for_each(banks: Sequence[BankLike], slots: int, block: Block) -> None:
+    if len(banks) < slots:
+        raise refuse("bad-bank", f"block {block.name!r} has {slots} slots", block, found=f"{len(banks)} banks",
                      expected="a bank for each slot")  # fmt: skip
 
 

@@ -134,3 +134,15 @@ def test_given_a_row_that_is_gone_when_its_form_is_sent_then_it_is_refused():
     with pytest.raises(TilewrightError) as refused:
         call_arguments(schedule(MATMUL).func, "unroll", "zz", {})
     assert refused.value.code == "unknown-row"
+
+
+def test_given_a_staged_copy_then_its_slots_are_a_number_in_the_form():
+    sch = schedule(MATMUL)
+    sch.compute_at(sch.cache_read("C", 0, "local"), "k")
+    few, more = (e for e in row_menus(sch.func)["A_local"] if e["method"] == "double_buffer" and not e["disabled"])
+    assert few["fields"] == []
+    (slots,) = more["fields"]
+    assert (slots["name"], slots["type"], slots["default"]) == ("slots", "int", 3)
+    args, kwargs = call_arguments(sch.func, "double_buffer", "A_local", sent(more["fields"]))
+    sch.double_buffer(*args, **kwargs)
+    assert sch.trace.steps[-1].argument("slots") == 3

@@ -91,6 +91,12 @@ def test_given_a_staged_and_double_buffered_copy_then_its_row_shows_it():
     assert "\u00d72" in [badge["text"] for badge in row["badges"]]
 
 
+def test_given_three_slots_then_one_badge_shows_them():
+    sch = staged()
+    sch.double_buffer("A_local.vtcm", slots=3)
+    assert [badge["text"] for badge in rows_by_id(sch)["A_local.vtcm"]["badges"]] == ["\u00d73"]
+
+
 def test_given_live_sizes_then_they_stand_for_the_declared_ones():
     sch = staged()
     buffer = sch.get("A_local.vtcm").writes[0].buffer
