@@ -1,7 +1,8 @@
 """DMA descriptors: a copy as a box of contiguous runs, and the bytes that it moves in whole bursts.
 
 Loops of a copy that continue each other form one dimension of the box; its innermost dimension is a run. An engine whose descriptors have
-fewer dimensions needs several of them; a pattern that is no box needs one for each run.
+fewer dimensions needs several of them; a pattern that is no box needs one for each run. An engine with a transposer reads the runs of the
+source and writes those of the target, where these are longer than the runs that are contiguous in both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Descriptor(msgspec.Struct, frozen=True):
     """A copy of `runs` runs of `run_bytes` each (the longest, if they differ: then `shape` is empty). `shape` is in elements, with the run
     last.
 
-    The copy requests `wanted_bytes` and moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors.
+    The copy requests `wanted_bytes` and moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors. Runs of a
+    `transposed` copy are those of the source.
     """
 
     shape: tuple[int, ...]
@@ -31,6 +33,7 @@ class Descriptor(msgspec.Struct, frozen=True):
     read_bytes: int
     written_bytes: int
     descriptors: int = 1
+    transposed: bool = False
 
     @property
     def efficiency(self) -> float:
@@ -44,17 +47,29 @@ def describe(
     """Returns the descriptor of a copy of `source` to `target` over the iterations of a domain."""
     size = element_bytes(work.writes[0])
     found = runs(layouts, where)
+    of_each = [found, found]
+    own = [runs((x,), where) for x in layouts] if engine.transpose_bytes_per_cycle else of_each
+    transposed = all(_longest(o) > _longest(found) for o in own)
+    shape = _box(layouts, where)
+    if transposed:
+        of_each, found = own, own[0]
+        shape = shape[:-1] if shape[-1:] == (1,) else shape
     count = sum(r.count for r in found)
-    shape = _box(layouts, where) or ((count, found[0].elements) if len(found) == 1 else ())
+    shape = shape or ((count, found[0].elements) if len(found) == 1 else ())
     return Descriptor(
         shape,
-        max(r.elements for r in found) * size,
+        _longest(found) * size,
         count,
         where.iterations * size,
-        _in_bursts(found, size, source),
-        _in_bursts(found, size, target),
+        _in_bursts(of_each[0], size, source),
+        _in_bursts(of_each[1], size, target),
         _descriptors(engine, shape, count),
+        transposed,
     )
+
+
+def _longest(found: Sequence[Runs]) -> int:
+    return max(r.elements for r in found)
 
 
 def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:

@@ -167,15 +167,16 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
 
 
 def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places: Places) -> int:
-    """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports and the
-    engine.
+    """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports, the engine,
+    and its transposer.
     """
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    turned = over(descriptor.wanted_bytes, engine.transpose_bytes_per_cycle) if descriptor.transposed else 0
     if source is target and source.ports == "shared":
-        return over(
-            descriptor.read_bytes + descriptor.written_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)
-        )
+        both = descriptor.read_bytes + descriptor.written_bytes
+        return max(turned, over(both, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)))
     return max(
+        turned,
         over(descriptor.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
         over(descriptor.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )

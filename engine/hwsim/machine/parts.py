@@ -150,6 +150,13 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
         Natural,
         described("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),
     ] = 0
+    transpose_bytes_per_cycle: Annotated[
+        Natural,
+        described(
+            "Rate of its transposer: a copy that transposes reads whole runs of the source and writes whole runs of the target, at "
+            "this rate. 0: it has none, and moves the elements that are contiguous in both one by one."
+        ),
+    ] = 0
 
 
 PASSES = "Native element width: wider elements need ceil(width / element_bytes)² passes."

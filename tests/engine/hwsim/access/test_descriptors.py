@@ -38,9 +38,10 @@ def main(A: T.Buffer({shape}, "float32"), B: T.Buffer({tuple(tile[n] for n in or
 '''
 
 
-def told(source: str, dimensions: int = 0, burst: int = 1) -> tuple[Descriptor, int]:
+def told(source: str, dimensions: int = 0, burst: int = 1, turning: int = 0) -> tuple[Descriptor, int]:
     """The descriptor of the copy in, and how long it takes."""
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", dimensions)
+    machine = machine.replace("dma.transpose_bytes_per_cycle", turning)
     program, _ = replayed(parse(source).program, machine.replace("ddr.burst_bytes", burst))
     (cost,) = [v.cost for v in program.variants if program.templates[v.template].name == "L"]
     assert cost.descriptor is not None
@@ -98,6 +99,46 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
     assert found.descriptors == (prod(found.shape[:-dimensions]) if dimensions else 1)
     assert found.read_bytes == found.runs * -(-found.run_bytes // burst) * burst >= found.wanted_bytes
     assert duration == 10 * found.descriptors + -(-found.read_bytes // 4)
+
+
+@pytest.mark.parametrize(("turning", "cycles"), [(0, 64 * 32 * 64 // 4), (8, 64 * 32), (4, 64 * 32), (1, 64 * 32 * 4)])
+def test_given_a_transposer_when_rows_become_columns_then_whole_runs_move_at_its_rate(turning: int, cycles: int):
+    found, duration = told(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
+    assert found.transposed == (turning > 0) and found.shape == ((32, 64) if turning else (32, 64, 1))
+    assert duration == 10 * found.descriptors + cycles and found.descriptors == (1 if turning else 32)
+
+
+@pytest.mark.parametrize(
+    ("tile", "order", "run"),
+    [((16, 8), (1, 0), 8), ((16, 32), (0, 1), 16 * 32), ((1, 8), (1, 0), 8), ((16, 1), (1, 0), 1)],
+)
+def test_given_a_transposer_when_runs_are_the_same_on_both_sides_then_it_is_not_used(tile, order, run: int):
+    found, _ = told(copy((64, 32), tile, order), turning=4)
+    assert found.run_bytes == run * 4 and found.transposed == (min(tile) > 1 and order == (1, 0))
+
+
+@given(shapes, st.integers(0, 3), st.sampled_from([1, 8, 16]), st.sampled_from([1, 3, 64]), st.data())
+def test_law_a_transposer_moves_the_runs_of_the_source(
+    sizes, dimensions: int, burst: int, turning: int, data: st.DataObject
+):
+    tile = tuple(n for n, _ in sizes)
+    shape = tuple(n + more for n, more in sizes)
+    order = tuple(data.draw(st.permutations(range(len(tile)))))
+    text = copy(shape, tile, order)
+    (alone, slow), (found, duration) = told(text, dimensions, burst), told(text, dimensions, burst, turning)
+    steps = {axis: prod(shape[axis + 1 :]) for axis in range(len(tile))}
+    points = sorted(sum(p[a] * steps[a] for a in range(len(tile))) for p in product(*map(range, tile)))
+    starts = [n for n, p in enumerate(points) if n == 0 or p != points[n - 1] + 1]
+    runs = [last - first for first, last in zip(starts, [*starts[1:], len(points)], strict=True)]
+    # The target is contiguous, so its run is the whole tile.
+    assert found.transposed == (max(runs) * 4 > alone.run_bytes)
+    if not found.transposed:
+        assert (found, duration) == (alone, slow)
+        return
+    assert (found.runs, found.run_bytes, found.wanted_bytes) == (len(runs), max(runs) * 4, alone.wanted_bytes)
+    assert found.read_bytes == sum(-(-n * 4 // burst) * burst for n in runs) <= alone.read_bytes
+    assert prod(found.shape) == len(points) and found.descriptors <= alone.descriptors
+    assert duration == 10 * found.descriptors + max(-(-found.read_bytes // 4), -(-4 * len(points) // turning))
 
 
 @pytest.mark.parametrize(
