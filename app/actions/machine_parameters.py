@@ -47,6 +47,9 @@ MEANINGS: dict[str, Meaning] = {
     "tile_rows": Meaning("tile rows", "rows"),
     "tile_columns": Meaning("tile columns", "columns"),
     "tile_depth": Meaning("tile depth", "elements"),
+    "register_rows": Meaning("register block rows", "tiles"),
+    "register_columns": Meaning("register block columns", "tiles"),
+    "accumulate_in": Meaning("sums accumulate in"),
     "cycles_per_tile": Meaning("cycles per tile", "cycles"),
     "element_bytes": Meaning("element", "B"),
     "energy_pj_per_operation": Meaning("energy", "pJ/op"),
@@ -69,6 +72,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
     "weights": ("single", "double"),
+    "accumulate_in": ("registers", "memory"),
 }
 
 _BYTES = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20, "G": 1 << 30,

@@ -16,7 +16,7 @@ from .report.model import Report
 from .simulate import simulate
 
 FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "vector_bytes", "tile_rows", "tile_columns", "tile_depth",
-          "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
+          "register_rows", "register_columns", "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
 """Parameters that are doubled."""
 
 SHORTER = ("setup_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_operation")

@@ -32,12 +32,13 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ...lower import marks_of
-from ..access.ports import PortSpec, memory_port, over
+from ..access.ports import PortSpec, demands, memory_port, over
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE
 from ..tasks.product import passes_of, product_over, tiles_of
 from ..tasks.work import Kind
+from .operand_traffic import operand_traffic
 from .systolic import array_cycles
 
 
@@ -218,7 +219,7 @@ def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
         case DmaEngine():
             return _copied(engine, task, machine)
         case MatrixEngine() | SystolicEngine() if len(task.loads) == 2:
-            return _multiplied(engine, task)
+            return _multiplied(engine, task, machine)
         case VectorEngine():
             lanes = max(1, engine.vector_bytes // dt.size_bytes(task.store.buffer.dtype))
             turns = len(task.loads) + 1 if engine.operands == "in_turn" else 1
@@ -249,13 +250,19 @@ def _run(task: _Task, access: BufferLoad | BufferStore) -> int:
     return prod(taken for taken, _ in axes[-1 - len(whole) :])
 
 
-def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task) -> int:
+def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, machine: Machine) -> int:
+    """Cycles of a product: those of its tiles or folds, or of its operands on the slowest port."""
     first, second, result = (task.reach(*a.indices) for a in (*task.loads, task.store))
     product = product_over(first, second, result, task.loops, task.times)
     passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in task.loads))
+    traffic = operand_traffic(engine, product)
+    sides = ((task.loads[0], False, traffic.first), (task.loads[1], False, traffic.second),
+             (task.store, False, traffic.sums), (task.store, True, traffic.sums))  # fmt: skip
+    moved = ((_memory(a.buffer, machine), written, n * dt.size_bytes(a.buffer.dtype)) for a, written, n in sides)
+    ports = demands(engine, machine, moved)
     if isinstance(engine, SystolicEngine):
-        return array_cycles(engine, product) * passes
-    return tiles_of(engine, product) * engine.cycles_per_tile * passes
+        return max(array_cycles(engine, product) * passes, *ports.values())
+    return max(tiles_of(engine, product) * engine.cycles_per_tile * passes, *ports.values())
 
 
 def _memory(buffer: Buffer, machine: Machine) -> Memory:

@@ -19,6 +19,7 @@ from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngin
 from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
 from ..tasks.product import passes_of, product_of, tiles_of
 from ..tasks.work import Access, Work, element_bytes
+from .operand_traffic import operand_traffic
 from .systolic import array_cycles, drain_cycles, folding_of
 
 
@@ -217,13 +218,14 @@ def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
-    """Bytes by buffer: an engine that holds its operands accesses each element once per task, the scalar engine once per iteration.
+    """Bytes by buffer: a matrix engine's operand traffic; a vector engine accesses each element once per task, the scalar engine once per
+    iteration.
 
     A buffer that is allocated inside of the task is a different one each time, and for each thread that has a private copy.
     """
     found: list[Touched] = []
     work = measured.work
-    if isinstance(engine, SystolicEngine) and work.kind == "mac":
+    if isinstance(engine, MatrixEngine | SystolicEngine) and work.kind == "mac":
         return _streamed(engine, work, where)
     known = list(zip(measured.accesses, measured.progressions, strict=True))
     reads, writes = known[: len(work.reads)], known[len(work.reads) :]
@@ -249,17 +251,13 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     return found
 
 
-def _streamed(engine: SystolicEngine, work: Work, where: Domain) -> list[Touched]:
-    """Bytes that a systolic array reads and writes: every element that enters, repeats included, and partial sums in and out."""
-    product = product_of(work, where)
-    folding = folding_of(engine, product)
-    first, second = folding.reads
-    entering = [product.rows * product.depth * first, product.depth * product.columns * second]
-    sides = [
-        (a, False, n) for a, n in zip(work.reads, entering if len(work.reads) == 2 else [sum(entering)], strict=True)
-    ]
-    sides += [(a, side, product.rows * product.columns * folding.writes) for a in work.writes for side in (True, False)]
-    return [Touched(a.buffer, written, product.batch * n * element_bytes(a)) for a, written, n in sides]
+def _streamed(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> list[Touched]:
+    """Bytes that a matrix engine reads and writes, sums in both directions. A square reads its single operand twice."""
+    traffic = operand_traffic(engine, product_of(work, where))
+    entering = [traffic.first, traffic.second] if len(work.reads) == 2 else [traffic.first + traffic.second]
+    sides = [(a, False, n) for a, n in zip(work.reads, entering, strict=True)]
+    sides += [(a, written, traffic.sums) for a in work.writes for written in (True, False)]
+    return [Touched(a.buffer, written, n * element_bytes(a)) for a, written, n in sides]
 
 
 def _moved(

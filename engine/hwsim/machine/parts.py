@@ -172,6 +172,25 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
     cycles_per_tile: Annotated[Positive, described("Duration of a tile.")]
     element_bytes: Annotated[Positive, described(PASSES)]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
+    register_rows: Annotated[
+        Positive,
+        described(
+            "Rows of the register block, in tiles of the result: the right operand is read once for each block along the rows."
+        ),
+    ] = 1
+    register_columns: Annotated[
+        Positive,
+        described(
+            "Columns of the register block, in tiles of the result: the left operand is read once for each block along the columns."
+        ),
+    ] = 1
+    accumulate_in: Annotated[
+        Literal["registers", "memory"],
+        described(
+            "Where sums accumulate: in registers, which load and store the result once per task, or in memory, where each tile of "
+            "the depth reads and writes the result."
+        ),
+    ] = "registers"
 
 
 Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]

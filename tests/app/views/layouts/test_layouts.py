@@ -320,8 +320,8 @@ def test_given_padding_that_is_there_then_it_can_be_taken_off() -> None:
 
 def test_given_facts_then_reuse_and_traffic_are_of_the_whole_run() -> None:
     facts = {name: value for name, value, _ in value_of(example("place_the_copies", "A_local.vtcm"), Store())["facts"]}
-    assert facts["live tile"] == "256 × 512" and facts["reuse"] == "×4"
-    assert facts["written"] == "512\u202fKiB" and facts["read"] == "2\u202fMiB"
+    assert facts["live tile"] == "256 × 512" and facts["reuse"] == "×8"
+    assert facts["written"] == "512\u202fKiB" and facts["read"] == "4\u202fMiB"
 
 
 def test_given_work_that_was_given_up_then_it_goes_on_where_it_was() -> None:
