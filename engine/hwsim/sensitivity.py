@@ -10,7 +10,7 @@ import msgspec
 from ..ir import PrimFunc
 from ..lower import Plan, planned
 from .errors import MachineError
-from .machine.model import Machine
+from .machine.model import Machine, engine_of_channel
 from .replay.steady import MAX_TASKS
 from .report.model import Report
 from .simulate import simulate
@@ -58,7 +58,7 @@ def ranked(parameters: Iterable[MachineParameter]) -> tuple[MachineParameter, ..
 
 def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:
     """Returns the trials for the parts that a program used."""
-    used = {f"engines.{name}" for name, engine in report.engines.items() if engine.tasks}
+    used = {f"engines.{engine_of_channel(name)}" for name, engine in report.engines.items() if engine.tasks}
     used |= {
         f"memories.{m.name}"
         for m in machine.memories

@@ -93,7 +93,7 @@ def tasks_of(
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(Plan(func, {}) if is_planned else known_plan or planned(func))
     nest = read_nest(piped.func, set(piped.buffers.values()))
-    places = place(machine, nest)
+    places = place(machine.by_channel, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     program = make_tasks(nest, places)
     if not machine.caches:

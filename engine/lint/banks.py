@@ -117,13 +117,13 @@ def _waits(subject: Subject, template: Template, tiles: list[Placement]) -> int:
     """Cycles in which the engine waits for its tiles."""
     assert subject.report is not None
     names = [p.buffer.name for p in tiles]
-    engine = subject.report.engines[subject.machine.engines[template.engine].name]
+    engine = subject.report.engines[subject.engine_of(template).name]
     return sum(w.cycles for w in engine.waits if w.cause == "data" and w.buffer in names)
 
 
 def _one_bank(subject: Subject, template: Template, memory: Memory, tiles: list[Placement], waits: int) -> LintFinding:
     assert subject.report is not None
-    engine = subject.machine.engines[template.engine].name
+    engine = subject.engine_of(template).name
     names = [p.buffer.name for p in tiles]
     row = row_name(memory, tiles[0].banks[0])
     where = f"in {row}, one of {memory.blocks} blocks"

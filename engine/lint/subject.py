@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ..analysis import ProgramIndex
 from ..cancellation import checkpoint
-from ..hwsim import DmaEngine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
+from ..hwsim import DmaEngine, Engine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Step, Target
@@ -123,7 +123,12 @@ class Subject:
 
     def is_copier(self, template: Template) -> bool:
         """Whether a DMA engine performs the task."""
-        return isinstance(self.machine.engines[template.engine], DmaEngine)
+        return isinstance(self.engine_of(template), DmaEngine)
+
+    def engine_of(self, template: Template) -> Engine:
+        """The engine, or the channel of one, that performs the task."""
+        assert self.program is not None
+        return self.program.machine.engines[template.engine]
 
     def writers(self, buffer: str) -> tuple[str, ...]:
         """The blocks of the schedule that write a buffer of this name."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....engine.hwsim import Machine, MachineError, Report, load_machine
+from ....engine.hwsim.machine.model import engine_of_channel
 from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Memory, Part, meanings
 from ....engine.ir import TilewrightError
 from ...actions.machine_parameters import CHOICES, meaning_of
@@ -84,7 +85,7 @@ def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]
         return {f"{group}.{part.name}" for group in GROUPS for part in machine.parts(group)}
     scopes = {row.scope for row in report.memory.values() if row.peak_bytes} | {a.scope for a in report.accesses}
     return {
-        *(f"engines.{name}" for name, engine in report.engines.items() if engine.tasks),
+        *(f"engines.{engine_of_channel(name)}" for name, engine in report.engines.items() if engine.tasks),
         *(f"memories.{m.name}" for m in machine.memories if m.scope in scopes or m.scope == "global"),
         *(f"caches.{c.name}" for c in machine.caches),
         *(f"buses.{b.name}" for b in machine.buses),

@@ -165,7 +165,8 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         read, written = task.loads[0].buffer, task.store.buffer
         source, target = _memory(read, machine), _memory(written, machine)
         for who in {unit, memory_port(source, written=False), memory_port(target, written=True)}:
-            copying[who] += task.count * one
+            # Of the channels of an engine, one at a time uses its rate; their set-ups overlap.
+            copying[who] += task.count * max(one - engine.setup_cycles, over(one, engine.channels))
         leaves = target is machine.far
         copies.append(_Copy(task.count, slots[read if leaves else written].turns, one, leaves))
     moving, work = (max(busy.values(), default=0) for busy in (copying, working))
@@ -237,7 +238,11 @@ def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
     run = min(_run(task, access), task.iterations)
     bursts = over(run * dt.size_bytes(task.store.buffer.dtype), memory.burst_bytes)
     moved = task.iterations // run * bursts * memory.burst_bytes
-    return over(moved, min(engine.bytes_per_cycle, source.read_bytes_per_cycle, target.write_bytes_per_cycle))
+    waited = moved // memory.burst_bytes * memory.latency_cycles if engine.outstanding_requests else 0
+    return max(
+        over(moved, min(engine.bytes_per_cycle, source.read_bytes_per_cycle, target.write_bytes_per_cycle)),
+        over(waited, engine.outstanding_requests or 1),
+    )
 
 
 def _run(task: _Task, access: BufferLoad | BufferStore) -> int:

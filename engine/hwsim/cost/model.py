@@ -172,15 +172,25 @@ def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places:
     and its transposer.
     """
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    sides = ((source, descriptor.read_bytes), (target, descriptor.written_bytes))
+    waited = max(_requested(engine, memory, size) for memory, size in sides)
     turned = over(descriptor.wanted_bytes, engine.transpose_bytes_per_cycle) if descriptor.transposed else 0
     if source is target and source.ports == "shared":
         both = descriptor.read_bytes + descriptor.written_bytes
-        return max(turned, over(both, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)))
+        return max(waited, turned, over(both, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)))
     return max(
+        waited,
         turned,
         over(descriptor.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
         over(descriptor.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )
+
+
+def _requested(engine: DmaEngine, memory: Memory, size_bytes: int) -> int:
+    """Least cycles of the bursts that a copy reads or writes: as many as may be outstanding complete in each latency (Little's law)."""
+    if not engine.outstanding_requests:
+        return 0
+    return over(size_bytes // memory.burst_bytes * memory.latency_cycles, engine.outstanding_requests)
 
 
 def _write_width(memory: Memory) -> int:

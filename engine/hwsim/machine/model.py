@@ -5,13 +5,14 @@ A machine is frozen and hashable. `replace` returns a modified machine that has 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..errors import refuse
-from .parts import GROUPS, Bus, Cache, Engine, Memory, Part, Positive, Sources, SystolicEngine, described
+from .parts import GROUPS, Bus, Cache, DmaEngine, Engine, Memory, Part, Positive, Sources, SystolicEngine, described
 from .validation import find_violation, violation_error
 
 
@@ -67,6 +68,20 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def queues(self) -> tuple[int, ...]:
         """The queue capacity of each unit, in tasks."""
         return tuple({n: e.queue_tasks for n, e in zip(self.units, self.engines, strict=True)}.values())
+
+    @property
+    def by_channel(self) -> Machine:
+        """This machine with an engine for each channel, and a bus for the rate that the channels of an engine share."""
+        shared = [e for e in self.engines if isinstance(e, DmaEngine) and e.channels > 1]
+        if not shared:
+            return self
+        split = {e.name: channels_of(e) for e in self.engines}
+        return replace_fields(
+            self,
+            engines=tuple(channel for e in self.engines for channel in split[e.name]),
+            caches=tuple(_by_channel(cache, split) for cache in self.caches),
+            buses=(*(_by_channel(bus, split) for bus in self.buses), *(_rate(e, split, self.memories) for e in shared)),
+        )
 
     @property
     def longest_preload(self) -> int:
@@ -127,6 +142,33 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         scopes = [s for m in self.memories for s in m.scopes]
         raise refuse("unknown-figure", f"machine {self.name!r} has no {owner!r}", found=path,
                      expected=f"{', '.join(known)}, or a scope: {', '.join(scopes)}")  # fmt: skip
+
+
+def channels_of(engine: Engine) -> tuple[Engine, ...]:
+    """Returns an engine for each channel of a DMA, called "dma[0]", "dma[1]"; other engines as they are."""
+    if not isinstance(engine, DmaEngine) or engine.channels == 1:
+        return (engine,)
+    return tuple(replace_fields(engine, name=f"{engine.name}[{n}]", channels=1) for n in range(engine.channels))
+
+
+def engine_of_channel(name: str) -> str:
+    """Returns the name of the engine that a channel belongs to: "dma" for "dma[1]"."""
+    return name.partition("[")[0]
+
+
+P = TypeVar("P", Bus, Cache)
+Split = Mapping[str, tuple[Engine, ...]]
+"""The channels of each engine."""
+
+
+def _by_channel(part: P, split: Split) -> P:
+    return replace_fields(part, engines=tuple(channel.name for name in part.engines for channel in split[name]))
+
+
+def _rate(engine: DmaEngine, split: Split, memories: Sequence[Memory]) -> Bus:
+    """Returns the copy rate of an engine as a bus: its channels are granted the largest burst of the memories that they reach."""
+    burst = max(m.burst_bytes for m in memories if m.name in (*engine.reads, *engine.writes))
+    return Bus(f"{engine.name} channels", tuple(c.name for c in split[engine.name]), engine.bytes_per_cycle, burst)
 
 
 N = TypeVar("N", Memory, Engine)

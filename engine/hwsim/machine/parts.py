@@ -15,6 +15,7 @@ MOST = 1 << 48
 """Upper limit on cycles and bytes of one part: quantities that programs derive from them are kept in 64 bits."""
 
 MOST_BANKS = 1 << 12
+MOST_CHANNELS = 1 << 6
 MOST_CACHED = 1 << 32
 """Limits on the banks of a memory and the bytes of a cache: the simulator tracks each bank and each cache line."""
 
@@ -145,7 +146,22 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
     """Copies between memories by descriptors, each of which costs the set-up."""
 
-    bytes_per_cycle: Annotated[Positive, described("Maximum copy rate.")]
+    bytes_per_cycle: Annotated[Positive, described("Maximum copy rate, of all channels together.")]
+    channels: Annotated[
+        int,
+        Meta(ge=1, le=MOST_CHANNELS),
+        described(
+            "Channels, each with its own queue and set-up, that copy at the same time and share the copy rate burst by burst. The "
+            'copies of a program use them in turn, in text order; the annotation `engine` selects one: "dma[1]".'
+        ),
+    ] = 1
+    outstanding_requests: Annotated[
+        Natural,
+        described(
+            "Bursts that a copy may have requested but not completed, in each direction: they limit its rate to outstanding_requests · "
+            "burst_bytes in the latency of the memory. 0: as many as hide the latency."
+        ),
+    ] = 0
     dimensions: Annotated[
         Natural,
         described("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from ..errors import MachineError, refuse
-from .parts import Bus, Cache, Engine, Memory, SystolicEngine
+from .parts import Bus, Cache, DmaEngine, Engine, Memory, SystolicEngine
 
 
 class Parted(Protocol):
@@ -57,6 +57,12 @@ def find_violation(machine: Parted) -> Violation | None:
             violation = _reach_violation(engine, key, reach, names)
             if violation is not None:
                 return violation
+        if isinstance(engine, DmaEngine) and engine.channels > 1 and engine.unit:
+            message = (
+                f"engine {engine.name!r} has channels that run at the same time, but shares the unit {engine.unit!r}"
+            )
+            found = f'channels = {engine.channels}, unit = "{engine.unit}"'
+            return Violation("channels-in-unit", message, ("engines", engine.name), "channels", found, "one of the two")
         if isinstance(engine, SystolicEngine) and engine.weights == "double" and engine.dataflow == "output_stationary":
             message = f"engine {engine.name!r} has two registers for an operand, but no operand is stationary"
             expected = 'dataflow = "weight_stationary" or "input_stationary"'

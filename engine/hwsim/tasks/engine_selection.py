@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 from ...ir import Buffer, BufferLoad
 from ..access.placement import Places, writers_of
 from ..errors import refuse
-from ..machine.model import Machine
+from ..machine.model import Machine, engine_of_channel
 from ..machine.parts import KINDS, DmaEngine, Engine, EngineKind, Memory
 from .nest import ComputeBlock, Nest, leaves_of
 from .work import Kind, Work
@@ -135,7 +135,9 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
 
 def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Places, able: Sequence[int]) -> Choice:
     machine = places.machine
-    named = [n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, KINDS[type(e)])]
+    named = [
+        n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, engine_of_channel(e.name), KINDS[type(e)])
+    ]
     name = leaf.block.name
     if not named:
         raise refuse("unknown-engine", f"block {name!r} requests engine {leaf.engine!r}, which machine {machine.name!r} does not have",

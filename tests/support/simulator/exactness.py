@@ -16,7 +16,7 @@ from support.programs.sources import matmul
 from support.simulator.machines import plain, roomy
 from support.simulator.task_trees import task_program
 
-from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim import DmaEngine, Machine, MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
 from tilewright.engine.schedule import Schedule, ScheduleError
@@ -78,7 +78,8 @@ def _tried(sch: Schedule, method: str, *args: Any, **options: Any) -> None:
 
 
 def varied(rng: Random, machine: Machine) -> Machine:
-    """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies."""
+    """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies,
+    several channels of a DMA, few outstanding requests, a transposer."""
     if rng.random() < 0.4:
         for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
             machine = machine.replace(f"engines.{engine.name}.unit", "core")
@@ -96,6 +97,14 @@ def varied(rng: Random, machine: Machine) -> Machine:
         ):
             if rng.random() < 0.4:
                 machine = machine.replace(f"engines.{engine.name}.{figure}", rng.choice(counts))
+        if isinstance(engine, DmaEngine):
+            path = f"engines.{engine.name}"
+            if rng.random() < 0.4 and not machine.engine(engine.name).unit:
+                machine = machine.replace(f"{path}.channels", rng.choice((2, 2, 3, 4)))
+            if rng.random() < 0.2:
+                machine = machine.replace(f"{path}.outstanding_requests", rng.choice((1, 4, 32)))
+            if rng.random() < 0.2:
+                machine = machine.replace(f"{path}.transpose_bytes_per_cycle", rng.choice((1, 4, 32)))
     return machine
 
 
@@ -105,6 +114,12 @@ def same_figures(few: Report, every: Report) -> bool:
     return few.to_json() == every.to_json() and list(few.segments.between(*middle)) == list(
         every.segments.between(*middle)
     )
+
+
+def differing_reports(func: PrimFunc, machine: Machine) -> bool:
+    """Whether a report depends on how many tasks are replayed."""
+    few, every = (simulate(func, machine, MOST_TASKS, whole=whole) for whole in (0, EVERYTHING))
+    return not same_figures(few, every)
 
 
 def differing(told: Counter[str]) -> int:

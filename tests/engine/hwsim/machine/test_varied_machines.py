@@ -84,8 +84,8 @@ def test_given_a_figure_of_a_preset_when_doubled_then_the_machine_simulates_or_s
             continue
         assert figure(varied, path) == 2 * value
         require_sound(simulate(program(preset), varied))
-    # What does not go together any more: banks that would not divide their memory, sets, lines in lines.
-    assert refused <= {"uneven-banks", "uneven-sets", "uneven-lines"}
+    # What does not go together any more: banks that would not divide their memory, sets, lines in lines, channels of a unit.
+    assert refused <= {"uneven-banks", "uneven-sets", "uneven-lines", "channels-in-unit"}
 
 
 @given(st.data())
