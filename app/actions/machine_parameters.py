@@ -32,6 +32,7 @@ MEANINGS: dict[str, Meaning] = {
     "ports": Meaning("read and write ports"),
     "banks": Meaning("banks", "banks"),
     "mapping": Meaning("bank mapping"),
+    "block_ports": Meaning("ports of the blocks"),
     "interleave_bytes": Meaning("bank row", "B"),
     "bank_groups": Meaning("bank groups", "groups"),
     "bank_ports": Meaning("ports per bank", "rows/cycle", by_one=True),
@@ -70,6 +71,7 @@ MEANINGS: dict[str, Meaning] = {
 CHOICES: dict[str, tuple[str, ...]] = {
     "ports": ("separate", "shared"),
     "mapping": ("block", "interleave"),
+    "block_ports": ("common", "own"),
     "operands": ("in_turn", "together"),
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),

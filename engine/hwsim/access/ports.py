@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -82,10 +83,19 @@ def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, fro
 
 def memory_port(memory: Memory, *, written: bool) -> PortSpec:
     """Returns the port for reads or writes of a memory."""
+    return _port(memory, memory.scope, 1, written=written)
+
+
+def block_port(memory: Memory, block: int, *, written: bool) -> PortSpec:
+    """Returns the port for reads or writes of a physical block that has its own."""
+    return _port(memory, f"{memory.scope}[{block}]", memory.blocks, written=written)
+
+
+def _port(memory: Memory, name: str, parts: int, *, written: bool) -> PortSpec:
     shared = memory.ports == "shared"
-    width = memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle
+    width = (memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle) // parts
     side = "port" if shared else "write port" if written else "read port"
-    return PortSpec(f"{memory.scope} {side}", width, over(memory.burst_bytes, width))
+    return PortSpec(f"{name} {side}", width, over(memory.burst_bytes, width))
 
 
 def bus_port(bus: Bus) -> PortSpec:
@@ -93,24 +103,44 @@ def bus_port(bus: Bus) -> PortSpec:
     return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle))
 
 
-def ports_of(engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, bool]]) -> tuple[PortSpec, ...]:
-    """Returns all ports that an engine uses for its accesses to memories, each read or written."""
-    found = dict.fromkeys(memory_port(memory, written=written) for memory, written in sides)
+def ports_of(
+    engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, Sequence[int], bool]]
+) -> tuple[PortSpec, ...]:
+    """Returns all ports that an engine uses for its accesses to memories, in these physical blocks, each read or written."""
+    found: dict[PortSpec, None] = {}
+    for memory, blocks, written in sides:
+        if memory.has_own_ports:
+            found.update(dict.fromkeys(block_port(memory, block, written=written) for block in blocks))
+        else:
+            found[memory_port(memory, written=written)] = None
     return (*found, *map(bus_port, machine.buses_of(engine.name)))
 
 
 def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
-    """Returns the cycles of each port for a task that moves these bytes (memory, whether written, bytes). A copy occupies a bus once; reads
-    and writes of other engines occupy it both ways.
+    """Returns the cycles of each port for a task that moves these bytes (memory, whether written, bytes), without ports of physical blocks.
+    A copy occupies a bus once; reads and writes of other engines occupy it both ways.
     """
     sizes: dict[PortSpec, int] = {}
     total = 0
     for memory, written, size in moved:
-        port = memory_port(memory, written=written)
-        sizes[port] = sizes.get(port, 0) + size
+        if not memory.has_own_ports:
+            port = memory_port(memory, written=written)
+            sizes[port] = sizes.get(port, 0) + size
         total += size if written or not isinstance(engine, DmaEngine) else 0
     for bus in machine.buses_of(engine.name):
         sizes[bus_port(bus)] = total
+    return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+
+
+def block_demands(moved: Iterable[tuple[Memory, bool, int, Sequence[int]]]) -> dict[PortSpec, int]:
+    """Returns the cycles of each physical block's ports for these bytes (memory, whether written, bytes, and the blocks of the cells over
+    which they are spread evenly).
+    """
+    sizes: dict[PortSpec, int] = {}
+    for memory, written, size, blocks in moved:
+        for block, cells in Counter(blocks).items():
+            port = block_port(memory, block, written=written)
+            sizes[port] = sizes.get(port, 0) + over(size * cells, len(blocks))
     return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -52,8 +52,9 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     """Cost of a task: `duration` on the engine, `latency` until the result is available, `operations` (elements, for a copy).
 
     Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
-    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port. `preloaded` are stationary operands of an array,
-    each with the cycles by which it has to be ready before the task starts.
+    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start. `in_blocks` is
+    the traffic of memories whose physical blocks have ports of their own. `preloaded` are stationary operands of an array, each with the
+    cycles by which it has to be ready before the task starts.
     """
 
     duration: int
@@ -66,6 +67,15 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     demands: tuple[tuple[PortSpec, int], ...] = ()
     spreads: tuple[Spread, ...] = ()
     preloaded: tuple[tuple[Buffer, int], ...] = ()
+    setup: int = 0
+    in_blocks: tuple[Touched, ...] = ()
+
+    def with_blocks(self, needed: Mapping[PortSpec, int]) -> Cost:
+        """Returns the cost with these demands of physical blocks: they depend on the cells of a task."""
+        if not needed:
+            return self
+        duration = max(self.duration, self.setup + max(needed.values()))
+        return replace_fields(self, duration=duration, demands=(*self.demands, *needed.items()))
 
     @property
     def key(self) -> object:
@@ -110,8 +120,12 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
+
+    def memory_of(touched: Touched) -> Memory:
+        return places.by_buffer[touched.buffer].memory
+
     moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
-    needed = demands(engine, places.machine, moved)
+    needed = demands(engine, places.machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
     return Cost(
         max(1, setup + max(work, *needed.values(), 0)),
         _latency(engine, live[0][0], places),
@@ -123,6 +137,8 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
         tuple(needed.items()),
         tuple(s for spread in spreads for s in spread),
         _preloaded(engine, [m.work for m, _ in live]),
+        setup,
+        tuple(t for t in moved if memory_of(t).has_own_ports),
     )
 
 
@@ -272,8 +288,8 @@ def _streamed(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) 
 
 def _moved(
     engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, spreads: Sequence[Spread], places: Places
-) -> Iterator[tuple[Memory, bool, int]]:
-    """Yields the traffic of memory ports: (memory, whether written, bytes). Copies and vectors move whole bursts. Memory behind caches
+) -> Iterator[Touched]:
+    """Yields the traffic of memory ports. Copies and vectors move whole bursts. Memory behind caches
     moves by the line and is left out here: `cached` has its stalls.
     """
     spread = {(s.buffer, s.written): s.moved_bytes for s in spreads}
@@ -283,7 +299,7 @@ def _moved(
         size = spread.get((t.buffer, t.written), t.size_bytes)
         if descriptor is not None:
             size = descriptor.written_bytes if t.written else descriptor.read_bytes
-        yield places.by_buffer[t.buffer].memory, t.written, size
+        yield Touched(t.buffer, t.written, size)
 
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:

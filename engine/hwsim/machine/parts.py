@@ -66,6 +66,13 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             'access independently of the others; with "interleave" consecutive rows rotate over all banks.'
         ),
     ] = "block"
+    block_ports: Annotated[
+        Literal["common", "own"],
+        described(
+            'With "common" all accesses use the ports of the memory; with "own" each physical block has its own, with an equal part of '
+            "the widths: accesses to different blocks do not delay each other."
+        ),
+    ] = "common"
     interleave_bytes: Annotated[
         Natural,
         described('Bytes per row of a bank: consecutive rows are in different banks. Required by "interleave".'),
@@ -113,6 +120,11 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def blocks(self) -> int:
         """The number of physical blocks that a buffer can be placed in: the banks, if each is a range of addresses."""
         return self.banks if self.mapping == "block" else 1
+
+    @property
+    def has_own_ports(self) -> bool:
+        """Whether each physical block has ports of its own."""
+        return self.block_ports == "own" and self.blocks > 1
 
     def block_of(self, scope: str) -> int | None:
         """Returns the number of the physical block that a scope names; None for a scope of the whole memory."""

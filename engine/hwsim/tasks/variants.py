@@ -14,9 +14,9 @@ from ...arith import Analyzer
 from ...cancellation import checkpoint
 from ...ir import Expr, Var, build, free_vars
 from ..access.placement import Placement, Places
-from ..access.ports import PortSpec, PortUser, ports_of
+from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
-from ..machine.parts import Engine, VectorEngine
+from ..machine.parts import Engine, Memory, VectorEngine
 from ..replay.exclusive import Variant
 from .geometry import domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
@@ -151,8 +151,8 @@ class Variants:
     def port_user(self) -> PortUser:
         """Ports and cells that the tasks use, for `contended`."""
         machine = self._places.machine
-        sides = [(s.placement.memory, s.written) for s in self._sides]
-        sides += [(s.placement.memory, False) for s in self._sides if s.updated]
+        sides = [(s.placement.memory, s.placement.banks, s.written) for s in self._sides]
+        sides += [(s.placement.memory, s.placement.banks, False) for s in self._sides if s.updated]
         ports = ports_of(machine.engines[self._engine], machine, sides)
         sure = [(s.placement.first_cell, s.written) for s in self._sides if s.placement.cells == 1]
         reads, writes = (frozenset(cell for cell, written in sure if written is side) for side in (False, True))
@@ -176,6 +176,7 @@ class Variants:
             waited = int(self._waits[tuple(at[v] for v in self._outer)])
             costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
         cells = tuple(side.cells(at) for side in self._sides)
+        costs = costs.with_blocks(self._in_blocks(costs, cells)) if costs.in_blocks else costs
         key = (same, costs.duration, cells)
         if key not in self._numbers:
             variant = self._variant(costs, cells)
@@ -191,6 +192,17 @@ class Variants:
             found = cost(self._places.machine.engines[self._engine], pieces, self._places)
             self._costs[key] = None if found is None else (found, found.key)
         return self._costs[key]
+
+    def _in_blocks(self, costs: Cost, cells: Sequence[range]) -> dict[PortSpec, int]:
+        """Returns the demands of physical blocks that have their own ports, for the cells of a task."""
+        of_buffer = {s.placement.buffer: c for s, c in zip(self._sides, cells, strict=True)}
+        of_side = {(s.placement.buffer, s.written): c for s, c in zip(self._sides, cells, strict=True)}
+        moved: list[tuple[Memory, bool, int, list[int]]] = []
+        for t in costs.in_blocks:
+            placement = self._places.by_buffer[t.buffer]
+            touched = of_side.get((t.buffer, t.written), of_buffer[t.buffer])
+            moved.append((placement.memory, t.written, t.size_bytes, [placement.bank_of(cell) for cell in touched]))
+        return block_demands(moved)
 
     def _variant(self, costs: Cost, cells: Sequence[range]) -> TaskVariant:
         reads: dict[int, None] = {}

@@ -79,7 +79,7 @@ def _tried(sch: Schedule, method: str, *args: Any, **options: Any) -> None:
 
 def varied(rng: Random, machine: Machine) -> Machine:
     """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies,
-    several channels of a DMA, few outstanding requests, a transposer."""
+    several channels of a DMA, few outstanding requests, a transposer, ports of blocks."""
     if rng.random() < 0.4:
         for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
             machine = machine.replace(f"engines.{engine.name}.unit", "core")
@@ -89,6 +89,10 @@ def varied(rng: Random, machine: Machine) -> Machine:
                                ("latency_cycles", (0, 7, 100))):  # fmt: skip
             if rng.random() < 0.5:
                 machine = machine.replace(f"{path}.{figure}", rng.choice(values))
+        if rng.random() < 0.3 and memory.banks > 1:
+            for figure in ("read_bytes_per_cycle", "write_bytes_per_cycle"):
+                machine = machine.replace(f"{path}.{figure}", memory.banks * rng.choice((1, 4, 16)))
+            machine = machine.replace(f"{path}.block_ports", "own")
     for engine in machine.engines:
         for figure, counts in (
             ("queue_tasks", (1, 2, 4, 16)),
