@@ -23,7 +23,8 @@ from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
 from .machine.parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from .replay.occupancy import Occupancy, Steps, Tile, Tiles
-from .replay.steady import MAX_TASKS, Repeat
+from .replay.repeats import Repeat
+from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
 from .replay.timeline import Timeline
 from .report.metrics import operations_per_cycle

@@ -251,7 +251,13 @@ def _axis(canvas: Canvas, value: Value, frame: Frame) -> None:
 
 def _clock(repeats: Sequence[Value], at: float) -> int:
     """The real cycle at a drawn time: earlier repeats add the cycles of their omitted copies. Inside a repeat, the first copy counts."""
-    return round(at + sum(r["extra"] * r["cycles"] for r in repeats if r["end"] <= at))
+    return round(at + sum(_omitted(r) for r in repeats if r["end"] <= at))
+
+
+def _omitted(repeat: Value) -> int:
+    extra = repeat["extra"]
+    own_step = repeat["step"] if repeat["over"] < 0 else 0
+    return extra * repeat["cycles"] + own_step * extra * (extra + 1) // 2
 
 
 def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:

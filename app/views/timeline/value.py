@@ -130,6 +130,8 @@ def _repeats(data: TimelineData) -> list[dict[str, Any]]:
                 "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
                 "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
                 "level": levels.get(number, 0), "names": [loop.name for loop in loops], "base": base,
+                "over": repeat.over, "more": repeat.more, "step": repeat.step,
+                "moves": {str(row): move for row, move in repeat.moves.items()},
             }
         )  # fmt: skip
     return found

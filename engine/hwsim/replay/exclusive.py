@@ -48,7 +48,7 @@ class Variant(msgspec.Struct, frozen=True):
 class Stall(msgspec.Struct, frozen=True):
     """A stall of a task's engine for `cycles`: cause "data" until `cell` is filled, "slot" until it is free, by a task of variant `by`;
     cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
-    of others on the port whose number is `cell`.
+    of others on the port whose number is `cell`. It is `step` cycles longer with each copy of repeat number `over`, if that grows.
     """
 
     task: int
@@ -57,6 +57,8 @@ class Stall(msgspec.Struct, frozen=True):
     cell: int
     by: int
     cycles: int
+    over: int = NOBODY
+    step: int = 0
 
 
 Pairs = tuple[tuple[int, int], ...]
@@ -173,8 +175,9 @@ class Clocks:
         """Returns the end of a task that requests ports; NEVER if unknown."""
         raise AssertionError("no task requests ports")
 
-    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
-        """Returns the state that determines the future of tasks on these engines and cells, and their stalls, relative to now.
+    def key(self, engines: Sequence[int], cells: Sequence[int], *, idle: bool = True) -> tuple[object, ...]:
+        """Returns the state that determines the future of tasks on these engines and cells, and their stalls, relative to now. Without
+        `idle`, the length of a stall of an engine that is idle now is not part of it.
 
         Completed tasks are not part of it: a task issued later starts at now or later.
         """
@@ -183,7 +186,7 @@ class Clocks:
         found = [self._blocker]
         for engine in engines:
             ahead = [start - now for start in self._waiting[engine] if start > now]
-            found += (self.free[engine] - now - self._skipped[engine], len(ahead), *ahead)
+            found += (self._free_in(engine, self.free[engine], idle=idle), len(ahead), *ahead)
         for cell in cells:
             if ready[cell] > past and self._writer[cell] != NOBODY:
                 found += (cell, ready[cell] - now, numbers[self._writer[cell]])
@@ -191,12 +194,24 @@ class Clocks:
                 found += (~cell, released[cell] - now, numbers[self._reader[cell]])
         return tuple(found)
 
-    def skip(self, cycles: int, since: int) -> None:
-        """Advances by `cycles` during which engines without a task since task `since` are idle."""
+    def _free_in(self, engine: int, free: int, *, idle: bool) -> int:
+        """Returns when an engine is free, relative to now: before now by the time that it is idle, or else by one cycle."""
+        ahead = free - self.now - self._skipped[engine]
+        return ahead if idle else max(ahead, -1)
+
+    @property
+    def skipped(self) -> tuple[int, ...]:
+        """The skipped cycles that each engine has been idle since its last task."""
+        return tuple(self._skipped)
+
+    def skip(self, cycles: int, since: int, idle: Sequence[int] = ()) -> None:
+        """Advances by `cycles` during which engines without a task since task `since` are idle, and the others for those of `idle`."""
         busy = {self._table[number].engine for number in self.numbers[since:]}
         for engine in range(len(self.free)):
             if engine not in busy:
                 self._skipped[engine] += cycles
+            elif idle:
+                self._skipped[engine] += idle[engine]
 
     def over_by(self, tasks: int) -> int | None:
         """Returns when the first `tasks` tasks are complete, with their results; None if unknown."""

@@ -359,7 +359,7 @@ class SharedClocks(Clocks):
             else:
                 self._step()
 
-    def key(self, engines: Sequence[int], cells: Sequence[int]) -> tuple[object, ...]:
+    def key(self, engines: Sequence[int], cells: Sequence[int], *, idle: bool = True) -> tuple[object, ...]:
         """Like `Clocks.key`; includes every engine that requests a port, or waits for one that does."""
         self._catch_up()
         now, first, numbers = self.now, len(self.numbers), self.numbers
@@ -371,7 +371,7 @@ class SharedClocks(Clocks):
                 found.append((task - first, numbers[task], self.starts[task] - now))
             elif engine in engines or pending:
                 free = self._last[engine] if pending else self.free[engine]
-                found.append(free - now - self._skipped[engine])
+                found.append(self._free_in(engine, free, idle=idle))
             if engine in engines:
                 ahead = [start - now for start in self._waiting[engine] if start > now]
                 found += (len(ahead), *ahead)

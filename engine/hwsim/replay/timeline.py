@@ -15,9 +15,8 @@ from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
 from .exclusive import Stall
-from .steady import Place, Repeat, Simulated
-
-Column = npt.NDArray[np.int64]
+from .repeats import ITSELF, Column, Place, Repeat, weights
+from .steady import Simulated
 
 MAX_COUNT = 2**62
 """Times, addresses and counts are kept in 64 bits."""
@@ -78,10 +77,16 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         for rows, later, ahead in walk.chunks(start, self.cycles + 1 if end is None else end, walk.everything, (), 0):
             found: list[int] = rows.tolist()
             for row in found:
-                place = self.places[row]
-                for around, iterations in ahead:
-                    place = around.later(place, iterations)
-                yield Row(row, later, place)
+                yield Row(row, later, walk.place(row, ahead))
+
+    @property
+    def stalled(self) -> list[int]:
+        """The cycles of each stall in all runs of its task."""
+        times = self.times.tolist()
+        return [
+            times[s.task] * s.cycles + times[s.task] * s.step * (self.repeats[s.over].extra if s.step else 0) // 2
+            for s in self.stalls
+        ]
 
     def find(self, variants: npt.NDArray[np.bool_], place: Place) -> int | None:
         """Returns the real start of the task at `place`, among those whose variant is marked in `variants`; None if no task matches.
@@ -89,11 +94,11 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         Earlier tasks are not visited: the copy of a repeat is computed.
         """
         walk = _Walk(self)
-        return walk.find(np.flatnonzero(variants[self.numbers]), place, walk.everything, 0)
+        return walk.find(np.flatnonzero(variants[self.numbers]), place, walk.everything, (), 0)
 
     def _shifts(self) -> tuple[Column, Column]:
         """Returns the ends of repeats in order, and the cycles of all copies before each."""
-        found = sorted((r.end, r.extra * r.cycles) for r in self.repeats)
+        found = sorted((r.end, r.omitted) for r in self.repeats)
         return np.array([end for end, _ in found], np.int64), np.cumsum([0, *(cycles for _, cycles in found)])
 
     def lengths(self, times: Column) -> Column:
@@ -101,10 +106,9 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
         if not self.repeats:
             return np.diff(times)
         edges = moments(times, *(np.array([r.start, r.end], np.int64) for r in self.repeats))
-        weights = np.ones(len(edges), np.int64)
-        for r in self.repeats:
-            weights[(edges >= r.start) & (edges < r.end)] *= 1 + r.extra
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(edges) * weights[:-1])])
+        ranges = [tuple(np.searchsorted(edges, (r.start, r.end)).tolist()) for r in self.repeats]
+        often = weights(self.repeats, ranges, len(edges))
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(edges) * often[:-1])])
         return np.diff(total[np.searchsorted(edges, times)])
 
 
@@ -112,7 +116,7 @@ _Part = tuple[int, int, int]
 """Rows from the first to the second, exclusive, and the repeats inside: those before the third."""
 
 _Ahead = tuple[tuple[Repeat, int], ...]
-"""The repeats around, the innermost first, each with the offset of its copy in iterations."""
+"""The repeats around, the innermost first, each with the number of its copy."""
 
 
 class _Walk:
@@ -155,51 +159,68 @@ class _Walk:
             if number is None:
                 return
             repeat = self._repeats[number]
-            inside = repeat.cycles - (repeat.end - repeat.start)
+            around = self._around(repeat, ahead)
+            width, total = repeat.end - repeat.start, repeat.total(around)
             # Copies from the first that reaches `start` to the last that begins before `end`.
-            reach = int(line.there[repeat.first : repeat.last].max()) + inside + later
-            low = max(0, -(-(start - reach) // repeat.cycles)) if repeat.cycles else 0
-            for copy in range(low, repeat.extra + 1):
-                shift = later + copy * repeat.cycles
-                if repeat.start + shift >= end and repeat.cycles:
+            over = int(line.there[repeat.first : repeat.last].max()) - width + later
+            copies = repeat.copies(around)
+            low = bisect_left(range(copies), start - over, key=lambda n: repeat.before(n + 1, around)) if total else 0
+            for copy in range(low, copies):
+                shift = later + repeat.before(copy, around)
+                if repeat.start + shift >= end and total:
                     break
-                moved = ((repeat, copy * repeat.iterations), *ahead)
+                moved = ((repeat, copy), *ahead)
                 yield from self.chunks(start, end, (repeat.first, repeat.last, number), moved, shift)
-            later += repeat.extra * repeat.cycles + inside
+            later += total - width
 
-    def find(self, marked: Column, place: Place, part: _Part, later: int) -> int | None:
+    def _around(self, repeat: Repeat, ahead: _Ahead) -> int:
+        """Returns the copy of the repeat over which this one grows."""
+        if repeat.over == ITSELF:
+            return 0
+        over = self._repeats[repeat.over]
+        return next(copy for around, copy in ahead if around is over)
+
+    def place(self, row: int, ahead: _Ahead) -> Place:
+        """Returns the place of a row's task in these copies of the repeats around it."""
+        place = self._line.places[row]
+        for around, copies in ahead:
+            place = around.later(place, copies, row)
+        return place
+
+    def find(self, marked: Column, place: Place, part: _Part, ahead: _Ahead, later: int) -> int | None:
         """Returns the start of the first task at `place` among those rows of a part that are `marked`."""
         line = self._line
         for row, until, number in self._pieces(part):
             for n in marked[np.searchsorted(marked, row) : np.searchsorted(marked, until)].tolist():
-                if line.places[n] == place:
+                if self.place(n, ahead) == place:
                     return int(line.starts[n]) + later
             if number is None:
                 break
             repeat = self._repeats[number]
-            for copy, same in self._copies(repeat, marked, place):
+            around = self._around(repeat, ahead)
+            for copy in self._copies(repeat, marked, place, ahead):
                 inside = (repeat.first, repeat.last, number)
-                found = self.find(marked, same, inside, later + copy * repeat.cycles)
+                moved = ((repeat, copy), *ahead)
+                found = self.find(marked, place, inside, moved, later + repeat.before(copy, around))
                 if found is not None:
                     return found
-            later += repeat.extra * repeat.cycles + repeat.cycles - (repeat.end - repeat.start)
+            later += repeat.total(around) - (repeat.end - repeat.start)
         return None
 
-    def _copies(self, repeat: Repeat, marked: Column, place: Place) -> Iterator[tuple[int, Place]]:
-        """Yields the copies of a repeat that may hold a task at `place`, and its place in the first copy."""
+    def _copies(self, repeat: Repeat, marked: Column, place: Place, ahead: _Ahead) -> Iterator[int]:
+        """Yields the copies of a repeat that may hold a task at `place`."""
         rows = marked[np.searchsorted(marked, repeat.first) : np.searchsorted(marked, repeat.last)]
         depth = repeat.depth
         if not len(rows) or len(place) < depth + len(repeat.extents):
             return
-        first = self._line.places[int(rows[0])]
+        first = self.place(int(rows[0]), ahead)
         if first[:depth] != place[:depth]:
             return
         # A copy may begin inside of an iteration: its neighbours are searched too.
-        distance = repeat.number(place) - repeat.number(first)
-        nearest = distance // repeat.iterations
+        nearest = (repeat.number(place) - repeat.number(first)) // repeat.iterations
         for copy in (nearest, nearest - 1, nearest + 1):
-            if 0 <= copy <= repeat.extra and repeat.number(place) >= copy * repeat.iterations:
-                yield copy, repeat.later(place, -copy * repeat.iterations)
+            if 0 <= copy < repeat.copies(self._around(repeat, ahead)):
+                yield copy
 
 
 def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
@@ -211,9 +232,7 @@ def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
     starts = np.array(clocks.starts, np.int64)
     ends = np.array(clocks.ends, np.int64)
     checkpoint()
-    times = np.ones(len(numbers), np.int64)
-    for r in simulated.repeats:
-        times[r.first : r.last] *= 1 + r.extra
+    times = weights(simulated.repeats, [(r.first, r.last) for r in simulated.repeats], len(numbers))
     return Timeline(
         numbers,
         simulated.places,

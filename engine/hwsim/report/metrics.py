@@ -121,9 +121,9 @@ def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
     """Returns stalled cycles by engine, cause, cell and responsible variant (the fields of `Stall`)."""
     checkpoint()
     found: Counter[tuple[int, Cause, int, int]] = Counter()
-    times, engines = timeline.times.tolist(), timeline.engines.tolist()
-    for s in timeline.stalls:
-        found[engines[s.task], s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    engines = timeline.engines.tolist()
+    for s, cycles in zip(timeline.stalls, timeline.stalled, strict=True):
+        found[engines[s.task], s.cause, s.cell, s.by] += cycles
     return found
 
 

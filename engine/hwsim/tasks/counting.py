@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from ...cancellation import checkpoint
 from ...ir import Var
 from ..errors import refuse
-from .tree import TaskLoop, TaskNode, TaskProgram, Template
+from .periodicity import Run
+from .tree import TaskLoop, TaskNode, TaskProgram
 from .variants import NOTHING
+
+Counts = Counter[int]
 
 
 def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
     """Returns counts by variant. Raises MachineError if more than `max_tasks` tasks differ."""
-    counts: dict[int, int] = {}
-    for seen, (template, number, times) in enumerate(_met(program.tree, {}, 1)):
-        if seen >= max_tasks:
-            raise refuse("too-many-tasks", "the schedule creates too many distinct tasks", *template.blocks,
-                         expected="larger tiles, or factors that divide the extents")  # fmt: skip
-        if number != NOTHING:
-            counts[number] = counts.get(number, 0) + times
-    return counts
+    return _Counting(max_tasks).nodes(program.tree, {}, {})
 
 
-def _met(nodes: tuple[TaskNode, ...], at: Mapping[Var, int], times: int) -> Iterator[tuple[Template, int, int]]:
-    """Yields tasks that are not known to be equivalent: the template, the number of its variant and the number of runs."""
-    for node in nodes:
-        if not isinstance(node, TaskLoop):
-            yield node, node.variants.at(at), times
-            continue
-        for run in node.runs(at):
-            for i in range(run.start, min(run.start + run.period, run.stop)):
-                checkpoint()
-                # Each iteration represents all that are whole periods later.
-                often = -(-(run.stop - i) // run.period)
-                place = {loop.var: i if len(node.loops) == 1 else 0 for loop in node.loops}
-                yield from _met(node.children, {**at, **place}, times * often)
+class _Counting:
+    def __init__(self, max_tasks: int) -> None:
+        self._left = max_tasks
+
+    def nodes(self, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int]) -> Counts:
+        """Returns the counts with loops around at iterations `at`, whose tasks are equivalent to those at `like`."""
+        found: Counts = Counter()
+        for node in nodes:
+            if isinstance(node, TaskLoop):
+                runs, around = node.paired(at, like)
+                for run, same in runs:
+                    found.update(self._run(node, run, same, at, around))
+                continue
+            self._left -= 1
+            if self._left < 0:
+                raise refuse("too-many-tasks", "the schedule creates too many distinct tasks", *node.blocks,
+                             expected="larger tiles, or factors that divide the extents")  # fmt: skip
+            number = node.variants.at(like)
+            if number != NOTHING:
+                found[number] += 1
+        return found
+
+    def _run(self, node: TaskLoop, run: Run, same: Run, at: Mapping[Var, int], like: Mapping[Var, int]) -> Counts:
+        found: Counts = Counter()
+        for n in range(min(run.period, run.stop - run.start)):
+            checkpoint()
+            # Each iteration represents all that are whole periods later.
+            often = -(-(run.stop - run.start - n) // run.period)
+
+            def counts(periods: int, n: int = n) -> Counts:
+                here = {**at, **node.place(run.start + n + periods * run.period)}
+                return self.nodes(node.children, here, {**like, **node.place(same.start + n)})
+
+            found.update(_series(counts, often, run.grows * (node.depth - 1)))
+        return found
+
+
+def _series(counts: Callable[[int], Counts], often: int, degree: int) -> Counts:
+    """Returns the sum of the first `often` counts, which are polynomials of their number, by finite differences."""
+    rows = [counts(n) for n in range(min(degree + 1, often))]
+    found: Counts = Counter()
+    for number in dict.fromkeys(number for row in rows for number in row):
+        differences, chosen = [row[number] for row in rows], often
+        for order in range(len(rows)):
+            found[number] += differences[0] * chosen
+            differences = [b - a for a, b in pairwise(differences)]
+            chosen = chosen * (often - 1 - order) // (order + 2)
+    return found

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...arith import Analyzer, linear
+from ...arith.division import Bounds
 from ...ir import (
     EQ,
     GE,
@@ -45,11 +46,14 @@ HALVINGS = 64
 
 
 class Run(NamedTuple):
-    """Iterations from `start` to `stop`, exclusive; those a multiple of `period` apart are equivalent."""
+    """Iterations from `start` to `stop`, exclusive; those a multiple of `period` apart are equivalent. If the run `grows`, they are
+    equivalent except for the trip counts of inner loops, which change by a constant per period.
+    """
 
     start: int
     stop: int
     period: int
+    grows: bool = False
 
     def like(self, iteration: int) -> int:
         """Returns the first iteration of the run that is equivalent to this one."""
@@ -94,8 +98,7 @@ def runs_of(
     conditions = [c for c in iteration_class.conditions if var in free_vars(c)]
     shifted = [e for e in iteration_class.shifted if var in free_vars(e)]
     fixed = [e for e in iteration_class.fixed if var in free_vars(e)]
-    turns = [count for v, count in iteration_class.slots if v is var]
-    period = _period(var, [*conditions, *shifted, *fixed], turns)
+    period = period_of(var, iteration_class)
     whole = (Run(0, extent, max(extent, 1)),)
     if var in iteration_class.single or period >= extent:
         return whole
@@ -109,7 +112,7 @@ def runs_of(
     cuts: set[int] = {0, extent}
     apart: list[tuple[int, int]] = []
     for condition in conditions:
-        if not _comes_back(condition, var, period, analyzer):
+        if not comes_back(condition, var, period, analyzer):
             changes, unclear = edges(substitute(condition, known), var, extent, analyzer)
             cuts |= changes
             apart += unclear
@@ -130,6 +133,11 @@ def _between(var: Var, start: int, stop: int, analyzer: Analyzer) -> Analyzer:
     """Returns an analyzer with the loop limited to this range."""
     count = build.const(max(stop - start, 1), var.dtype)
     return Analyzer({**analyzer.ranges, var: Range(build.const(start, var.dtype), count)})
+
+
+def moves_evenly(var: Var, period: int, iteration_class: IterationClass, analyzer: Analyzer) -> bool:
+    """Returns whether the addresses and parts of a class move by a constant, or stay, in one period of a loop."""
+    return _moves_evenly(var, period, iteration_class.shifted, iteration_class.fixed, analyzer)
 
 
 def _moves_evenly(var: Var, period: int, shifted: Sequence[Expr], fixed: Sequence[Expr], analyzer: Analyzer) -> bool:
@@ -162,10 +170,10 @@ def _sides(expr: Expr) -> list[Expr]:
     return [*_sides(expr.a), *_sides(expr.b)] if isinstance(expr, Min | Max) else [expr]
 
 
-def _period(var: Var, exprs: Sequence[Expr], turns: Sequence[int]) -> int:
+def period_of(var: Var, iteration_class: IterationClass) -> int:
     """Returns the number of iterations after which all quotients and remainders recur, up to a constant."""
-    period = lcm(1, *turns)
-    for expr in exprs:
+    period = lcm(1, *(count for v, count in iteration_class.slots if v is var))
+    for expr in (*iteration_class.conditions, *iteration_class.shifted, *iteration_class.fixed):
         for node in walk(expr):
             if isinstance(node, FloorDiv | FloorMod) and isinstance(node.b, IntImm) and var in free_vars(node.a):
                 step = _factor(node.a, var)
@@ -179,25 +187,31 @@ def _factor(expr: Expr, var: Var) -> int:
 
 
 def _shift(expr: Expr, var: Var, period: int, analyzer: Analyzer) -> int | None:
-    """Returns the increase of the expression in one period; None if it is not constant."""
-    later = substitute(expr, {var: build.add(var, period)})
+    return shift_of(expr, {var: period}, analyzer)
+
+
+def shift_of(expr: Expr, shifts: Mapping[Var, int], analyzer: Analyzer) -> int | None:
+    """Returns the increase of the expression if variables increase by `shifts`; None if it is not constant."""
+    later = substitute(expr, {var: build.add(var, shift) for var, shift in shifts.items()})
     return build.int_value(analyzer.simplify(build.sub(later, expr)))
 
 
-def _comes_back(condition: Expr, var: Var, period: int, analyzer: Analyzer) -> bool:
-    if isinstance(condition, Predicate) and _is_compared(condition):
+def comes_back(condition: Expr, var: Var, period: int, analyzer: Analyzer) -> bool:
+    """Returns whether a condition has the same value one period later."""
+    if isinstance(condition, Predicate) and is_compared(condition):
         return _shift(build.sub(condition.a, condition.b), var, period, analyzer) == 0
     later = substitute(condition, {var: build.add(var, period)})
     return analyzer.proves_equal(later, condition) if dt.is_int(condition.dtype) else False
 
 
-def _is_compared(condition: Predicate) -> bool:
+def is_compared(condition: Predicate) -> bool:
+    """Returns whether a predicate compares integers."""
     return isinstance(condition, LT | LE | GT | GE | EQ | NE) and dt.is_int(condition.a.dtype)
 
 
 def edges(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
     """Returns the iterations at which the condition changes, and the ranges in which it is neither always true nor always false."""
-    if isinstance(condition, Predicate) and _is_compared(condition):
+    if isinstance(condition, Predicate) and is_compared(condition):
         found = _solved(condition, var, extent, analyzer)
         if found is not None:
             return found
@@ -214,10 +228,38 @@ def _solved(
         return None
     if factor == 0:
         return set(), []
-    bounds = analyzer.sum_bounds(rest)
+    zone = _zone(condition, factor, analyzer.sum_bounds(rest))
+    if zone is None:
+        return {0, extent}, [(0, extent)]
+    start, stop = (min(max(edge, 0), extent) for edge in (zone.start, zone.stop))
+    return {start, stop}, [(start, stop)] if start < stop else []
+
+
+class Zone(NamedTuple):
+    """The iterations in which a comparison may have either value, before they are limited to those of the loop; `factor` is the increase of
+    the compared difference per iteration.
+    """
+
+    start: int
+    stop: int
+    factor: int
+
+
+def zone_of(condition: Expr, var: Var, analyzer: Analyzer) -> Zone | None:
+    """Returns the zone of a comparison that is linear in the loop; None if it has no bounds, or for another condition."""
+    if not isinstance(condition, Predicate) or not is_compared(condition):
+        return None
+    factor, rest = analyzer.form(build.sub(condition.a, condition.b)).without(var)
+    if factor == 0 or any(uses_var(digit.source, var) for digit in rest.digits):
+        return None
+    return _zone(condition, factor, analyzer.sum_bounds(rest))
+
+
+def _zone(condition: Predicate, factor: int, bounds: Bounds) -> Zone | None:
     low, high = bounds.low, bounds.high
     if low is None or high is None:
-        return {0, extent}, [(0, extent)]
+        return None
+    step = factor
     # For a growing difference, the iterations from which it is below zero, zero, or above zero.
     if factor < 0:
         factor, low, high = -factor, -high, -low
@@ -229,13 +271,11 @@ def _solved(
     maybe_upto = _first(1 - low, factor)  # from it on: above 0
     match condition:
         case LT() | GE():
-            zone = provably_below, maybe_below
+            return Zone(provably_below, maybe_below, step)
         case LE() | GT():
-            zone = provably_upto, maybe_upto
+            return Zone(provably_upto, maybe_upto, step)
         case _:
-            zone = provably_below, maybe_upto
-    start, stop = (min(max(edge, 0), extent) for edge in zone)
-    return {start, stop}, [(start, stop)] if start < stop else []
+            return Zone(provably_below, maybe_upto, step)
 
 
 def _first(amount: int, factor: int) -> int:

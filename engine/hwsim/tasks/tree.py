@@ -7,7 +7,7 @@ that a task accesses one block. A replay walks the tree of tasks; classes of equ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -25,6 +25,7 @@ from .engine_selection import Choice, choose
 from .grid import UnknownValueError, used_vars, values
 from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
 from .periodicity import IterationClass, Run, runs_of, together
+from .triangles import SHORT, Level, growing
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_pieces
 
@@ -80,6 +81,25 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         """Iterations of all loops together."""
         return prod(loop.extent for loop in self.loops)
 
+    @property
+    def depth(self) -> int:
+        """The number of nested loops from this one on."""
+        return len(self.loops) + max((c.depth for c in self.children if isinstance(c, TaskLoop)), default=0)
+
+    def place(self, i: int) -> dict[Var, int]:
+        """Returns the loops at an iteration; several are all at 0, since their iterations are equivalent."""
+        return {loop.var: i if len(self.loops) == 1 else 0 for loop in self.loops}
+
+    def paired(
+        self, at: Mapping[Var, int], like: Mapping[Var, int]
+    ) -> tuple[Iterator[tuple[Run, Run]], Mapping[Var, int]]:
+        """Returns the runs with loops around at `at`, each with the same run at the equivalent iterations `like`, which has another trip
+        count; and the iterations that the second ones belong to.
+        """
+        runs = self.runs(at)
+        same = self.runs(like)
+        return (zip(runs, same, strict=True), like) if len(same) == len(runs) else (zip(runs, runs, strict=True), at)
+
     def runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
         """Returns the runs of equivalent iterations, with the loops around at iterations `at`."""
         key = tuple(at[v] for v in self.matters)
@@ -93,7 +113,19 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         first, *inner = self.loops
         if inner:
             return (Run(0, self.extent, 1),)
-        return runs_of(first.var, first.extent, self.iteration_class, at, self.analyzer)
+        found: list[Run] = []
+        for run in runs_of(first.var, first.extent, self.iteration_class, at, self.analyzer):
+            is_long = run.period == run.stop - run.start > SHORT
+            found += growing(self.level(), run, at, self.analyzer) if is_long else [run]
+        return tuple(found)
+
+    def level(self) -> Level:
+        """Returns the loops, and what decides about the iterations of all that is inside of them."""
+        inside = tuple(c.level() if isinstance(c, TaskLoop) else c.variants.iteration_class for c in self.children)
+        found = Level(self.loops[-1].var, self.loops[-1].extent, self.iteration_class, inside)
+        for loop in self.loops[-2::-1]:
+            found = Level(loop.var, loop.extent, self.iteration_class, (found,))
+        return found
 
 
 TaskNode = TaskLoop | Template

@@ -1,6 +1,6 @@
 // The model of a recorded timeline: it answers the queries of the timeline from the recording instead of the server.
 
-import { TimeMap } from "../timeline/time_map.js";
+import { TimeMap, copiesOf } from "../timeline/time_map.js";
 import { decodedLevels } from "../timeline/windows.js";
 
 /** @import { Message } from "../core/types.js" */
@@ -193,7 +193,7 @@ export class RecordedModel {
     for (let n = 0; n < tasks.start.length; n++) {
       if (kinds[tasks.kind[n]].template !== template) continue;
       const begin = tasks.start[n];
-      const copies = copiesAt(repeats, begin, tasks.place[n], place);
+      const copies = copiesAt(repeats, begin, tasks.row[n], tasks.place[n], place);
       const found = copies && this.iterationsOf(tasks, n, begin, copies);
       if (found?.every((index, k) => index === place[k])) return this.timeMap.real(begin, copies ?? {});
     }
@@ -202,23 +202,28 @@ export class RecordedModel {
 }
 
 /**
- * The copies of the repeats around a time in which iterations `base` become `place`; null if there are none.
+ * The copies of the repeats around a time in which iterations `base` of a row become `place`; null if there are none.
  * @param {Repeat[]} repeats
  * @param {number} time
+ * @param {number} row
  * @param {number[]} base
  * @param {number[]} place
  */
-function copiesAt(repeats, time, base, place) {
+function copiesAt(repeats, time, row, base, place) {
   /** @type {Copies} */
   const copies = {};
-  for (const [number, repeat] of repeats.entries()) {
+  let first = base;
+  // Outer repeats come last. Each of their copies may move the iterations of inner loops.
+  for (const [number, repeat] of [...repeats.entries()].reverse()) {
     if (time < repeat.start || time >= repeat.end) continue;
-    const { extents, depth, iterations, extra } = repeat;
+    const { extents, depth, iterations, moves } = repeat;
     const rank = (/** @type {number[]} */ indices) =>
       extents.reduce((sum, extent, k) => sum * extent + indices[depth + k], 0);
-    const copy = (rank(place) - rank(base)) / iterations;
-    if (!Number.isInteger(copy) || copy < 0 || copy > extra) return null;
+    const copy = (rank(place) - rank(first)) / iterations;
+    if (!Number.isInteger(copy) || copy < 0 || copy >= copiesOf(repeat, copies)) return null;
     copies[number] = copy;
+    const inner = depth + extents.length;
+    first = first.map((index, k) => index + copy * (moves[row]?.[k - inner] ?? 0));
   }
   return copies;
 }

@@ -4,7 +4,7 @@ import { h, icon, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { highlightStep } from "../core/playhead.js";
 import { stallReason, stallTitle } from "./texts.js";
-import { advance } from "./time_map.js";
+import { advance, copiesOf } from "./time_map.js";
 
 /** @import { Child } from "../core/dom.js" */
 /** @import { TimelineModel } from "./model.js" */
@@ -117,7 +117,7 @@ export class Card {
    */
   openRepeat(x, model, number, actions) {
     const repeat = model.data.repeats[number];
-    const count = grouped(repeat.extra + 1);
+    const count = grouped(copiesOf(repeat, model.copies));
     const place = h("p", { class: "quiet" });
     const chosen = h("output");
     const update = () => {
@@ -129,7 +129,7 @@ export class Card {
     const slider = h("input", {
       type: "range",
       min: 0,
-      max: repeat.extra,
+      max: copiesOf(repeat, model.copies) - 1,
       value: String(model.copies[number] ?? 0),
       "aria-label": `Repetition, of ${count}`,
       oninput: () => {

@@ -20,6 +20,10 @@ export function repeat(fields = {}) {
     level: 0,
     names: ["ko"],
     base: [0],
+    over: -1,
+    more: 0,
+    step: 0,
+    moves: {},
     ...fields,
   };
 }

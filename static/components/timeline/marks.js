@@ -3,6 +3,7 @@
 import { h } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { GUTTER, MARK, RIGHT, markRow, xAt } from "./layout.js";
+import { copiesOf } from "./time_map.js";
 
 /** @import { Layout } from "./layout.js" */
 /** @import { TimelineModel } from "./model.js" */
@@ -41,7 +42,7 @@ export class RepeatMarks {
       const left = Math.max(from, GUTTER);
       mark.style.cssText = `left:${left}px;width:${Math.min(to, right) - left}px;top:${markRow(repeat.level) * MARK}px`;
       const copy = to - from > MIN_WIDTH_WITH_COPY ? (model.copies[number] ?? 0) : 0;
-      const text = `×${grouped(repeat.extra + 1)}${copy ? ` · ${grouped(copy + 1)}` : ""}`;
+      const text = `×${grouped(copiesOf(repeat, model.copies))}${copy ? ` · ${grouped(copy + 1)}` : ""}`;
       if (mark.textContent !== text) mark.textContent = text;
     });
   }

@@ -3,6 +3,8 @@
 import { CAUSES, waitText } from "../core/colors.js";
 import { grouped } from "../core/numbers.js";
 
+import { runsOf } from "./time_map.js";
+
 /** @import { Cause } from "../core/colors.js" */
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState, Task, TimelineModel } from "./model.js" */
@@ -62,9 +64,7 @@ export function tipText(model, hit) {
 function taskTip(model, { window, n }) {
   const { start, length, row } = window.tasks;
   const task = model.task(window, n);
-  const times = window.folded
-    ? model.data.repeats.reduce((all, r) => (row[n] >= r.first && row[n] < r.last ? all * (r.extra + 1) : all), 1)
-    : 1;
+  const times = window.folded ? runsOf(model.data.repeats, row[n]) : 1;
   return lines(
     `${task.template.block}  ${indicesText(task)}`.trim(),
     `${task.kind.reads.join(", ") || "nothing"} → ${task.kind.writes.join(", ") || "nothing"}`,

@@ -15,26 +15,79 @@ class Span {
 
   /**
    * @param {number} number
-   * @param {Pick<Repeat, "start" | "end" | "cycles" | "extra">} repeat
+   * @param {Pick<Repeat, "start" | "end" | "cycles" | "extra" | "over" | "more" | "step">} repeat
    */
-  constructor(number, { start, end, cycles, extra }) {
+  constructor(number, repeat) {
     this.number = number;
-    this.start = start;
-    this.end = end;
-    this.cycles = cycles;
-    this.total = cycles * (extra + 1);
+    this.repeat = repeat;
+    this.start = repeat.start;
+    this.end = repeat.end;
   }
 
   finalize() {
-    let later = 0;
     this.inside.sort((a, b) => a.start - b.start);
-    for (const span of this.inside) {
-      this.starts.push(span.start);
-      this.offsets.push(span.start - this.start + later);
-      later += span.total - (span.end - span.start);
-      span.finalize();
-    }
+    this.starts = this.inside.map((span) => span.start);
+    this.grows = this.inside.some((span) => span.repeat.over >= 0);
+    this.inside.forEach((span) => span.finalize());
+    this.offsets = this.offsetsIn({});
   }
+
+  /** The same as `offsets` in these copies of the repeats around. @param {Copies} copies */
+  offsetsAt(copies) {
+    return this.grows ? this.offsetsIn(copies) : this.offsets;
+  }
+
+  /** @param {Copies} copies */
+  offsetsIn(copies) {
+    let later = -this.start;
+    return this.inside.map((span) => {
+      const offset = span.start + later;
+      later += span.total(copies) - (span.end - span.start);
+      return offset;
+    });
+  }
+
+  /** The cycles from the first copy to the start of another. @param {number} copy @param {Copies} copies */
+  before(copy, copies) {
+    const { cycles, over, step } = this.repeat;
+    return copy * cycles + step * (over < 0 ? (copy * (copy - 1)) / 2 : copy * (copies[over] ?? 0));
+  }
+
+  /** The cycles of all copies. @param {Copies} copies */
+  total(copies) {
+    return this.before(copiesOf(this.repeat, copies), copies);
+  }
+
+  /** The copy at a cycle from the start of the first. @param {number} cycle @param {Copies} copies */
+  copyAt(cycle, copies) {
+    let low = 0;
+    let high = copiesOf(this.repeat, copies);
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.before(middle, copies) <= cycle) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/**
+ * The number of copies of a repeat, in these copies of the repeats around.
+ * @param {Pick<Repeat, "extra" | "over" | "more">} repeat
+ * @param {Copies} copies
+ */
+export function copiesOf({ extra, over, more }, copies) {
+  return extra + 1 + more * (copies[over] ?? 0);
+}
+
+/**
+ * How often the task of a row runs.
+ * @param {Repeat[]} repeats
+ * @param {number} row
+ */
+export function runsOf(repeats, row) {
+  const around = repeats.filter((r) => row >= r.first && row < r.last);
+  return around.reduce((all, { extra, over, more }) => all * (extra + 1 + (more * (repeats[over]?.extra ?? 0)) / 2), 1);
 }
 
 /**
@@ -78,7 +131,7 @@ export class TimeMap {
    */
   constructor(repeats, length) {
     this.repeats = repeats;
-    this.root = new Span(-1, { start: 0, end: length, cycles: length, extra: 0 });
+    this.root = new Span(-1, { start: 0, end: length, cycles: length, extra: 0, over: -1, more: 0, step: 0 });
     const spans = repeats.map((repeat, n) => new Span(n, repeat)).filter((span) => span.end > span.start);
     // Of two with equal extent the later one is outside: inner ones are found first.
     spans.sort((a, b) => a.start - b.start || b.end - a.end || b.number - a.number);
@@ -103,14 +156,16 @@ export class TimeMap {
     const copies = {};
     for (;;) {
       const offset = cycle - begun;
-      const k = lastAtMost(span.offsets, offset);
+      const offsets = span.offsetsAt(copies);
+      const k = lastAtMost(offsets, offset);
       if (k < 0) return { compressed: span.start + offset, copies };
       const child = span.inside[k];
-      const within = offset - span.offsets[k];
-      if (within >= child.total) return { compressed: child.end + within - child.total, copies };
-      const copy = Math.floor(within / child.cycles);
+      const within = offset - offsets[k];
+      const total = child.total(copies);
+      if (within >= total) return { compressed: child.end + within - total, copies };
+      const copy = child.copyAt(within, copies);
       copies[child.number] = copy;
-      begun += span.offsets[k] + copy * child.cycles;
+      begun += offsets[k] + child.before(copy, copies);
       span = child;
     }
   }
@@ -127,9 +182,9 @@ export class TimeMap {
       const k = lastAtMost(span.starts, compressed);
       if (k < 0) return begun + compressed - span.start;
       const child = span.inside[k];
-      begun += span.offsets[k];
-      if (compressed >= child.end) return begun + child.total + compressed - child.end;
-      begun += (copies[child.number] ?? 0) * child.cycles;
+      begun += span.offsetsAt(copies)[k];
+      if (compressed >= child.end) return begun + child.total(copies) + compressed - child.end;
+      begun += child.before(copies[child.number] ?? 0, copies);
       span = child;
     }
   }
@@ -144,12 +199,14 @@ export class TimeMap {
    */
   iterationsAt(base, row, time, copies) {
     let found = base;
-    this.repeats.forEach(({ start, end, last, extra, depth, extents, iterations }, n) => {
+    this.repeats.forEach((repeat, n) => {
+      const { start, end, last, depth, extents, iterations, moves } = repeat;
       const continues = time >= end && row < last;
-      const copy = continues ? extra : time >= start && time < end ? (copies[n] ?? 0) : 0;
+      const copy = continues ? copiesOf(repeat, copies) - 1 : time >= start && time < end ? (copies[n] ?? 0) : 0;
       if (!copy || found.length < depth + extents.length) return;
       const inner = found.slice(depth, depth + extents.length);
       found = found.toSpliced(depth, extents.length, ...advance(inner, extents, copy * iterations));
+      moves[row]?.forEach((step, k) => (found[depth + extents.length + k] += copy * step));
     });
     return found;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimeMap, advance, lastAtMost } from "./time_map.js";
+import { TimeMap, advance, lastAtMost, runsOf } from "./time_map.js";
 
 /** @import { Repeat } from "./types.js" */
 
@@ -10,7 +10,7 @@ import { TimeMap, advance, lastAtMost } from "./time_map.js";
  */
 function repeat(fields) {
   const nothing = { start: 0, end: 0, cycles: 0, extra: 0, first: 0, last: 0, depth: 0, iterations: 1, level: 0 };
-  return { ...nothing, extents: [], names: [], base: [], ...fields };
+  return { ...nothing, extents: [], names: [], base: [], over: -1, more: 0, step: 0, moves: {}, ...fields };
 }
 
 const NESTED = [
@@ -39,6 +39,28 @@ test("every cycle is found again from its compressed time and copies", () => {
     const { compressed, copies } = map.at(cycle);
     assert.equal(map.real(compressed, copies), cycle);
   }
+});
+
+// The outer repeat has four copies; the inner one has three, five, seven and nine copies in them.
+const GROWING = [
+  repeat({ start: 20, end: 25, cycles: 5, extra: 2, over: 1, more: 2, first: 3, last: 5 }),
+  repeat({ start: 10, end: 40, cycles: 40, extra: 3, step: 10, first: 2, last: 6, extents: [9], moves: { 5: [2] } }),
+];
+
+test("every cycle of a growing repeat is found again", () => {
+  const map = new TimeMap(GROWING, 50);
+  assert.deepEqual(map.at(10 + 40 + 50 + 10 + 6 * 5 + 1), { compressed: 21, copies: { 1: 2, 0: 6 } });
+  assert.deepEqual(map.at(10 + 40 + 50 + 60 + 70), { compressed: 40, copies: {} });
+  for (let cycle = 0; cycle < 240; cycle++) {
+    const { compressed, copies } = map.at(cycle);
+    assert.equal(map.real(compressed, copies), cycle);
+  }
+});
+
+test("a task in a growing repeat runs as often as its copies, at later iterations of inner loops", () => {
+  assert.equal(runsOf(GROWING, 3), 3 + 5 + 7 + 9);
+  assert.equal(runsOf(GROWING, 2), 4);
+  assert.deepEqual(new TimeMap(GROWING, 50).iterationsAt([1, 4], 5, 30, { 1: 2 }), [3, 8]);
 });
 
 test("of two repeats with equal extent the later one is outside", () => {

@@ -43,6 +43,10 @@
  * @property {number} level The number of repeats around this one.
  * @property {string[]} names Names of the repeated loops.
  * @property {number[]} base The indices of the repeated loops in the first copy.
+ * @property {number} over With each copy of this repeat around it, or (-1) of itself, it grows; `extra` and `cycles` are those of the first.
+ * @property {number} more Copies by which it grows.
+ * @property {number} step Cycles by which its copies grow.
+ * @property {Record<number, number[]>} moves By row: the iterations by which the inner loops advance with each copy.
  */
 
 /** @typedef {{ name: string, kind: string, busy: number, tasks: number, waits: Partial<Record<Cause, number>> }} Engine */

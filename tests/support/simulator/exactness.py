@@ -1,5 +1,5 @@
-"""Is what is skipped skipped exactly? Random trees of tasks, and tiled programs on random machines, with every task played and with as few
-as can be; all figures of the reports are compared.
+"""Is what is skipped skipped exactly? Random trees of tasks, tiled programs and triangular nests on random machines, with every task played
+and with as few as can be; all figures of the reports are compared.
 
     PYTHONPATH=tests python -m support.simulator.exactness --count 2000
 """
@@ -13,11 +13,14 @@ from random import Random
 from typing import Any
 
 from support.programs.sources import matmul
+from support.programs.triangles import triangular
 from support.simulator.machines import plain, roomy
 from support.simulator.task_trees import task_program
 
 from tilewright.engine.hwsim import DmaEngine, Machine, MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.replay.repeats import weights
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
+from tilewright.engine.hwsim.tasks import tree as task_tree
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
@@ -37,10 +40,7 @@ MACHINES = (
 
 def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
     """Cycles by engine, cause, cell and who is to blame; of repeats as often as they come."""
-    times = [1] * len(played.places)
-    for r in played.repeats:
-        for row in range(r.first, r.last):
-            times[row] *= 1 + r.extra
+    times = weights(played.repeats, [(r.first, r.last) for r in played.repeats], len(played.places)).tolist()
     found: Counter[tuple[int, str, int, int]] = Counter()
     for s in played.clocks.stalls:
         found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
@@ -126,8 +126,20 @@ def differing_reports(func: PrimFunc, machine: Machine) -> bool:
     return not same_figures(few, every)
 
 
+def triangle_reports(rng: Random, most: int = MOST_TASKS) -> tuple[Report, Report]:
+    """A random triangular nest on a random machine: every task played, without an analysis of its triangles, and as few as can be."""
+    machine, func = varied(rng, roomy()), triangular(rng)
+    analysis = task_tree.growing
+    task_tree.growing = lambda level, run, at, analyzer: [run]
+    try:
+        every = simulate(func, machine, most, whole=EVERYTHING)
+    finally:
+        task_tree.growing = analysis
+    return every, simulate(func, machine, most, whole=0)
+
+
 def differing(told: Counter[str]) -> int:
-    return told["trees that differ"] + told["programs that differ"]
+    return told["trees that differ"] + told["programs that differ"] + told["triangles that differ"]
 
 
 def main() -> None:
@@ -152,6 +164,18 @@ def main() -> None:
             if (few.cycles, stalls(few)) != (every.cycles, stalls(every)):
                 print(f"tree {seed} differs", flush=True)
                 told["trees that differ"] += 1
+        try:
+            all_played, few_played = triangle_reports(rng)
+        except MachineError as refused:
+            told[f"triangles refused: {refused.code}"] += 1
+        else:
+            told["triangles"] += 1
+            told["triangles whose rows are skipped"] += any(r.over >= 0 for r in few_played.timeline.repeats)
+            told["tasks of triangles"] += len(all_played.segments)
+            told["tasks of triangles that were played"] += len(few_played.segments)
+            if not same_figures(few_played, all_played):
+                print(f"triangle {seed} differs", flush=True)
+                told["triangles that differ"] += 1
         try:
             base, *scopes = rng.choice(MACHINES)
             func, machine = tiled(rng, *scopes), varied(rng, base)

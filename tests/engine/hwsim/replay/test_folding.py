@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from support.simulator.task_trees import task_program
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
+from tilewright.engine.hwsim.replay.repeats import Repeat
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
 from tilewright.engine.schedule import Schedule
@@ -73,8 +72,8 @@ def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
 
 
 def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None:
-    def repeat(start: int, end: int, cycles: int, extra: int) -> Any:
-        return SimpleNamespace(start=start, end=end, cycles=cycles, extra=extra)
+    def repeat(start: int, end: int, cycles: int, extra: int) -> Repeat:
+        return Repeat(start, end, cycles, extra, 0, 0, 0, (), 1)
 
     # 10 to 20 comes three times, and 5 to 30 with all that four times: 45 cycles each.
     folding = TimeMap((repeat(10, 20, 10, 2), repeat(5, 30, 45, 3)), 40)
@@ -85,7 +84,7 @@ def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None
     assert folding.at(5 + 45 + 5 + 30) == (20, ((1, 1),))
     assert folding.at(5 + 4 * 45) == (30, ())
     assert [tuple(s) for s in folding.stretches(0, 200)][:4] == [(0, 5, 0), (5, 10, 0), (10, 20, 0), (10, 20, 10)]
-    assert folding.passed([folding.at(13 + 20), folding.at(199)]).tolist() == [[2, 0], [2, 3]]
+    assert folding.passed([folding.at(13 + 20), folding.at(199)]).tolist() == [[2, 0], [11, 3]]
 
 
 def long_matmul(k: int) -> Report:
@@ -114,7 +113,7 @@ def test_given_many_iterations_then_one_in_the_middle_is_found_at_once() -> None
     (repeat,) = line.repeats
     row = repeat.first
     variants = np.arange(int(line.numbers.max()) + 1) == line.numbers[row]
-    place = repeat.later(line.places[row], 23_456 * repeat.iterations)
+    place = repeat.later(line.places[row], 23_456, row)
     assert line.find(variants, place) == int(line.starts[row]) + 23_456 * repeat.cycles
 
 

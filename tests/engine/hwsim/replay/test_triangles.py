@@ -1,0 +1,131 @@
+"""Triangular loops: their iterations are skipped, although trip counts differ, and every figure equals that of a replay of all tasks."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.programs.triangles import causal_attention
+from support.simulator.exactness import same_figures, triangle_reports
+
+from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.replay.repeats import ITSELF, Repeat, weights
+from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
+from tilewright.engine.script import parse
+
+MOST = 8_000
+
+
+def both_ways(seed: int) -> tuple[Report, Report] | None:
+    """All tasks replayed, without any analysis of triangles, and as few as possible; None if all are too many for a test."""
+    try:
+        return triangle_reports(Random(seed), MOST)
+    except MachineError:
+        return None
+
+
+def tasks(report: Report) -> list[tuple[int, int, tuple[int, ...]]]:
+    """(start, end, iterations of the loops around) of every task that the program runs."""
+    line = report.timeline
+    return [(int(line.starts[r.row]) + r.later, int(line.ends[r.row]) + r.later, r.place) for r in line.unrolled()]
+
+
+def busy(report: Report, cycles: list[int]) -> list[list[int]]:
+    """The cycles that each engine was busy before each of these cycles."""
+    line = report.timeline
+    length = int(line.there.max(initial=0))
+    return Density(line.starts, line.ends, line.engines, 8, TimeMap(line.repeats, length)).before(cycles).tolist()
+
+
+@example(2031)
+@example(2007)
+@given(st.integers(0, 2**32))
+def test_law_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
+    found = both_ways(seed)
+    if found is None:
+        return
+    plain, fast = found
+    assert same_figures(fast, plain)
+    assert tasks(fast) == tasks(plain)
+
+
+@example(2031, [0.2, 0.7])
+@given(st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=2, max_size=20))
+def test_law_a_window_of_a_triangle_shows_what_happens_then(seed: int, parts: list[float]) -> None:
+    found = both_ways(seed)
+    if found is None:
+        return
+    plain, fast = found
+    cycles = sorted(round(part * plain.cycles) for part in parts)
+    assert busy(fast, cycles) == busy(plain, cycles)
+    start, end = cycles[0], cycles[1]
+    inside = [(int(r.row), r.later, r.place) for r in fast.timeline.unrolled(start, end)]
+    line = fast.timeline
+    assert inside == [
+        (int(r.row), r.later, r.place)
+        for r in line.unrolled()
+        if line.starts[r.row] + r.later < end and max(line.there[r.row], line.starts[r.row] + 1) + r.later > start
+    ]
+    time_map = TimeMap(line.repeats, int(line.there.max(initial=0)))
+    at = start
+    for stretch in time_map.stretches(start, end):
+        assert stretch.start + stretch.later == at
+        assert time_map.at(at).simulated == stretch.start
+        at += stretch.end - stretch.start
+    assert at == end
+
+
+@pytest.mark.parametrize("seed", [2031, 2007, 1027])
+def test_given_indices_then_the_task_of_a_triangle_is_found(seed: int) -> None:
+    found = both_ways(seed)
+    assert found is not None
+    line, program = found[1].timeline, found[1].segments.program
+    for row in [*line.unrolled()][::37]:
+        template = program.variants[int(line.numbers[row.row])].template
+        variants = np.array([v.template == template for v in program.variants])
+        assert line.find(variants, row.place) == int(line.starts[row.row]) + row.later
+
+
+def test_the_random_triangles_have_iterations_to_skip() -> None:
+    growing = replayed = every = 0
+    for seed in range(2000, 2030):
+        found = both_ways(seed)
+        if found is not None:
+            growing += any(r.over != ITSELF for r in found[1].timeline.repeats)
+            replayed += len(found[1].segments)
+            every += len(found[0].segments)
+    assert growing >= 5 and replayed < every * 0.6
+
+
+@pytest.mark.parametrize("mask", ["", "diagonal"])
+@pytest.mark.parametrize("tile", [64, 128])
+def test_given_causal_attention_then_few_tasks_are_replayed_at_any_length(tile: int, mask: str) -> None:
+    def report(n: int) -> Report:
+        return simulate(parse(causal_attention(n, tile, mask=bool(mask))).program, load_machine("dual-bank-npu"))
+
+    small, large = (report(n * tile) for n in (64, 1024))
+    assert len(large.segments) == len(small.segments) < 2_000
+    assert sum(k.tasks for k in large.tasks if k.block == "qk") == 1024 * 1025 // 2
+
+
+def test_given_causal_attention_then_its_cycles_are_a_quadratic_polynomial() -> None:
+    cycles = [
+        simulate(parse(causal_attention(64 * n, 64)).program, load_machine("dual-bank-npu")).cycles
+        for n in (100, 200, 300, 400)
+    ]
+    differences: Any = np.diff(cycles, 3)
+    assert differences.tolist() == [0]
+
+
+def test_given_a_repeat_that_grows_then_times_are_sums_of_a_series() -> None:
+    inner = Repeat(20, 25, 5, 2, 3, 5, 1, (99,), 1, over=1, more=2)
+    outer = Repeat(10, 40, 40, 3, 2, 6, 0, (9,), 1, step=10, moves={5: (2,)})
+    assert weights((inner, outer), [(3, 5), (2, 6)], 8).tolist() == [1, 1, 4, 24, 24, 4, 1, 1]
+    assert outer.total() == 40 + 50 + 60 + 70 and outer.omitted == 180
+    assert [outer.at(cycle, 0) for cycle in (0, 39, 40, 89, 90, 219)] == [0, 0, 1, 1, 2, 3]
+    assert [inner.total(copy) for copy in range(4)] == [15, 25, 35, 45]
+    assert outer.later((1, 4), 3, 5) == (4, 10) and outer.later((1, 4), 3, 2) == (4, 4)
