@@ -60,6 +60,7 @@ MEANINGS: dict[str, Meaning] = {
     "columns": Meaning("columns", "cells"),
     "dataflow": Meaning("dataflow"),
     "weights": Meaning("registers per cell"),
+    "operand_rows": Meaning("rows of tiles"),
     "vector_bytes": Meaning("vector", "B"),
     "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
@@ -76,6 +77,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
     "weights": ("single", "double"),
+    "operand_rows": ("ideal", "banked"),
     "accumulate_in": ("registers", "memory"),
 }
 

@@ -125,7 +125,7 @@ def vector_conflicts(
 ) -> tuple[Conflict, ...]:
     """Returns the conflicts of the accesses of a piece, memory by memory, including accesses without conflicts."""
     along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
-    iterations = _PieceIterations(work, layouts, where, places)
+    iterations = PieceIterations(work, layouts, where, places)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
@@ -135,7 +135,7 @@ def vector_conflicts(
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
             conflicts = iterations.conflicts(rule, here, along, width) if here else None
             if conflicts is not None:
-                found.append(_conflict(here, memory, conflicts))
+                found.append(conflict_of(here, memory, conflicts))
     return tuple(found)
 
 
@@ -193,7 +193,7 @@ def _spread(
     lanes = width if threads else max(width, memory.burst_bytes // size)
     rule = Banking(1, memory.burst_bytes, phase_bytes=max(memory.phase_bytes, memory.burst_bytes) if memory.phase_bytes else 0,
                    counts_rows=True)  # fmt: skip
-    iterations = _PieceIterations(work, [side.layout], once, places)
+    iterations = PieceIterations(work, [side.layout], once, places)
     moved = iterations.conflicts(rule, [side], along, lanes)
     wanted = iterations.conflicts(replace_fields(rule, row_bytes=size), [side], along, lanes)
     if moved is None or wanted is None:
@@ -214,10 +214,12 @@ def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]
     return [*groups[:-1], [*groups[-1], *writes]]
 
 
-def _conflict(group: Sequence[Side], memory: Memory, conflicts: BankConflicts) -> Conflict:
+def conflict_of(group: Sequence[Side], memory: Memory, conflicts: BankConflicts, times: int = 1) -> Conflict:
+    """Returns the cost of accesses that a task makes so many times."""
     kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
     buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
-    return Conflict(buffers, kind, memory.name, conflicts.accesses, conflicts.degree, conflicts.cycles)
+    accesses, cycles = conflicts.accesses * times, conflicts.cycles * times
+    return Conflict(buffers, kind, memory.name, accesses, conflicts.degree, cycles)
 
 
 def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]]:
@@ -245,7 +247,7 @@ def _thread_groups(lanes: Lanes, where: Domain) -> int:
     return len(np.unique(access))
 
 
-class _PieceIterations:
+class PieceIterations:
     """The iterations of a piece, with the analyses that its accesses share."""
 
     def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
@@ -259,8 +261,11 @@ class _PieceIterations:
         """Returns conflicts from the address period if addresses are affine, else from a listing; None if they depend on data, or are too
         many to list.
         """
+        return self.in_lanes(rule, group, lanes_of(self._work, along, width, self._where), along)
+
+    def in_lanes(self, rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout) -> BankConflicts | None:
+        """Like `conflicts`, for these lanes."""
         where, places = self._where, self._places
-        lanes = lanes_of(self._work, along, width, where)
         try:
             if not lanes.are_whole(where):
                 return _listed(rule, group, lanes, along, where, places)

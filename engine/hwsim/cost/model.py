@@ -21,6 +21,7 @@ from ..tasks.product import passes_of, product_of, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles, drain_cycles, folding_of
+from .tile_rows import row_conflicts
 
 
 class Touched(msgspec.Struct, frozen=True, eq=False):
@@ -167,6 +168,8 @@ def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descrip
 
 
 def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Conflict, ...]:
+    if isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows == "banked":
+        return row_conflicts(engine, measured.work, measured.layouts, where, places)
     if not isinstance(engine, VectorEngine):
         return ()
     return vector_conflicts(engine, measured.work, measured.layouts, where, places)

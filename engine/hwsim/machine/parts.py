@@ -189,6 +189,10 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
 
 PASSES = "Native element width: wider elements need ceil(width / element_bytes)² passes."
 PER_OPERATION = "Energy per operation."
+OPERAND_ROWS = (
+    'With "banked" each row of a tile is one access to interleaved banks, and the unit waits for its bank conflicts; with "ideal" rows '
+    "have no conflicts."
+)
 
 
 class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
@@ -200,6 +204,10 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
     cycles_per_tile: Annotated[Positive, described("Duration of a tile.")]
     element_bytes: Annotated[Positive, described(PASSES)]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
+    operand_rows: Annotated[
+        Literal["ideal", "banked"],
+        described(OPERAND_ROWS),
+    ] = "ideal"
     register_rows: Annotated[
         Positive,
         described(
@@ -232,6 +240,10 @@ class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_fie
     dataflow: Annotated[Dataflow, described("The operand that stays in the cells while the others stream through.")]
     element_bytes: Annotated[Positive, described(PASSES)]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
+    operand_rows: Annotated[
+        Literal["ideal", "banked"],
+        described(OPERAND_ROWS),
+    ] = "ideal"
     weights: Annotated[
         Literal["single", "double"],
         described(

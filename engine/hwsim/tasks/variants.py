@@ -16,7 +16,7 @@ from ...ir import Expr, Var, build, free_vars
 from ..access.placement import Placement, Places
 from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
-from ..machine.parts import Engine, Memory, VectorEngine
+from ..machine.parts import Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..replay.exclusive import Variant
 from .geometry import domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
@@ -248,11 +248,14 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
     addresses, not only on strides. The other loops select slots and parts.
     """
     found: set[Var] = set()
+    conflicting = isinstance(engine, VectorEngine) or (
+        isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows == "banked"
+    )
     for piece in pieces:
         measured = piece.measured
         exprs = list(piece.conditions)
         for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
-            if isinstance(engine, VectorEngine) or layout.strides is None or progression is None:
+            if conflicting or layout.strides is None or progression is None:
                 exprs += [*access.indices, *access.extents]
         for expr in exprs:
             found |= free_vars(expr)

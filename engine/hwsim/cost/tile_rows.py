@@ -1,0 +1,85 @@
+"""Bank conflicts of matrix engines: each row of a tile of an operand or of the sums is one access to the banks.
+
+A row is what enters or leaves the unit in one cycle. It conflicts like an access of a vector engine with the elements of the row as lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ...ir import Var
+from ..access.bank_conflicts import banking
+from ..access.placement import Places
+from ..access.vectors import Conflict, Lanes, PieceIterations, Side, conflict_of
+from ..machine.parts import MatrixEngine, SystolicEngine
+from ..tasks.geometry import Domain, Layout, without_loops
+from ..tasks.product import indexing, product_of
+from ..tasks.work import Work
+from .operand_traffic import operand_traffic
+
+Axis = str
+"""An axis of a product: "rows", "columns" or "depth"."""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """The axis along which a row of a tile lies, and its elements."""
+
+    axis: Axis
+    elements: int
+
+
+def row_conflicts(
+    engine: MatrixEngine | SystolicEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+) -> tuple[Conflict, ...]:
+    """Returns the conflicts of a product's rows in memories with interleaved banks, as often as the unit reads and writes them."""
+    if work.kind != "mac" or len(work.reads) != 2:
+        return ()
+    traffic = operand_traffic(engine, product_of(work, where))
+    accesses = ((work.reads[0], False, traffic.first), (work.reads[1], False, traffic.second),
+                (work.writes[0], True, traffic.sums), (work.writes[0], False, traffic.sums))  # fmt: skip
+    axes, rows = _axes(work, where), _rows_of(engine)
+    found: list[Conflict] = []
+    for (access, written, elements), layout, row in zip(
+        accesses, (*layouts, layouts[-1]), (*rows, rows[-1]), strict=True
+    ):
+        memory = places.by_buffer[access.buffer].memory
+        rule, moving = banking(memory), layout.loops(where.extents)
+        if rule is None:
+            continue
+        once = without_loops(where, [v for v in where.extents if v not in moving])
+        strides = layout.strides or {}
+        along = sorted((v for v in axes[row.axis] if once.active[v] > 1), key=lambda v: abs(strides.get(v, 0)))
+        side = Side(access, layout, written)
+        conflicts = PieceIterations(work, [layout], once, places).in_lanes(
+            rule, [side], Lanes(tuple(along), row.elements), layout
+        )
+        if conflicts is not None:
+            found.append(conflict_of([side], memory, conflicts, times=elements // max(once.iterations, 1)))
+    return tuple(found)
+
+
+def _axes(work: Work, where: Domain) -> Mapping[Axis, set[Var]]:
+    first, second, result = (indexing(a, where) for a in (*work.reads, work.writes[0]))
+    return {
+        "rows": first & result - second,
+        "columns": second & result - first,
+        "depth": (first & second) - result,
+    }
+
+
+def _rows_of(engine: MatrixEngine | SystolicEngine) -> tuple[_Row, _Row, _Row]:
+    """Returns the rows of the first operand, of the second and of the sums."""
+    if isinstance(engine, MatrixEngine):
+        columns = _Row("columns", engine.tile_columns)
+        return _Row("depth", engine.tile_depth), columns, columns
+    columns = _Row("columns", engine.columns)
+    match engine.dataflow:
+        case "weight_stationary":
+            return _Row("depth", engine.rows), columns, columns
+        case "output_stationary":
+            return _Row("rows", engine.rows), columns, columns
+        case "input_stationary":
+            across = _Row("rows", engine.columns)
+            return across, _Row("depth", engine.rows), across
