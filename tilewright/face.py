@@ -222,9 +222,9 @@ def simulate(
     """Simulate the program on a machine: an object, a name, or a TOML file; the default is the notebook's own machine.
 
     The report attributes engine stalls to the steps of the schedule (`.engines[…].waits[…].origin`). `sizes` are numbers for the program's
-    symbolic sizes, {"M": 256}; they override those of a notebook. On a machine with caches, up to `max_accesses` accesses are simulated; a
-    program with more has a report without cache stalls, and a finding that says so. Raises MachineError (a TilewrightError) when an engine
-    cannot reach an operand, the machine's description is wrong, sizes are missing.
+    symbolic sizes, {"M": 256}; they override those of a notebook. With caches, repeated states are skipped; a
+    program whose other accesses cost more than `max_accesses` has a report without cache stalls, and a finding that says so. Raises
+    MachineError (a TilewrightError) when an engine cannot reach an operand, the machine's description is wrong, sizes are missing.
     """
     report = _hwsim.simulate(*_on_machine(program, machine, sizes), max_accesses=max_accesses)
     if isinstance(program, Notebook):

@@ -39,7 +39,8 @@ def simulate(
     Raises MachineError if the machine cannot run the program: an operand that no engine reaches, a scope without memory, unknown sizes
     (`lower.with_sizes` sets them), more than `max_tasks` different tasks. A memory that overflows is a finding, not an error.
 
-    With caches, every access is simulated, up to `max_accesses`; beyond that the report excludes cache stalls, with a finding.
+    With caches, repeated states are skipped. If the other accesses cost more than `max_accesses`, the report excludes cache stalls, with a
+    finding.
 
     `known_plan` is a precomputed `lower.planned(func)`.
     """

@@ -125,24 +125,3 @@ class Level:
                 old = False
             held[line] = old or dirty[n - returns]
         return np.array(missed, np.int64), back
-
-    # -- the state, for skipping
-
-    def held(self) -> list[tuple[int, bool]]:
-        """Returns the lines set by set, the least recently used first, each with whether it is dirty."""
-        return [item for one in self.sets for item in one.items()]
-
-    def moved(self, shifts: Sequence[int]) -> list[dict[int, bool]]:
-        """Returns the sets with each line of `held` moved by its shift, in the same order. All shifts are congruent modulo the number of
-        sets.
-        """
-        count = len(self.sets)
-        new: list[dict[int, bool]] = [{} for _ in range(count)]
-        for (line, dirty), shift in zip(self.held(), shifts, strict=True):
-            new[(line + shift) % count][line + shift] = dirty
-        return new
-
-
-def equal_order(a: Sequence[dict[int, bool]], b: Sequence[dict[int, bool]]) -> bool:
-    """Returns whether the sets hold the same lines in the same order: equal dicts may differ in order."""
-    return all(list(x.items()) == list(y.items()) for x, y in zip(a, b, strict=True))

@@ -70,6 +70,13 @@ class StreamLoop(msgspec.Struct, frozen=True, eq=False):
 
 
 StreamNode = StreamLoop | Event
+
+
+def volume_of(node: StreamNode) -> int:
+    """Returns the accesses of a node, if every condition holds."""
+    return node.volume * node.loop.extent if isinstance(node, StreamLoop) else 1
+
+
 Bytes = npt.NDArray[np.int64]
 
 
@@ -297,8 +304,7 @@ class _Reader:
 
 
 def _loop(loop: Loop, children: Sequence[StreamNode]) -> StreamLoop:
-    volume = sum(c.volume * c.loop.extent if isinstance(c, StreamLoop) else 1 for c in children)
-    return StreamLoop(loop, tuple(children), volume)
+    return StreamLoop(loop, tuple(children), sum(map(volume_of, children)))
 
 
 def _same(a: Event, b: Event) -> bool:

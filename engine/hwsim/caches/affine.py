@@ -1,0 +1,116 @@
+"""The byte addresses of a stream as a tree of loops.
+
+A loop is a repetition if every access in it moves by a constant number of bytes, equal for all accesses to one buffer. All other loops are
+taken iteration by iteration: conditions over the loop, clamped indices, slots that rotate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from ...arith import Linear, linear
+from ...ir import Buffer, Var
+from ..tasks.nest import Loop
+from .budget import Budget
+from .line_trees import Forest, Offset, Placed
+from .stream import Event, Stream, StreamLoop, StreamNode, known, step_of
+
+
+class TreeReader:
+    """Reads trees from a stream. `first` says which events pass the caches, `coordinates` where buffers are counted, and `instances` which
+    task of several instances an event belongs to, with the loops that number them.
+    """
+
+    def __init__(
+        self,
+        forest: Forest,
+        stream: Stream,
+        cached: Sequence[bool],
+        coordinates: Mapping[Buffer, int],
+        instances: Mapping[int, tuple[int, tuple[Loop, ...]]],
+        budget: Budget,
+    ) -> None:
+        self.forest, self.stream, self.cached, self.budget = forest, stream, cached, budget
+        self.coordinates, self.instances = coordinates, instances
+        self._forms = {e.number: _plain(linear(e.place)) for e in stream.events}
+        self._shifts: dict[Var, Offset | None] = {}
+
+    def nodes(self, nodes: Sequence[StreamNode], at: dict[Var, int]) -> Placed | None:
+        """Returns the tree of stream nodes, with the loops around them at `at`."""
+        return self.forest.seq([self.loop(n, at) if isinstance(n, StreamLoop) else self.event(n, at) for n in nodes])
+
+    def loop(self, node: StreamLoop, at: dict[Var, int]) -> Placed | None:
+        """Returns the tree of a loop."""
+        var = node.loop.var
+        if var not in self._shifts:
+            self._shifts[var] = self._shift(node)
+        shift = self._shifts[var]
+        if shift is not None:
+            return self.forest.rep(node.loop.extent, shift, self.nodes(node.children, {**at, var: 0}))
+        return self._folded([self.nodes(node.children, {**at, var: i}) for i in range(node.loop.extent)])
+
+    def event(self, event: Event, at: Mapping[Var, int]) -> Placed | None:
+        """Returns the leaf of an access; None if a condition forbids it."""
+        if not self.cached[event.number]:
+            return None
+        self.budget.look()
+        if not all(int(known(event, guard, at)) for guard in event.guards):
+            return None
+        offset = [0] * self.forest.width
+        form = self._forms[event.number]
+        if form is None:
+            place = int(known(event, event.place, at))
+        else:
+            place = form[1] + sum(at[var] * factor for var, factor in form[0])
+        coordinate = self.coordinates[event.buffer]
+        offset[coordinate] = place * self.stream.bytes_of_element(event.buffer) + self.stream.bases[event.buffer]
+        if event.turn is not None:
+            offset[coordinate] += at[event.turn] % event.slots * (self.stream.bytes_of[event.buffer] // event.slots)
+        instance, loops = self.instances.get(event.number, (-1, ()))
+        for n, loop in enumerate(loops):
+            offset[instance] += at[loop.var] * prod(inner.extent for inner in loops[n + 1 :])
+        return self.forest.leaf(event.number, coordinate, instance, event.written), tuple(offset)
+
+    def _shift(self, node: StreamLoop) -> Offset | None:
+        """Returns how a loop moves each coordinate per iteration; None if it is not a repetition."""
+        found: dict[int, int] = {}
+        for event in _events(node):
+            if not self.cached[event.number]:
+                continue
+            step = step_of(event, node.loop)
+            if step is None:
+                return None
+            size = step * self.stream.bytes_of_element(event.buffer)
+            if found.setdefault(self.coordinates[event.buffer], size) != size:
+                return None
+            instance, loops = self.instances.get(event.number, (-1, ()))
+            if node.loop in loops:
+                found[instance] = prod(inner.extent for inner in loops[loops.index(node.loop) + 1 :])
+        return tuple(found.get(c, 0) for c in range(self.forest.width))
+
+    def _folded(self, parts: list[Placed | None]) -> Placed | None:
+        """Returns the iterations of a loop as repetitions of a short period, if they are."""
+        made = [p for p in parts if p is not None]
+        for period in range(2, min(5, len(made) // 2 + 1)):
+            shifts = {
+                tuple(y - x for x, y in zip(a[1], b[1], strict=True)) if a[0] is b[0] else None
+                for a, b in zip(made, made[period:], strict=False)
+            }
+            if len(shifts) == 1 and (shift := shifts.pop()) is not None:
+                whole, rest = divmod(len(made), period)
+                head = self.forest.rep(whole, shift, self.forest.seq(made[:period]))
+                return self.forest.seq([head, *made[len(made) - rest :]])
+        return self.forest.seq(made)
+
+
+def _plain(form: Linear | None) -> tuple[tuple[tuple[Var, int], ...], int] | None:
+    """Returns the variables of a linear form with their factors, and its constant; None if it has other terms."""
+    if form is None:
+        return None
+    terms = [(atom, factor) for atom, factor in form.terms if isinstance(atom, Var)]
+    return (tuple(terms), form.constant) if len(terms) == len(form.terms) else None
+
+
+def _events(node: StreamNode) -> list[Event]:
+    return [node] if isinstance(node, Event) else [e for child in node.children for e in _events(child)]

@@ -1,0 +1,158 @@
+"""Misses of a chain of levels without simulating every access: each level's misses are a tree of loops, the stream of the next level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+import numpy as np
+
+from ...ir import Buffer
+from ..machine.parts import Cache
+from ..tasks.nest import Loop
+from .accesses import Accesses, Tally
+from .affine import TreeReader
+from .budget import Budget
+from .cold import Cold
+from .line_trees import Forest, Placed
+from .policies import Lru
+from .tree_maps import Classes, Counts, Instances, Lines
+from .warping import Warp
+
+MOST_SPAN = 1 << 24
+"""Lines between the first and the last access up to which a cache is tested for holding all of them."""
+
+
+def chain_of(accesses: Accesses) -> tuple[int, ...] | None:
+    """Returns the levels that all accesses pass; None if engines have levels of their own."""
+    found = set(accesses.first) - {-1}
+    if len(found) > 1:
+        return None
+    chain: list[int] = []
+    level = next(iter(found), -1)
+    while level >= 0:
+        chain.append(level)
+        level = accesses.behind[level]
+    return tuple(chain)
+
+
+def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget) -> Tally:
+    """Counts the accesses and misses of a chain of levels."""
+    tally = accesses.tally()
+    forest, tree = _read(accesses, budget)
+    if tree is None:
+        return tally
+    counts, levels = Counts(), [accesses.caches[n] for n in chain]
+    in_lines = [Lines(forest, c.line_bytes).of(tree) for c in levels]
+    roomy = len(levels)
+    cold = Cold(forest, budget)
+    while roomy and _holds_all(levels[roomy - 1], in_lines[roomy - 1], forest, cold):
+        roomy -= 1
+    asked, sizes = counts.of(tree[0]), _class_bytes(levels)
+    outs: list[Placed | None] = [in_lines[0]]
+    for n, level in enumerate(chain):
+        if n >= roomy:
+            outs = [cold.misses(in_lines[n], c) for c in in_lines[n][0].buffers]
+        else:
+            ratio = levels[n].line_bytes // levels[max(0, n - 1)].line_bytes
+            classes = Classes(forest, sizes[n] // levels[n].line_bytes, levels[-1].line_bytes // levels[n].line_bytes)
+            warp = Warp(forest, Lru(levels[n].ways), levels[n].sets, classes, budget)
+            lines = Lines(forest, ratio)
+            before = [None if o is None else lines.of(o) for o in outs] if ratio > 1 else outs
+            number = classes.modulus // classes.width
+            outs = [warp.misses(classes.of(before[g % len(before)], g)) for g in range(number)]
+        asked = _tally(accesses, tally, level, asked, outs, counts, forest)
+    tally.simulated = budget.spent
+    return tally
+
+
+def _tally(
+    accesses: Accesses,
+    tally: Tally,
+    level: int,
+    asked: Mapping[int, int],
+    outs: list[Placed | None],
+    counts: Counts,
+    forest: Forest,
+) -> dict[int, int]:
+    """Adds a level's accesses and misses; returns the misses by event."""
+    missed: dict[int, int] = {}
+    for out in outs:
+        for event, count in () if out is None else counts.of(out[0]).items():
+            missed[event] = missed.get(event, 0) + count
+    tally.returned[level] = missed.pop(-1, 0)
+    for event, count in asked.items():
+        if event >= 0:
+            tally.asked[level, event] = count
+    for event, count in missed.items():
+        tally.missed[level, event] = count
+        task = accesses.task_of.get(event)
+        if task is not None and not accesses.tasks[task]:
+            tally.cycles[task] += accesses.cost[level] * count
+    for coordinate, task in enumerate(_numbered(accesses), forest.buffers):
+        flat, instances = tally.cycles[task].reshape(-1), Instances(coordinate)
+        for out in outs:
+            if out is not None and out[0].live[coordinate]:
+                found, start = instances.of(out[0]), out[1][coordinate]
+                flat[start : start + len(found)] += accesses.cost[level] * found
+    return missed
+
+
+def _numbered(accesses: Accesses) -> list[int]:
+    """Returns the tasks of several instances."""
+    return [n for n, loops in enumerate(accesses.tasks) if loops]
+
+
+def _read(accesses: Accesses, budget: Budget) -> tuple[Forest, Placed | None]:
+    """Returns the tree of all accesses in bytes."""
+    coordinates, count = _coordinates(accesses)
+    tasks = {task: n for n, task in enumerate(_numbered(accesses), count)}
+    instances: dict[int, tuple[int, tuple[Loop, ...]]] = {
+        event: (tasks[task], accesses.tasks[task]) for event, task in accesses.task_of.items() if task in tasks
+    }
+    forest = Forest(count, count + len(tasks), budget)
+    cached = [level >= 0 for level in accesses.first]
+    reader = TreeReader(forest, accesses.stream, cached, coordinates, instances, budget)
+    return forest, reader.nodes(accesses.stream.nodes, {})
+
+
+def _coordinates(accesses: Accesses) -> tuple[dict[Buffer, int], int]:
+    """Numbers the buffers; those that share a line have one number."""
+    line = max(c.line_bytes for c in accesses.caches)
+    found: dict[Buffer, int] = {}
+    number, end = -1, -1
+    for buffer, base in sorted(accesses.stream.bases.items(), key=lambda item: item[1]):
+        if base // line > end:
+            number += 1
+        end = max(end, (base + accesses.stream.bytes_of[buffer] - 1) // line)
+        found[buffer] = number
+    return found, number + 1
+
+
+def _class_bytes(levels: list[Cache]) -> list[int]:
+    """Returns for each level the distance of addresses of one class. A class consists of lines of the last level, and of whole classes of
+    the level behind, so that each class has its stream from one class of the level before.
+    """
+    line = levels[-1].line_bytes
+    found: list[int] = []
+    size = 0
+    for cache in reversed(levels):
+        size = gcd(size, cache.sets * cache.line_bytes)
+        if size % line:
+            size = line
+        found.append(size)
+    return found[::-1]
+
+
+def _holds_all(cache: Cache, tree: Placed, forest: Forest, cold: Cold) -> bool:
+    """Returns whether no set of a cache has to hold more lines than it has ways."""
+    node, offset = tree
+    spans = {c: cold.span(node, c) for c in node.buffers}
+    if sum(high - low for low, high in spans.values()) > MOST_SPAN:
+        return False
+    used = np.zeros(cache.sets, np.int64)
+    for c, (low, high) in spans.items():
+        raw = cold.lines(node, c).to_bytes((high - low) // 8 + 1, "little")
+        lines = np.flatnonzero(np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")) + offset[c] + low
+        used += np.bincount(lines % cache.sets, minlength=cache.sets)
+    return int(used.max()) <= cache.ways

@@ -1,0 +1,113 @@
+"""Cold misses: the first access to each line. They are all misses of a cache that evicts nothing.
+
+Buffers are independent of each other here. The lines that were accessed are the bits of a number, counted from the lowest of a node.
+"""
+
+from __future__ import annotations
+
+from .budget import Budget
+from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, moved, times
+
+
+class Cold:
+    """The first accesses to each line in a tree of lines."""
+
+    def __init__(self, forest: Forest, budget: Budget) -> None:
+        self.forest, self.budget = forest, budget
+        self._spans: dict[tuple[Node, int], tuple[int, int]] = {}
+        self._lines: dict[tuple[Node, int], int] = {}
+        self._done: dict[tuple[Node, int, int], tuple[Placed | None, int]] = {}
+
+    def span(self, node: Node, c: int) -> tuple[int, int]:
+        """Returns the lowest and the highest line that a node at 0 accesses in a coordinate."""
+        found = self._spans.get((node, c))
+        if found is None:
+            match node:
+                case Seq():
+                    inner = [(o[c] + a, o[c] + b) for n, o in node.parts if n.live[c] for a, b in (self.span(n, c),)]
+                    found = min(a for a, _ in inner), max(b for _, b in inner)
+                case Rep():
+                    (low, high), far = self.span(node.body, c), node.shift[c] * (node.count - 1)
+                    found = low + min(0, far), high + max(0, far)
+                case _:
+                    found = 0, 0
+            self._spans[node, c] = found
+        return found
+
+    def lines(self, node: Node, c: int) -> int:
+        """Returns all lines that a node accesses, as bits from the lowest."""
+        found = self._lines.get((node, c))
+        if found is None:
+            found, (low, _) = 0, self.span(node, c)
+            match node:
+                case Seq():
+                    for n, o in node.parts:
+                        if n.live[c]:
+                            found |= self.lines(n, c) << (o[c] + self.span(n, c)[0] - low)
+                case Rep():
+                    found, done, step = self.lines(node.body, c), 1, abs(node.shift[c])
+                    while done < node.count:
+                        more = min(done, node.count - done)
+                        found |= found << step * more
+                        done += more
+                case _:
+                    found = 1
+            self._lines[node, c] = found
+        return found
+
+    def misses(self, part: Placed, c: int) -> Placed | None:
+        """Returns the first access to each line of a coordinate."""
+        out = self.run(part[0], c, 0)[0]
+        return None if out is None else (out[0], moved(out[1], part[1]))
+
+    def run(self, node: Node, c: int, seen: int) -> tuple[Placed | None, int]:
+        """Returns the first accesses that a node makes, and the lines accessed after it."""
+        every = self.lines(node, c)
+        if not every & ~seen:
+            return None, seen
+        low, high = self.span(node, c)
+        key = (node, c, seen & ((1 << (high - low + 1)) - 1))
+        found = self._done.get(key)
+        if found is None:
+            found = self._done[key] = self._new(node, c, key[2]), seen | every
+        return found[0], seen | every
+
+    def _new(self, node: Node, c: int, seen: int) -> Placed | None:
+        low = self.span(node, c)[0]
+        if isinstance(node, Seq):
+            outs: list[Placed | None] = []
+            for part, offset in node.parts:
+                if part.live[c]:
+                    at = offset[c] + self.span(part, c)[0] - low
+                    out = self.run(part, c, seen >> at)[0]
+                    seen |= self.lines(part, c) << at
+                    outs.append(None if out is None else (out[0], moved(out[1], offset)))
+            return self.forest.seq(outs)
+        if isinstance(node, Rep):
+            return self._loop(node, c, seen)
+        assert isinstance(node, Leaf)
+        self.budget.spend()
+        return self.forest.leaf(node.event, c, node.instance), self.forest.zero
+
+    def _loop(self, node: Rep, c: int, seen: int) -> Placed | None:
+        """If no line was accessed before the loop, an iteration whose span looks as in the one before repeats it, and so do all that
+        follow.
+        """
+        body, step, fresh = node.body, node.shift[c], not seen
+        start = (self.span(body, c)[0] - self.span(node, c)[0]) if step else 0
+        every, (low, high) = self.lines(body, c), self.span(body, c)
+        window = (1 << (high - low + 1)) - 1
+        outs: list[Placed | None] = []
+        last: int | None = None
+        for t in range(node.count if step else 1):
+            at = start + t * step
+            near = seen >> at & window
+            if fresh and near == last:
+                rest = self.forest.rep(node.count - t, node.shift, outs[-1])
+                outs.append(None if rest is None else (rest[0], moved(rest[1], node.shift)))
+                break
+            last = near
+            out = self.run(body, c, near)[0]
+            outs.append(None if out is None else (out[0], moved(out[1], times(t, node.shift))))
+            seen |= every << at
+        return self.forest.seq(outs)

@@ -1,0 +1,242 @@
+"""Maps of trees: to longer lines, to one class of lines, and to numbers of accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, lcm
+
+import numpy as np
+
+from .accesses import Ints
+from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
+
+
+class Lines:
+    """Conversion of a tree from bytes, or lines, to lines that are `ratio` times as long."""
+
+    def __init__(self, forest: Forest, ratio: int) -> None:
+        self.forest, self.ratio = forest, ratio
+        self._done: dict[tuple[Node, Offset], Placed] = {}
+
+    def of(self, part: Placed) -> Placed:
+        """Returns the tree of a part."""
+        node, offset = part
+        lines = [0] * len(offset)
+        rest = list(offset)
+        for c in range(len(offset)):
+            if c < self.forest.buffers:
+                lines[c], rest[c] = divmod(offset[c], self.ratio)
+            else:
+                lines[c], rest[c] = offset[c], 0
+        made, within = self._phase(node, self.forest.clipped(node, tuple(rest)))
+        return made, moved(within, self.forest.clipped(node, tuple(lines)))
+
+    def _phase(self, node: Node, phase: Offset) -> Placed:
+        key = (node, phase)
+        found = self._done.get(key)
+        if found is None:
+            self.forest.budget.look()
+            found = self._done[key] = self._new(node, phase)
+        return found
+
+    def _new(self, node: Node, phase: Offset) -> Placed:
+        match node:
+            case Seq():
+                made = self.forest.seq([self.of((n, moved(phase, o))) for n, o in node.parts])
+            case Rep():
+                count, buffers = node.count, self.forest.buffers
+                period = lcm(*(self.ratio // gcd(self.ratio, node.shift[c]) for c in node.buffers))
+                parts = [self.of((node.body, moved(phase, times(t, node.shift)))) for t in range(min(count, period))]
+                shift = tuple(s * period // (self.ratio if c < buffers else 1) for c, s in enumerate(node.shift))
+                made = _repeated(self.forest, count, shift, list(parts))
+            case _:
+                made = (node, self.forest.zero)
+        assert made is not None
+        return made
+
+
+def _repeated(forest: Forest, count: int, shift: Offset, period: Sequence[Placed | None]) -> Placed | None:
+    """Returns `count` parts: those of the period, then the same translated, and so on."""
+    whole, rest = divmod(count, len(period))
+    end = times(whole, shift)
+    tail = [None if p is None else (p[0], moved(p[1], end)) for p in period[:rest]]
+    return forest.seq([forest.rep(whole, shift, forest.seq(period)), *tail])
+
+
+class Classes:
+    """The accesses of a tree to each class of lines: those whose number modulo `modulus` is in one of the equal ranges of `width` lines."""
+
+    def __init__(self, forest: Forest, modulus: int, width: int) -> None:
+        self.forest, self.modulus, self.width = forest, modulus, width
+        self._done: dict[tuple[Node, Offset], Placed | None] = {}
+        self._tables: dict[tuple[Node, int, int], Sequence[int]] = {}
+        self._nowhere = [-1] * forest.buffers
+
+    def of(self, part: Placed | None, number: int) -> Placed | None:
+        """Returns the accesses to the class of that number; None if there are none."""
+        if part is None or self.modulus == self.width:
+            return part
+        return self._within(part, (-number * self.width % self.modulus,) * self.forest.buffers)
+
+    def _within(self, part: Placed, phase: Offset) -> Placed | None:
+        """Returns the accesses of a part, translated by `phase`, to class 0; coordinates whose phase is -1 reach no such line."""
+        node, offset = part
+        inside = self._inside(node, offset, phase)
+        if inside is None:
+            return None
+        if isinstance(node, Leaf):
+            return part
+        key = (node, inside)
+        if key not in self._done:
+            self.forest.budget.look()
+            self._done[key] = self._new(node, inside)
+        found = self._done[key]
+        return None if found is None else (found[0], moved(found[1], offset))
+
+    def _inside(self, node: Node, offset: Offset, phase: Offset) -> Offset | None:
+        """Returns the residue of each coordinate, -1 where the node reaches no line of class 0; None if it reaches none at all."""
+        modulus, found = self.modulus, self._nowhere
+        for c in node.buffers:
+            if phase[c] != -1:
+                at = (offset[c] + phase[c]) % modulus
+                if self._meets(self.forest.reach(node, c, modulus), at):
+                    if found is self._nowhere:
+                        found = list(found)
+                    found[c] = at
+        return None if found is self._nowhere else tuple(found)
+
+    def _meets(self, bits: int, at: int) -> bool:
+        """Returns whether residues, increased by `at`, are in class 0."""
+        if self.width == 1:
+            return bool(bits >> (-at % self.modulus) & 1)
+        return any(bits >> ((n - at) % self.modulus) & 1 for n in range(self.width))
+
+    def _new(self, node: Node, phase: Offset) -> Placed | None:
+        if isinstance(node, Seq):
+            return self.forest.seq([self._within(part, phase) for part in node.parts])
+        assert isinstance(node, Rep)
+        return self._loop(node, phase, node.count)
+
+    def _loop(self, node: Rep, phase: Offset, total: int) -> Placed | None:
+        """Returns the first `total` iterations. Between those in which a coordinate that moves reaches class 0, all do the same."""
+        forest, shift, modulus = self.forest, node.shift, self.modulus
+        moving = [c for c in node.buffers if phase[c] != -1 and shift[c] % modulus]
+        period = lcm(*(modulus // gcd(modulus, shift[c]) for c in moving))
+        still = None
+        if any(phase[c] != -1 and c not in moving for c in node.buffers):
+            still = self._within(
+                (node.body, forest.zero), tuple([-1 if c in moving else p for c, p in enumerate(phase)])
+            )
+        if not moving:
+            return forest.rep(total, shift, still)
+        meetings = self._meetings(node, moving[0], phase[moving[0]], min(period, total))
+        if len(moving) > 1:
+            meetings = sorted({t for c in moving for t in self._meetings(node, c, phase[c], min(period, total))})
+        if not meetings:
+            return forest.rep(total, shift, still)
+        if still is None and len(meetings) == 1:
+            met = self._within((node.body, times(meetings[0], shift)), phase)
+            return forest.rep(1 + (total - 1 - meetings[0]) // period, times(period, shift), met)
+        start = meetings[0]
+        parts: list[Placed | None] = []
+        done = start
+        for t, after in zip(meetings, [*meetings[1:], min(start + period, total)], strict=True):
+            parts.append(self._within((node.body, times(t, shift)), phase))
+            parts.append(_at(forest.rep(after - t - 1, shift, still), times(t + 1, shift)))
+            done = after
+        before = forest.rep(start, shift, still)
+        if done == total:
+            return forest.seq([before, *parts])
+        whole, rest = divmod(total - start, period)
+        again = forest.rep(whole, times(period, shift), forest.seq(parts))
+        end = start + whole * period
+        after = tuple([p if p == -1 else (p + end * s) % modulus for p, s in zip(phase, shift, strict=False)])
+        tail = _at(self._loop(node, after, rest), times(end, shift)) if rest else None
+        return forest.seq([before, again, tail])
+
+    def _meetings(self, node: Rep, c: int, phase: int, count: int) -> Sequence[int]:
+        """Returns those of the first `count` iterations in which a coordinate reaches class 0."""
+        modulus, shift = self.modulus, node.shift[c]
+        bits = self.forest.reach(node.body, c, modulus)
+        divisor = gcd(modulus, shift)
+        cycle = modulus // divisor
+        if bits == 1 and self.width == 1:
+            if phase % divisor:
+                return ()
+            return range(-phase // divisor * pow(shift // divisor, -1, cycle) % cycle, count, cycle)
+        found = self._tables.get((node, c, phase))
+        if found is None:
+            near = range(min(node.count, cycle))
+            found = self._tables[node, c, phase] = [t for t in near if self._meets(bits, phase + t * shift)]
+        return [t + more for more in range(0, count, cycle) for t in found if t + more < count]
+
+
+def _at(part: Placed | None, by: Offset) -> Placed | None:
+    return None if part is None else (part[0], moved(part[1], by))
+
+
+class Counts:
+    """The number of accesses of each event in trees; those of event -1 are lines that come back."""
+
+    def __init__(self) -> None:
+        self._done: dict[Node, dict[int, int]] = {}
+
+    def of(self, node: Node) -> dict[int, int]:
+        """Returns the counts by event."""
+        found = self._done.get(node)
+        if found is None:
+            found = self._done[node] = self._new(node)
+        return found
+
+    def _new(self, node: Node) -> dict[int, int]:
+        match node:
+            case Seq():
+                found: dict[int, int] = {}
+                for part, _ in node.parts:
+                    for event, count in self.of(part).items():
+                        found[event] = found.get(event, 0) + count
+                return found
+            case Rep():
+                return {event: count * node.count for event, count in self.of(node.body).items()}
+            case Leaf():
+                return {node.event: 1}
+            case _:
+                raise TypeError(type(node))
+
+
+class Instances:
+    """The number of misses of each instance of a task, from the first of a node on."""
+
+    def __init__(self, coordinate: int) -> None:
+        self.coordinate = coordinate
+        self._done: dict[Node, Ints] = {}
+
+    def of(self, node: Node) -> Ints:
+        """Returns the misses of a node."""
+        found = self._done.get(node)
+        if found is None:
+            found = self._done[node] = self._new(node)
+        return found
+
+    def _new(self, node: Node) -> Ints:
+        c = self.coordinate
+        match node:
+            case Seq():
+                parts = [(self.of(n), o[c]) for n, o in node.parts if n.live[c]]
+            case Rep():
+                inner, step = self.of(node.body), node.shift[c]
+                if not step:
+                    return inner * node.count
+                if step >= len(inner):
+                    padded = np.zeros((node.count, step), np.int64)
+                    padded[:, : len(inner)] = inner
+                    return padded.reshape(-1)[: (node.count - 1) * step + len(inner)]
+                parts = [(inner, t * step) for t in range(node.count)]
+            case Leaf():
+                return np.ones(1, np.int64)
+            case _:
+                raise TypeError(type(node))
+        made = np.zeros(max(start + len(inner) for inner, start in parts), np.int64)
+        for inner, start in parts:
+            made[start : start + len(inner)] += inner
+        return made

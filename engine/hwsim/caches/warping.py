@@ -1,0 +1,165 @@
+"""Warping: the misses of loops from the state of the cache, which recurs (Morelli and Reineke, "Warping Cache Simulation of Polyhedral
+Programs", PLDI 2022).
+
+The lines of a level fall into classes whose sets no other line uses, and each class is simulated on its own. A state is relative: lines are
+counted from the place where each group of buffers is accessed. If a state recurs in a loop, all further iterations repeat the last ones,
+translated; if a part of the program starts in a state that it started in before, it does what it did then. What misses is a tree again, and
+the stream of the next level.
+"""
+
+from __future__ import annotations
+
+from operator import sub
+
+from .budget import Budget
+from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
+from .policies import Lines, Lru
+from .tree_maps import Classes
+
+State = tuple[Lines, ...]
+"""The lines of each set of a class."""
+
+
+class Warp:
+    """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
+    the number of sets of the level.
+    """
+
+    def __init__(self, forest: Forest, policy: Lru, sets: int, classes: Classes, budget: Budget) -> None:
+        self.forest, self.policy, self.classes, self.budget = forest, policy, classes, budget
+        self.sets = sets * classes.width // classes.modulus
+        self.modulus = sets if self.sets > 1 else 1
+        self._done: dict[tuple[Node, Offset, State], tuple[Placed | None, State]] = {}
+        self._missing: dict[Node, frozenset[int]] = {}
+        self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit] = {}
+
+    def misses(self, part: Placed | None) -> Placed | None:
+        """Returns what a class, empty at first, requests from the next level."""
+        if part is None:
+            return None
+        return self.run(part[0], part[1], (self.policy.empty,) * self.sets)[0]
+
+    def run(self, node: Node, offset: Offset, state: State) -> tuple[Placed | None, State]:
+        """Runs a part; returns its requests to the next level and the state after it."""
+        if isinstance(node, Leaf):
+            return self._access(node, offset, state)
+        self.budget.look(self.sets)
+        base, phase = self._base(node, offset, state)
+        own = self.policy.translated(state, base, -1)
+        key = (node, phase, own)
+        found = self._done.get(key)
+        if found is None:
+            found = self._done[key] = (
+                self._sequence(node, phase, own) if isinstance(node, Seq) else self._loop(node, phase, own)
+            )
+        out, after = found
+        return None if out is None else (out[0], moved(out[1], base)), self.policy.translated(after, base, 1)
+
+    def _base(self, node: Node, offset: Offset, state: State) -> tuple[Offset, Offset]:
+        """Splits an offset into a translation that preserves sets, and the rest. Lines of buffers that the node does not access are counted
+        from the first of them.
+        """
+        base = list(offset)
+        if len(node.buffers) < self.forest.buffers:
+            missing = self._missing.get(node)
+            if missing is None:
+                missing = self._missing[node] = frozenset(range(self.forest.buffers)).difference(node.buffers)
+            for c in missing:
+                base[c] = 0
+            for held in state:
+                for c, line, _ in reversed(held):
+                    if c in missing:
+                        base[c] = line - line % self.modulus
+        if self.modulus == 1:
+            return tuple(base), self.forest.zero
+        phase = [0] * len(offset)
+        for c in node.buffers:
+            phase[c] = offset[c] % self.modulus
+            base[c] = offset[c] - phase[c]
+        return tuple(base), tuple(phase)
+
+    def _access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[Placed | None, State]:
+        self.budget.spend()
+        coordinate = leaf.coordinate
+        line = offset[coordinate]
+        number, width = line % self.modulus, self.classes.width
+        place = number // self.classes.modulus * width + number % width
+        old = state[place]
+        if leaf.event < 0:
+            new = self.policy.returned(old, coordinate, line)
+            if new is None:
+                return (leaf, offset), state
+            return None, (*state[:place], new, *state[place + 1 :])
+        hit, new, victim = self.policy.access(old, coordinate, line, leaf.dirty)
+        after = state if new is old else (*state[:place], new, *state[place + 1 :])
+        if hit:
+            return None, after
+        request = self.forest.leaf(leaf.event, coordinate, leaf.instance), offset
+        if victim is None:
+            return request, after
+        at = list(self.forest.zero)
+        at[victim[0]] = victim[1]
+        return self.forest.seq([(self.forest.leaf(-1, victim[0]), tuple(at)), request]), after
+
+    def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[Placed | None, State]:
+        outs: list[Placed] = []
+        for part, offset in node.parts:
+            out, state = self.run(part, moved(offset, phase), state)
+            if out is not None:
+                outs.append(out)
+        return self.forest.seq(outs), state
+
+    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[Placed | None, State]:
+        assert isinstance(node, Rep)
+        key = (node.body, node.shift, phase, state)
+        orbit = self._orbits.get(key)
+        if orbit is None:
+            orbit = self._orbits[key] = _Orbit(self, node, phase, state)
+        return orbit.after(node.count)
+
+
+class _Orbit:
+    """The states before each iteration of a loop, and what it requests, until a state recurs."""
+
+    def __init__(self, warp: Warp, node: Rep, phase: Offset, state: State) -> None:
+        self.warp, self.body, self.shift, self.phase = warp, node.body, node.shift, phase
+        self.states = [state]
+        self.outs: list[Placed | None] = []
+        self.start: int | None = None
+        self._seen: dict[tuple[Offset, State], int] = {}
+        self._is_repeated(0)
+
+    def _is_repeated(self, t: int) -> bool:
+        """Notes the state before iteration t; returns whether it recurs."""
+        warp, step = self.warp, times(t, self.shift)
+        if warp.modulus > 1:
+            at = moved(self.phase, step)
+            residue = tuple([a % warp.modulus if c in self.body.buffers else 0 for c, a in enumerate(at)])
+            step = tuple(map(sub, at, residue))
+        else:
+            residue = warp.forest.zero
+        key = residue, warp.policy.translated(self.states[t], step, -1)
+        self.start = self._seen.setdefault(key, t)
+        return self.start < t
+
+    def after(self, count: int) -> tuple[Placed | None, State]:
+        """Returns the requests of the first `count` iterations and the state after them."""
+        while len(self.outs) < count and not self._ended:
+            t = len(self.outs)
+            out, state = self.warp.run(self.body, moved(self.phase, times(t, self.shift)), self.states[t])
+            self.outs.append(out)
+            self.states.append(state)
+            self._ended = self._is_repeated(t + 1)
+        forest, start = self.warp.forest, self.start
+        if count <= len(self.outs) or start is None:
+            return forest.seq(self.outs[:count]), self.states[count]
+        period = len(self.outs) - start
+        shift = times(period, self.shift)
+        whole, rest = divmod(count - start, period)
+        end = times(whole, shift)
+        cycle = forest.rep(whole, shift, forest.seq(self.outs[start:]))
+        tail = [None if o is None else (o[0], moved(o[1], end)) for o in self.outs[start : start + rest]]
+        state = self.warp.policy.translated(self.states[start + rest], end, 1)
+        return forest.seq([*self.outs[:start], cycle, *tail]), state
+
+    _ended = False
