@@ -40,7 +40,13 @@ from ...ir import (
 )
 from ..context import Context
 from ..errors import refuse
-from .checks import require_free_block, require_iterators_only, require_one_sum, used_outside_of_blocks
+from .checks import (
+    require_buffer_of_block,
+    require_free_block,
+    require_iterators_only,
+    require_one_sum,
+    used_outside_of_blocks,
+)
 
 
 # A block must be movable as a whole: no other block reads its partial results or writes its buffers.
@@ -84,6 +90,7 @@ def require_intermediate(ctx: Context, realize: BlockRealize) -> None:
         outside = next(
             w.buffer for w in realize.block.writes if w.buffer not in ctx.index.scope_of(realize).alloc_buffers
         )
+        require_buffer_of_block(ctx, outside, "output-block")
         raise refuse(
             "output-block", f"block {name!r} writes {outside.name!r}, which is used outside its scope", realize,
             expected="a block that writes only intermediate buffers", fix=(f'sch.cache_write({name!r}, 0, "local")',),

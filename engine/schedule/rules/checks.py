@@ -21,6 +21,7 @@ from ...analysis import (
     writes_distinct,
 )
 from ...ir import (
+    Allocate,
     Block,
     BlockRealize,
     Buffer,
@@ -300,3 +301,13 @@ def _is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffe
         and buffer not in ctx.index.touched_loosely(ctx.index.scope_of(loop))
         and all(is_covered(ctx.index, realize, below[name], buffer) for name in users)
     )
+
+
+# A schedule call changes the buffers of blocks. An allocation in the text of a lowered program is a statement around other statements.
+def require_buffer_of_block(ctx: Context, buffer: Buffer, code: str) -> None:
+    allocated = (b for s in walk_stmts(ctx.func.body) if isinstance(s, Allocate) for b in s.buffers)
+    if any(b is buffer for b in allocated):
+        raise refuse(
+            code, f"{buffer.name!r} is allocated by a statement (T.alloc_buffer), not by a block", buffer,
+            expected=f"a buffer of the enclosing block: {buffer.name} = T.sblock_alloc_buffer(...)",
+        )  # fmt: skip

@@ -120,3 +120,42 @@ def test_given_a_dict_when_annotated_then_it_is_printed_as_one():
     sch = Schedule(parse(TILES % "C[vi, vj] = B[vi, vj]").program)
     sch.annotate("B", "note", {"sizes": [4, 8], "rate": 0.25})
     assert 'T.sblock_attr({"note": {"sizes": [4, 8], "rate": 0.25}})' in to_script(sch.mod)
+
+
+STATEMENT = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in T.serial(8):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in T.serial(8):
+        with T.sblock("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda sch: sch.compute_inline("B"),
+        lambda sch: sch.compute_at("B", sch.get_loops("C")[0]),
+        lambda sch: sch.set_scope("B", 0, "local"),
+        lambda sch: sch.storage_align("B", 0, 0, 8, 1),
+    ],
+)
+def test_given_a_buffer_of_an_allocation_statement_when_a_call_would_change_it_then_the_refusal_names_the_statement(
+    call,
+):
+    sch = Schedule(parse(STATEMENT).program)
+    with pytest.raises(ScheduleError) as error:
+        call(sch)
+    refusal = error.value.refusal
+    assert "is allocated by a statement (T.alloc_buffer)" in refusal.message
+    assert "B = T.sblock_alloc_buffer(...)" in refusal.expected
+    rewritten = Schedule(parse(STATEMENT.replace("T.alloc_buffer", "T.sblock_alloc_buffer")).program)
+    call(rewritten)

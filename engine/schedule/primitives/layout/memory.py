@@ -22,7 +22,7 @@ from ....ir import (
 from ....ir import dtype as dt
 from ...context import BlockRV, Context, Result
 from ...errors import refuse
-from ...rules.checks import require_scope_name
+from ...rules.checks import require_buffer_of_block, require_scope_name
 
 _ALIGNMENT = "buffer_dim_align"
 _Alignment = tuple[int, int, int, int]
@@ -125,6 +125,7 @@ def require_not_parameter(ctx: Context, buffer: Buffer, fix: str) -> None:
 # A view has no memory of its own.
 def require_no_view_of_other(ctx: Context, buffer: Buffer) -> None:
     if not any(b is buffer for b in ctx.index.buffers):
+        require_buffer_of_block(ctx, buffer, "view-buffer")
         raise refuse(
             "view-buffer", f"{buffer.name!r} is a view of another buffer", buffer, expected="the buffer that it views"
         )
