@@ -12,6 +12,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Blamed, State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.machine.value import machine_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.timeline.value import start_of_task, timeline_value, window_value
 from tilewright.app.views.timeline.waits import step_to_blame
@@ -41,6 +42,17 @@ def test_given_an_example_then_tables_name_engines_slots_and_the_rows_of_the_tre
     compute = next(t for t in value["templates"] if t["block"] == "C")
     assert [loop["name"] for loop in compute["loops"]] == ["io", "jo", "ko"]
     assert value["cycles"] == report.cycles > value["length"]
+
+
+def test_given_channels_then_each_has_a_row_and_the_machine_panel_one_engine() -> None:
+    (found,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
+    machine = 'tilewright.machine("dual-bank-npu")'
+    text = found.text.replace(machine, f'{machine}.replace("engines.dma.channels", 2)')
+    state, store = act(State(), OpenText(text, found.title)), Store()
+    assert isinstance(store.report_now(state), Report)
+    assert [e["name"] for e in timeline_value(state, store)["engines"]] == ["dma[0]", "dma[1]", "matrix"]
+    parts = {part["path"]: part for part in machine_value(state, store)["parts"]}
+    assert parts["engines.dma"]["used"] and "engines.dma[0]" not in parts
 
 
 def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
