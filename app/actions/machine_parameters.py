@@ -46,6 +46,7 @@ MEANINGS: dict[str, Meaning] = {
     "dimensions": Meaning("descriptor dimensions (0: any)", by_one=True),
     "channels": Meaning("channels", "channels", by_one=True),
     "outstanding_requests": Meaning("outstanding requests (0: any)", "bursts", by_one=True),
+    "max_extent": Meaning("longest dimension (0: any)", "elements"),
     "transpose_bytes_per_cycle": Meaning("transposer (0: none)", "B/cycle"),
     "tile_rows": Meaning("tile rows", "rows"),
     "tile_columns": Meaning("tile columns", "columns"),

@@ -1,8 +1,8 @@
 """DMA descriptors: a copy as a box of contiguous runs, and the bytes that it moves in whole bursts.
 
 Loops of a copy that continue each other form one dimension of the box; its innermost dimension is a run. An engine whose descriptors have
-fewer dimensions needs several of them; a pattern that is no box needs one for each run. An engine with a transposer reads the runs of the
-source and writes those of the target, where these are longer than the runs that are contiguous in both.
+fewer or shorter dimensions needs several of them; a pattern that is no box needs one for each run. An engine with a transposer reads the
+runs of the source and writes those of the target, where these are longer than the runs that are contiguous in both.
 """
 
 from __future__ import annotations
@@ -96,9 +96,11 @@ def _goes_on(strides: Mapping[Var, int], inside: Var, var: Var, where: Domain) -
 
 
 def _descriptors(engine: DmaEngine, shape: Sequence[int], count: int) -> int:
-    if not engine.dimensions:
-        return 1
-    return prod(shape[: -engine.dimensions]) if shape else count
+    if not shape:
+        return count if engine.dimensions or engine.max_extent else 1
+    inside = min(engine.dimensions or len(shape), len(shape))
+    limit = engine.max_extent or max(shape)
+    return prod(shape[: len(shape) - inside]) * prod(-(-n // limit) for n in shape[len(shape) - inside :])
 
 
 def _in_bursts(found: Sequence[Runs], size: int, memory: Memory) -> int:

@@ -178,6 +178,13 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
         Natural,
         described("Dimensions of a descriptor, the first of them a contiguous run. 0: as many as a copy needs."),
     ] = 0
+    max_extent: Annotated[
+        Natural,
+        described(
+            "Most elements of a run, and most steps of any other dimension of a descriptor: a copy with longer ones needs several "
+            "descriptors. 0: any."
+        ),
+    ] = 0
     transpose_bytes_per_cycle: Annotated[
         Natural,
         described(

@@ -38,10 +38,12 @@ def main(A: T.Buffer({shape}, "float32"), B: T.Buffer({tuple(tile[n] for n in or
 '''
 
 
-def told(source: str, dimensions: int = 0, burst: int = 1, turning: int = 0) -> tuple[Descriptor, int]:
+def told(
+    source: str, dimensions: int = 0, burst: int = 1, turning: int = 0, longest: int = 0
+) -> tuple[Descriptor, int]:
     """The descriptor of the copy in, and how long it takes."""
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", dimensions)
-    machine = machine.replace("dma.transpose_bytes_per_cycle", turning)
+    machine = machine.replace("dma.transpose_bytes_per_cycle", turning).replace("dma.max_extent", longest)
     program, _ = replayed(parse(source).program, machine.replace("ddr.burst_bytes", burst))
     (cost,) = [v.cost for v in program.variants if program.templates[v.template].name == "L"]
     assert cost.descriptor is not None
@@ -99,6 +101,27 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
     assert found.descriptors == (prod(found.shape[:-dimensions]) if dimensions else 1)
     assert found.read_bytes == found.runs * -(-found.run_bytes // burst) * burst >= found.wanted_bytes
     assert duration == 10 * found.descriptors + -(-found.read_bytes // 4)
+
+
+@pytest.mark.parametrize(
+    ("longest", "dimensions", "descriptors"),
+    [
+        (0, 0, 1),
+        (16, 0, 1),
+        (8, 0, 2),
+        (5, 0, 2 * 4),
+        (3, 0, 3 * 6 * 2),
+        (5, 2, 8 * 4),
+        (5, 1, 8 * 16),
+        (1, 0, 8 * 16 * 4),
+    ],
+)
+def test_given_short_dimensions_when_copied_then_each_combination_of_parts_is_a_descriptor(
+    longest: int, dimensions: int, descriptors: int
+):
+    found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
+    assert found.shape == (8, 16, 4) and found.descriptors == descriptors
+    assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("turning", "cycles"), [(0, 64 * 32 * 64 // 4), (8, 64 * 32), (4, 64 * 32), (1, 64 * 32 * 4)])
