@@ -62,6 +62,10 @@ MEANINGS: dict[str, Meaning] = {
     "dataflow": Meaning("dataflow"),
     "weights": Meaning("registers per cell"),
     "operand_rows": Meaning("rows of tiles"),
+    "cycles_by_type": Meaning("cycles per tile by type", "cycles"),
+    "passes_by_type": Meaning("passes by type", "passes"),
+    "lanes_by_type": Meaning("lanes by type", "lanes"),
+    "rates": Meaning("rates of operations"),
     "vector_bytes": Meaning("vector", "B"),
     "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
@@ -82,6 +86,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "accumulate_in": ("registers", "memory"),
 }
 
+TABLES = frozenset({"rates", "cycles_by_type", "passes_by_type", "lanes_by_type"})
+"""Parameters with several values by name, typed as "exp 4, div 8"."""
+
 _BYTES = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20, "G": 1 << 30,
           "GB": 1 << 30, "GIB": 1 << 30}  # fmt: skip
 _HERTZ = {"": 1, "HZ": 1, "K": 10**3, "KHZ": 10**3, "M": 10**6, "MHZ": 10**6, "G": 10**9, "GHZ": 10**9}
@@ -92,10 +99,12 @@ def meaning_of(field: str) -> Meaning:
     return MEANINGS.get(field, Meaning(field.replace("_", " ")))
 
 
-def figure_value(field: str, text: str) -> int | float | bool | str:
+def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tuple[str, int], ...]:
     """The value of a typed text such as "256 KiB", "1.2 GHz" or "26". Raises DocumentError "bad-figure" for an invalid text."""
     if field in CHOICES:
         return text
+    if field in TABLES:
+        return _table(field, text)
     if field == "broadcast":
         return text == "yes"
     found = re.fullmatch(r"\s*([\d_.\s\u202f]+?)\s*([A-Za-z]*)\s*", text)
@@ -110,12 +119,20 @@ def figure_value(field: str, text: str) -> int | float | bool | str:
         if number is not None and abs(number) <= 1e300:
             is_real = field.startswith("energy")
             return float(number) if is_real else int(number) if number == int(number) else number
-    example = {"bytes": "a size, such as 256 KiB", "hertz": "a frequency, such as 1.2 GHz", "plain": "a number"}[scale]
-    raise DocumentError(
-        Refusal(
-            "bad-figure",
-            f"{text!r} is not a valid value of parameter {meaning_of(field).label}",
-            found=text,
-            expected=example,
-        )
+    raise _invalid(
+        field,
+        text,
+        {"bytes": "a size, such as 256 KiB", "hertz": "a frequency, such as 1.2 GHz", "plain": "a number"}[scale],
     )
+
+
+def _table(field: str, text: str) -> tuple[tuple[str, int], ...]:
+    rows = [part.split() for part in text.split(",") if part.strip()]
+    if not all(len(row) == 2 and row[1].isdecimal() for row in rows):
+        raise _invalid(field, text, 'names with a number each, such as "exp 4, div 8"')
+    return tuple((name, int(number)) for name, number in rows)
+
+
+def _invalid(field: str, text: str, expected: str) -> DocumentError:
+    message = f"{text!r} is not a valid value of parameter {meaning_of(field).label}"
+    return DocumentError(Refusal("bad-figure", message, found=text, expected=expected))

@@ -13,6 +13,8 @@ def figure_text(field: str, value: Any) -> str:
     scale = meaning_of(field).scale
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(f"{name} {number}" for name, number in value)
     if not isinstance(value, int):
         return f"{value:g}" if isinstance(value, float) else str(value)
     if scale == "plain":

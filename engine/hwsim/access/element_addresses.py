@@ -285,14 +285,17 @@ def _once(use: BufferAccess, access: Values, position: Values, lost: Values) -> 
 
 def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> Listing:
     work, layouts, where, places = use.measured.work, use.measured.layouts, use.where, use.buffer_placement.places
-    along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
+    width = vector_width(engine, work)
+    along = lanes_follow(work, layouts, where, width)
     lanes = lanes_of(work, along, width, where)
     order, access, lane = in_operations(lanes, along, where)
     memory = use.buffer_placement.placement.memory
     rule = banking(memory)
     if rule is None:
         return _made(use, access, position[order])
-    sides = next(group for group in accessed_at_once(engine, work, layouts) if _has(group, use))
+    sides = next((group for group in accessed_at_once(engine, work, layouts, where) if _has(group, use)), None)
+    if sides is None:
+        return _made(use, access, position[order])
     here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
     elements: list[Elements] = []
     for side, column in zip(here, listed([s.layout for s in here], where), strict=True):

@@ -1,9 +1,12 @@
 """Vector engines: the lanes of a piece of work, its number of operations, the bank conflicts of its accesses, and the bursts that they
 move.
 
-Lanes are the threads of the loops that the program binds to them. Without bound loops, lanes follow the result (the operand, if a single
-element is summed) in memory order, so that it is stored run by run. The other operands are accessed at the addresses of these lanes: a
-transposed one column by column, which causes bank conflicts.
+Lanes are the threads of the loops that the program binds to them. Without bound loops, lanes follow the result in memory order, so that it
+is stored run by run. The other operands are accessed at the addresses of these lanes: a transposed one column by column, which causes bank
+conflicts.
+
+A row reduction sums (or takes the maximum) along the contiguous axis of an operand: its lanes follow the row. A vector of partial results
+accumulates in a register, and a tree of shuffles combines its lanes at the end of the row.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Buffer, Var
+from ...ir import Buffer, Max, Min, Var
+from ...ir import dtype as dt
 from ..machine.parts import Memory, VectorEngine
 from ..tasks.boxes import Inside, inside
 from ..tasks.geometry import (
+    AffineProgression,
     Domain,
     Layout,
     at_points,
@@ -32,7 +37,7 @@ from ..tasks.geometry import (
     without_loops,
 )
 from ..tasks.grid import UnknownValueError, Values
-from ..tasks.product import indexing
+from ..tasks.product import indexing, joint_values
 from ..tasks.work import Access, Work, element_bytes
 from .bank_conflicts import (
     BankConflicts,
@@ -108,30 +113,43 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
     """Returns the number of whole-vector operations: for each scalar operation of the work, the vectors that cover all lanes."""
-    width = vector_width(engine, work)
+    width, rates = vector_width(engine, work), dict(engine.rates)
+    steps = work.steps(rates)
     threads = _threads(work, where)
     if threads:
-        return _thread_groups(Lanes(threads, width), where) * work.operations
+        return _thread_groups(Lanes(threads, width), where) * steps
     if engine.lanes == "program":
         vectorized = tuple(v for v in work.piece.vectorized if v in where.extents)
         groups = _thread_groups(Lanes(vectorized, width), where) if vectorized else where.iterations
-        return groups * work.operations
-    along = lanes_follow(work, layouts, where)
-    return sum(r.count * over(r.elements, width) for r in runs((along,), where)) * work.operations
+        return groups * steps
+    found = runs((lanes_follow(work, layouts, where, width),), where)
+    operations = sum(r.count * over(r.elements, width) for r in found) * steps
+    if found and row_of(work, layouts, where, width) is not None:
+        rows = joint_values(indexing(work.writes[0], where), where)
+        operations += rows * tree_steps(min(width, max(r.elements for r in found)), work, rates)
+    return operations
+
+
+def tree_steps(lanes: int, work: Work, rates: Mapping[str, int]) -> int:
+    """Returns the operations that combine `lanes` partial results of a row: a shuffle and an operation for each halving."""
+    combines_by_max = work.piece.store is not None and isinstance(work.piece.store.value, Max | Min)
+    step = rates.get("shuffle", 1) + (rates.get("max", 1) if combines_by_max else 1)
+    return (lanes - 1).bit_length() * step
 
 
 def vector_conflicts(
     engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
 ) -> tuple[Conflict, ...]:
     """Returns the conflicts of the accesses of a piece, memory by memory, including accesses without conflicts."""
-    along, width = lanes_follow(work, layouts, where), vector_width(engine, work)
+    width = vector_width(engine, work)
+    along = lanes_follow(work, layouts, where, width)
     iterations = PieceIterations(work, layouts, where, places)
     found: list[Conflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
         if rule is None:
             continue
-        for sides in accessed_at_once(engine, work, layouts):
+        for sides in accessed_at_once(engine, work, layouts, where):
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
             conflicts = iterations.conflicts(rule, here, along, width) if here else None
             if conflicts is not None:
@@ -147,7 +165,8 @@ def vector_spreads(
     An operand that is constant in a loop is held in the engine. Without threads, several accesses to one buffer are left out: the engine
     holds their common elements.
     """
-    along, width, threads = lanes_follow(work, layouts, where), vector_width(engine, work), _threads(work, where)
+    width, threads = vector_width(engine, work), _threads(work, where)
+    along = lanes_follow(work, layouts, where, width)
     found: list[Spread] = []
     for (buffer, written), sides in _by_buffer(work, layouts).items():
         memory = places.by_buffer[buffer].memory
@@ -201,15 +220,18 @@ def _spread(
     return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
 
 
-def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout]) -> list[list[Side]]:
+def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> list[list[Side]]:
     """Returns the groups of accesses that one operation makes at once: each operand alone; or two operands first, then one by one, the
     result with the last. An accumulator is loaded by a separate access; if operands are accessed together, it is written after its read.
+    The result of a row is left out: it stays in a register until the row's end.
     """
     sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
     reads, writes = sides[: len(work.reads)], sides[len(work.reads) :]
+    if row_of(work, layouts, where, vector_width(engine, work)) is not None:
+        writes = []
     if engine.operands == "in_turn":
         loaded = [Side(s.access, s.layout, written=False) for s in writes] if work.updates else []
-        return [[s] for s in (*sides, *loaded)]
+        return [[s] for s in (*reads, *writes, *loaded)]
     groups = [reads[:2], *([s] for s in reads[2:])]
     return [*groups[:-1], [*groups[-1], *writes]]
 
@@ -227,11 +249,42 @@ def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]
 
 
 def vector_width(engine: VectorEngine, work: Work) -> int:
-    return max(1, engine.vector_bytes // max(element_bytes(a) for a in (*work.reads, *work.writes)))
+    """Returns the lanes of an operation: those of the operand or result whose type has the fewest."""
+    return min(lanes_of_type(engine, a.buffer.dtype) for a in (*work.reads, *work.writes))
 
 
-def lanes_follow(work: Work, layouts: Sequence[Layout], where: Domain) -> Layout:
-    return layouts[0] if work.reads and not indexing(work.writes[0], where) else layouts[-1]
+def lanes_of_type(engine: VectorEngine, dtype: str) -> int:
+    return dict(engine.lanes_by_type).get(dt.element(dtype), max(1, engine.vector_bytes // dt.size_bytes(dtype)))
+
+
+def lanes_follow(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> Layout:
+    """Returns the layout that numbers the lanes: that of the row, of the operand if a single element is summed, or of the result."""
+    single = work.reads and not indexing(work.writes[0], where)
+    return row_of(work, layouts, where, width) or (layouts[0] if single else layouts[-1])
+
+
+def row_of(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> Layout | None:
+    """Returns the layout of a row if the work is a row reduction without threads, else None.
+
+    A row is contiguous in an operand along loops that the result does not depend on, and at least `width` elements long (any length if
+    there is a single row). No operand that varies along the row is contiguous along the result.
+    """
+    if not work.updates or work.kind not in ("reduce", "mac") or _threads(work, where):
+        return None
+    strides = [s for x in layouts if (s := x.strides) is not None]
+    if len(strides) < len(layouts):
+        return None
+    kept, operands = indexing(work.writes[0], where), strides[: len(work.reads)]
+    along_result = run_loops(strides[-1:], where)[:1]
+    if any(s.get(v) == 1 and s.keys() - kept for v in along_result for s in operands):
+        return None
+    rows = {v for v in kept if where.active[v] > 1}
+    for moving in operands:
+        row = {v: stride for v, stride in moving.items() if v not in kept}
+        length = prod(where.active[v] for v in run_loops([row], where))
+        if length >= width or (length > 1 and not rows):
+            return Layout(AffineProgression(row, {}, 0))
+    return None
 
 
 def _threads(work: Work, where: Domain) -> tuple[Var, ...]:

@@ -33,11 +33,12 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import marks_of
 from ..access.ports import PortSpec, demands, memory_port, over
+from ..access.vectors import lanes_of_type
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE
-from ..tasks.product import passes_of, product_over, tiles_of
-from ..tasks.work import Kind
+from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
+from ..tasks.work import Kind, slower_steps
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles
 
@@ -222,13 +223,15 @@ def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
         case MatrixEngine() | SystolicEngine() if len(task.loads) == 2:
             return _multiplied(engine, task, machine)
         case VectorEngine():
-            lanes = max(1, engine.vector_bytes // dt.size_bytes(task.store.buffer.dtype))
+            lanes = lanes_of_type(engine, task.store.buffer.dtype)
             turns = len(task.loads) + 1 if engine.operands == "in_turn" else 1
-            return over(task.iterations, lanes) * turns * engine.cycles_per_operation
+            slower = slower_steps(task.store.value, dict(engine.rates))
+            return over(task.iterations, lanes) * (turns + slower) * engine.cycles_per_operation
         case MatrixEngine() | SystolicEngine():
             return task.iterations
         case _:
-            return task.iterations * (len(task.loads) + 1) * engine.cycles_per_operation
+            slower = slower_steps(task.store.value, dict(engine.rates))
+            return task.iterations * (len(task.loads) + 1 + slower) * engine.cycles_per_operation
 
 
 def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
@@ -259,15 +262,15 @@ def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, machine: Mac
     """Cycles of a product: those of its tiles or folds, or of its operands on the slowest port."""
     first, second, result = (task.reach(*a.indices) for a in (*task.loads, task.store))
     product = product_over(first, second, result, task.loops, task.times)
-    passes = passes_of(engine, max(dt.size_bytes(load.buffer.dtype) for load in task.loads))
+    types = [load.buffer.dtype for load in task.loads]
     traffic = operand_traffic(engine, product)
     sides = ((task.loads[0], False, traffic.first), (task.loads[1], False, traffic.second),
              (task.store, False, traffic.sums), (task.store, True, traffic.sums))  # fmt: skip
     moved = ((_memory(a.buffer, machine), written, n * dt.size_bytes(a.buffer.dtype)) for a, written, n in sides)
     ports = demands(engine, machine, moved)
     if isinstance(engine, SystolicEngine):
-        return max(array_cycles(engine, product) * passes, *ports.values())
-    return max(tiles_of(engine, product) * engine.cycles_per_tile * passes, *ports.values())
+        return max(array_cycles(engine, product) * passes_of(engine, types), *ports.values())
+    return max(tiles_of(engine, product) * tile_cycles(engine, types), *ports.values())
 
 
 def _memory(buffer: Buffer, machine: Machine) -> Memory:

@@ -17,7 +17,7 @@ from ..access.ports import PortSpec, demands, over
 from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
-from ..tasks.product import passes_of, product_of, tiles_of
+from ..tasks.product import passes_of, product_of, tile_cycles, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles, drain_cycles, folding_of
@@ -155,7 +155,7 @@ def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descrip
         case DmaEngine():
             return _copy(engine, measured, descriptor, places) if descriptor else 0
         case MatrixEngine():
-            return _tiling(engine, measured.work, where).tiles * _passes(engine, measured.work) * engine.cycles_per_tile
+            return _tiling(engine, measured.work, where).tiles * tile_cycles(engine, _types(measured.work))
         case SystolicEngine():
             return _array(engine, measured.work, where)
         case VectorEngine():
@@ -163,7 +163,7 @@ def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descrip
             return operations * engine.cycles_per_operation
         case ScalarEngine():
             # Loads and the store count as operations, like the arithmetic.
-            steps = measured.work.operations + len(measured.accesses)
+            steps = measured.work.steps(dict(engine.rates)) + len(measured.accesses)
             return where.iterations * steps * engine.cycles_per_operation
 
 
@@ -239,11 +239,11 @@ def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
     if not work.reads:
         # A fill leaves the array like results, one row per cycle.
         return over(where.iterations, engine.columns)
-    return array_cycles(engine, product_of(work, where)) * _passes(engine, work)
+    return array_cycles(engine, product_of(work, where)) * passes_of(engine, _types(work))
 
 
-def _passes(engine: MatrixEngine | SystolicEngine, work: Work) -> int:
-    return passes_of(engine, max(element_bytes(a) for a in work.reads))
+def _types(work: Work) -> list[str]:
+    return [a.buffer.dtype for a in work.reads or work.writes]
 
 
 def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:

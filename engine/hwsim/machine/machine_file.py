@@ -30,6 +30,7 @@ from .parts import (
     ScalarEngine,
     SystolicEngine,
     VectorEngine,
+    listed_tables,
 )
 from .validation import find_violation, violation_error
 
@@ -186,7 +187,7 @@ class _Reader:
                 raise self._placed(refuse("unknown-key", f"{where}: a source for {key!r}, which is not a parameter", found=f"source.{key}",
                                           expected=_keys(target)), section, f"source.{key}")  # fmt: skip
         try:
-            return msgspec.convert(table | {"source": list(named.items())}, target)
+            return msgspec.convert(listed_tables(table | {"source": named}), target)
         except msgspec.ValidationError as error:
             raise self._placed(_schema_error(str(error), where, table, target), section, _key_in(str(error))) from None
 

@@ -12,7 +12,20 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ..errors import refuse
-from .parts import GROUPS, Bus, Cache, DmaEngine, Engine, Memory, Part, Positive, Sources, SystolicEngine, described
+from .parts import (
+    GROUPS,
+    Bus,
+    Cache,
+    DmaEngine,
+    Engine,
+    Memory,
+    Part,
+    Positive,
+    Sources,
+    SystolicEngine,
+    described,
+    listed_tables,
+)
 from .validation import find_violation, violation_error
 
 
@@ -198,7 +211,7 @@ def _with_field(part: S, field: str, value: object, path: str) -> S:
     table[field] = value
     table["source"] = [(key, text) for key, text in part.source if key != field] + [(field, CHANGED)]
     try:
-        return msgspec.convert(table, type(part))
+        return msgspec.convert(listed_tables(table), type(part))
     except msgspec.ValidationError as error:
         raise refuse("bad-figure", f"{path} cannot be {value!r}", found=repr(value),
                      expected=str(error).partition(" - at ")[0]) from None  # fmt: skip

@@ -6,7 +6,7 @@ generated from it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Meta
@@ -23,11 +23,24 @@ Positive = Annotated[int, Meta(ge=1, le=MOST)]
 Natural = Annotated[int, Meta(ge=0, le=MOST)]
 Energy = Annotated[float, Meta(ge=0)]
 Sources = tuple[tuple[str, str], ...]
+Table = tuple[tuple[str, Positive], ...]
+"""Figures by name: of data types, or of operations. A TOML table in the machine file."""
+
+RATED = ("cast", "div", "erf", "exp", "log", "max", "pow", "rsqrt", "shuffle", "sigmoid", "sin", "sqrt", "tanh")
+"""Operations that `rates` may name. "max" includes minima, "sin" all trigonometric functions, "shuffle" is a step of a row reduction."""
 
 
 def described(text: str) -> Meta:
     """Annotates a key with its description, a sentence or two."""
     return Meta(description=text)
+
+
+def listed_tables(figures: dict[str, Any]) -> dict[str, Any]:
+    """Returns the keys of a part with each table as a list of its pairs."""
+    tables = {
+        key: list(cast("dict[str, Any]", value).items()) for key, value in figures.items() if isinstance(value, dict)
+    }
+    return figures | tables
 
 
 def meanings(part: type[msgspec.Struct]) -> dict[str, str]:
@@ -194,7 +207,13 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
     ] = 0
 
 
-PASSES = "Native element width: wider elements need ceil(width / element_bytes)² passes."
+PASSES = (
+    "Native element width: wider elements need ceil(width / element_bytes)² passes, unless a table names their type."
+)
+RATES = (
+    "Durations by operation, as multiples of `cycles_per_operation`: cast, div, erf, exp, log, max, pow, rsqrt, shuffle, sigmoid, sin, "
+    "sqrt, tanh. Other operations take 1."
+)
 PER_OPERATION = "Energy per operation."
 OPERAND_ROWS = (
     'With "banked" each row of a tile is one access to interleaved banks, and the unit waits for its bank conflicts; with "ideal" rows '
@@ -234,6 +253,10 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
             "the depth reads and writes the result."
         ),
     ] = "registers"
+    cycles_by_type: Annotated[
+        Table,
+        described("Duration of a tile by the type of its wider operand; other types take passes of `cycles_per_tile`."),
+    ] = ()
 
 
 Dataflow = Literal["output_stationary", "weight_stationary", "input_stationary"]
@@ -258,6 +281,7 @@ class SystolicEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_fie
             "begins; with two, the operand of the next fold or task is loaded meanwhile, and folds follow each other without a gap."
         ),
     ] = "single"
+    passes_by_type: Annotated[Table, described("Passes over a product by the type of its wider operand.")] = ()
 
     @property
     def preload_cycles(self) -> int:
@@ -283,6 +307,10 @@ class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
             "vectorized loops, and one element without them, as in compiled CPU code."
         ),
     ] = "result"
+    rates: Annotated[Table, described(RATES)] = ()
+    lanes_by_type: Annotated[
+        Table, described("Lanes of an operation by element type; other types have as many as fit into `vector_bytes`.")
+    ] = ()
     energy_pj_per_operation: Annotated[Energy, described("Energy per operation on one element.")] = 0.0
 
 
@@ -291,6 +319,7 @@ class ScalarEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
 
     cycles_per_operation: Annotated[Positive, described("Duration of one load, store or operation.")]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
+    rates: Annotated[Table, described(RATES)] = ()
 
 
 Engine = DmaEngine | MatrixEngine | SystolicEngine | VectorEngine | ScalarEngine

@@ -7,8 +7,11 @@ from typing import Protocol
 
 import msgspec
 
+from ...ir import dtype as dt
 from ..errors import MachineError, refuse
-from .parts import Bus, Cache, DmaEngine, Engine, Memory, SystolicEngine
+from .parts import RATED, Bus, Cache, DmaEngine, Engine, Memory, SystolicEngine
+
+TABLES = ("rates", "cycles_by_type", "passes_by_type", "lanes_by_type")
 
 
 class Parted(Protocol):
@@ -57,6 +60,9 @@ def find_violation(machine: Parted) -> Violation | None:
             violation = _reach_violation(engine, key, reach, names)
             if violation is not None:
                 return violation
+        violation = _table_violation(engine)
+        if violation is not None:
+            return violation
         if isinstance(engine, DmaEngine) and engine.channels > 1 and engine.unit:
             message = (
                 f"engine {engine.name!r} has channels that run at the same time, but shares the unit {engine.unit!r}"
@@ -145,6 +151,18 @@ def _reach_violation(engine: Engine, key: str, reach: Sequence[str], names: Sequ
         if name not in names:
             message = f"engine {engine.name!r} {key} an unknown memory {name!r}"
             return Violation("unknown-memory", message, section, key, repr(name), known)
+    return None
+
+
+def _table_violation(engine: Engine) -> Violation | None:
+    """Checks the names in an engine's tables: operations, or data types."""
+    for key in TABLES:
+        for name, _ in getattr(engine, key, ()):
+            known = name in RATED if key == "rates" else dt.is_valid(name)
+            if not known:
+                message = f"{key} of engine {engine.name!r} names an unknown {'operation' if key == 'rates' else 'type'} {name!r}"
+                expected = ", ".join(RATED) if key == "rates" else "data types, such as int8 or float16"
+                return Violation("unknown-name", message, ("engines", engine.name), key, repr(name), expected)
     return None
 
 

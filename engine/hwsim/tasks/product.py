@@ -8,6 +8,7 @@ from math import prod
 import msgspec
 
 from ...ir import Var
+from ...ir import dtype as dt
 from ..access.ports import over
 from ..machine.parts import MatrixEngine, SystolicEngine
 from .geometry import Domain
@@ -31,9 +32,20 @@ def tiles_of(engine: MatrixEngine, product: Product) -> int:
     return product.batch * tiles * over(product.depth, engine.tile_depth)
 
 
-def passes_of(engine: MatrixEngine | SystolicEngine, element_bytes: int) -> int:
-    """Returns the number of passes over a product with elements wider than the engine's native width."""
-    return over(element_bytes, engine.element_bytes) ** 2
+def passes_of(engine: SystolicEngine, types: Iterable[str]) -> int:
+    """Returns the number of passes over a product with operands of these types."""
+    table = dict(engine.passes_by_type)
+    return max(table.get(dt.element(t), _passes(engine, t)) for t in types)
+
+
+def tile_cycles(engine: MatrixEngine, types: Iterable[str]) -> int:
+    """Returns the duration of a tile with operands of these types."""
+    table = dict(engine.cycles_by_type)
+    return max(table.get(dt.element(t), _passes(engine, t) * engine.cycles_per_tile) for t in types)
+
+
+def _passes(engine: MatrixEngine | SystolicEngine, dtype: str) -> int:
+    return over(dt.size_bytes(dtype), engine.element_bytes) ** 2
 
 
 def product_of(work: Work, where: Domain) -> Product:
@@ -41,7 +53,7 @@ def product_of(work: Work, where: Domain) -> Product:
     both operands alone; any other loops repeat the product. A square reads its single operand twice.
     """
     first, second, result = (indexing(a, where) for a in (work.reads[0], work.reads[-1], work.writes[0]))
-    return product_over(first, second, result, where.active, lambda loops: _count(loops, where))
+    return product_over(first, second, result, where.active, lambda loops: joint_values(loops, where))
 
 
 def product_over(
@@ -59,7 +71,7 @@ def indexing(access: Access, where: Domain) -> set[Var]:
     return {v for i in access.indices for v in used_vars(i, where.extents)}
 
 
-def _count(loops: Collection[Var], where: Domain) -> int:
+def joint_values(loops: Collection[Var], where: Domain) -> int:
     """Returns the number of joint values of the loops: 100 if a condition cuts 13 x 8 to that, not 104."""
     if where.mask is None:
         return prod(where.active[v] for v in loops)

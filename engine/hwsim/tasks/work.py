@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,8 +17,15 @@ from ...ir import (
     BufferStore,
     Call,
     Cast,
+    Div,
     Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
     IntImm,
+    Max,
+    Min,
+    Mod,
     Mul,
     Node,
     Not,
@@ -35,6 +42,14 @@ Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
 """Work whose indices are data (gather, scatter) is "other"."""
 
 _ARITHMETIC = (BinaryOp, Predicate, Cast, Not, Select, Call)
+_OPERATIONS: dict[type[Node], str] = {
+    Cast: "cast", Max: "max", Min: "max", Div: "div", Mod: "div", FloorDiv: "div", FloorMod: "div",
+}  # fmt: skip
+_FUNCTIONS = {
+    **{name: name for name in ("erf", "exp", "log", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh")},
+    **dict.fromkeys(("exp2", "exp10"), "exp"), **dict.fromkeys(("log2", "log10", "log1p"), "log"), **dict.fromkeys(("cos", "tan"), "sin"),
+}  # fmt: skip
+"""Operations with rates of their own, by node and by intrinsic."""
 OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
 
 
@@ -49,7 +64,8 @@ class Access(msgspec.Struct, frozen=True, eq=False):
 class Work(msgspec.Struct, frozen=True, eq=False):
     """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
-    `updates` says that its writes depend on the old value: an accumulator is not among `reads`.
+    `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
+    that a machine can have rates for.
     """
 
     piece: Piece
@@ -58,6 +74,20 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     writes: tuple[Access, ...]
     updates: bool = False
     operations: int = 1
+    rated: tuple[str, ...] = ()
+
+    def steps(self, rates: Mapping[str, int]) -> int:
+        """Returns the duration of the operations of an iteration, at these rates; an operation without a rate takes 1."""
+        return self.operations + _slower(self.rated, rates)
+
+
+def slower_steps(value: Expr, rates: Mapping[str, int]) -> int:
+    """Returns what the rates of a value's operations add to one step for each."""
+    return _slower(_seen(value).rated, rates)
+
+
+def _slower(rated: Iterable[str], rates: Mapping[str, int]) -> int:
+    return sum(rates.get(name, 1) - 1 for name in rated)
 
 
 def read_pieces(pieces: Sequence[Piece], analyzer: Analyzer) -> tuple[Work, ...]:
@@ -93,7 +123,7 @@ class _Reader:
                 loads.append(access)
         by_data = nested or any(places for _, places in seen.loads)
         kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
-        return Work(piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1))
+        return Work(piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1), tuple(seen.rated))
 
     def _access(self, node: BufferLoad | BufferStore) -> Access:
         buffer = node.buffer
@@ -110,12 +140,13 @@ class _Reader:
 
 class _Seen(msgspec.Struct):
     """Contents of an expression: its loads, in order, each with whether it is inside of an index; the number of operations on values (those
-    on indices are the address unit's); whether it contains an opaque call.
+    on indices are the address unit's), and the names of those with rates; whether it contains an opaque call.
     """
 
     loads: list[tuple[BufferLoad, bool]]
     operations: int = 0
     opaque: bool = False
+    rated: list[str] = msgspec.field(default_factory=list[str])
 
 
 def _seen(expr: Expr) -> _Seen:
@@ -133,10 +164,21 @@ def _seen(expr: Expr) -> _Seen:
             continue
         counts = counts and isinstance(node, _ARITHMETIC)
         found.operations += counts
+        if counts and (name := _rated(node)):
+            found.rated.append(name)
         if isinstance(node, Call) and node.op in OPAQUE_CALLS:
             found.opaque = True
         stack += [(child, places, counts) for child in reversed(children(node))]
     return found
+
+
+def _rated(node: Node) -> str:
+    """Returns the name of an operation in a machine's rates, or "". A division by a constant is a multiplication."""
+    if isinstance(node, Call):
+        return _FUNCTIONS.get(node.op, "")
+    name = _OPERATIONS.get(type(node), "")
+    by_constant = name == "div" and isinstance(node, BinaryOp) and isinstance(_uncast(node.b), IntImm | FloatImm)
+    return "" if by_constant else name
 
 
 def _every_load(seen: _Seen) -> list[BufferLoad]:

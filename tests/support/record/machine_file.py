@@ -137,6 +137,8 @@ def _kind(field: msgspec.structs.FieldInfo) -> str:
             return f"number, {least} or more"
         case inspect.LiteralType(values=values):
             return ", ".join(f'"{value}"' for value in values)
+        case inspect.VarTupleType(item_type=inspect.TupleType()):
+            return "table of integers, 1 or more"
         case inspect.VarTupleType():
             return "list of texts"
         case inspect.BoolType():

@@ -1,0 +1,194 @@
+"""Vector engines: rows are summed by vectors and a tree, operations have rates, and types have lanes of their own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.programs.gemms import array_machine, gemm
+from support.simulator.machines import PLAIN
+
+from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.hwsim.cost.model import Cost
+from tilewright.engine.hwsim.simulate import replayed
+from tilewright.engine.script import parse
+
+VECTOR = PLAIN.replace(
+    'reads = ["pad"]\nwrites = ["pad"]\nvector_bytes = 32',
+    'reads = ["ddr", "pad"]\nwrites = ["ddr", "pad"]\nvector_bytes = 32',
+)
+"""`plain` with a vector unit of 8 float32 lanes that reaches both memories."""
+
+
+def machine(more: str = "") -> Machine:
+    wide = VECTOR.replace("_bytes_per_cycle = 4\n", "_bytes_per_cycle = 1_048_576\n")
+    head, _, tail = wide.partition("vector_bytes = 32\n")
+    return read_machine(f"{head}vector_bytes = 32\n{more}\n{tail}")
+
+
+def cost(source: str, on: Machine) -> Cost:
+    program, _ = replayed(parse(source).program, on)
+    (variant,) = program.variants
+    assert program.machine.engines[variant.engine].name == "vector"
+    return variant.cost
+
+
+def row_sum(rows: int, length: int, term: str = "A[vi, vk]", combine: str = "C[vi] + {term}") -> str:
+    return f"""
+@T.prim_func
+def main(A: T.Buffer(({rows}, {length}), "float32"), M: T.Buffer(({rows},), "float32"), C: T.Buffer(({rows},), "float32")):
+    for i, k in T.grid({rows}, {length}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = {combine.format(term=term)}
+"""
+
+
+def column_sum(rows: int, columns: int) -> str:
+    return f"""
+@T.prim_func
+def main(A: T.Buffer(({rows}, {columns}), "float32"), C: T.Buffer(({columns},), "float32")):
+    for j, k in T.grid({columns}, {rows}):
+        with T.block("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = C[vj] + A[vk, vj]
+"""
+
+
+def elementwise(expression: str, dtype: str = "float32", n: int = 64) -> str:
+    return f'''
+@T.prim_func
+def main(A: T.Buffer(({n},), "{dtype}"), B: T.Buffer(({n},), "{dtype}")):
+    for i in range({n}):
+        with T.block("B"):
+            vi = T.axis.spatial({n}, i)
+            B[vi] = {expression}
+'''
+
+
+@given(st.integers(2, 20), st.integers(8, 100))
+def test_law_a_row_takes_its_vectors_and_a_tree_over_the_lanes(rows: int, length: int):
+    """8 lanes: 3 halvings of a shuffle and an addition for each row."""
+    assert cost(row_sum(rows, length), machine()).duration == 3 + rows * (-(-length // 8) + 3 * 2)
+
+
+def test_given_a_single_row_then_it_is_summed_by_a_tree_too():
+    assert cost(row_sum(1, 64), machine()).duration == 3 + 8 + 6
+    # Four elements are two halvings.
+    assert cost(row_sum(1, 4), machine()).duration == 3 + 1 + 4
+
+
+def test_given_rows_shorter_than_a_vector_then_the_lanes_follow_the_results():
+    assert cost(row_sum(64, 3), machine()).duration == 3 + 3 * 64 // 8
+
+
+def test_given_columns_then_no_tree_is_needed():
+    assert cost(column_sum(40, 64), machine()).duration == 3 + 40 * 64 // 8
+
+
+def test_given_banks_then_a_row_sum_has_no_conflicts():
+    """Summed across its rows, as gathers, this tile of 32 x 32 would have 8-way conflicts."""
+    banked = machine().replace("ddr.banks", 8).replace("ddr.interleave_bytes", 4).replace("ddr.mapping", "interleave")
+    found = cost(row_sum(32, 32), banked)
+    assert found.conflicts == () and found.duration == 3 + 32 * (4 + 6)
+
+
+def test_given_a_row_that_is_read_then_each_element_is_read_once_and_each_sum_written_once():
+    report = simulate(parse(row_sum(32, 64)).program, machine())
+    assert {(a.buffer, a.read_bytes, a.written_bytes) for a in report.accesses} == {
+        ("A", 32 * 64 * 4, 0), ("C", 32 * 4, 32 * 4),
+    }  # fmt: skip
+
+
+def test_given_rates_then_each_operation_takes_its_own():
+    rated = machine("rates = { exp = 4, div = 6, shuffle = 3, max = 2 }")
+    assert cost(elementwise("T.exp(A[vi]) / (A[vi] + T.float32(1))"), rated).duration == 3 + 8 * (4 + 6 + 1)
+    assert cost(elementwise("T.exp(A[vi]) / (A[vi] + T.float32(1))"), machine()).duration == 3 + 8 * 3
+    assert cost(elementwise("T.exp2(A[vi] * T.float32(2))"), rated).duration == 3 + 8 * (4 + 1)
+    # The difference, its exponential and the sum for each vector; at the end a shuffle of 3 and an addition of 1 for each halving.
+    row = cost(row_sum(4, 64, "T.exp(A[vi, vk] - M[vi])"), rated)
+    assert row.duration == 3 + 4 * (8 * (1 + 4 + 1) + 3 * (3 + 1))
+    # A maximum of 2 in the vectors and in the tree.
+    maximum = cost(row_sum(4, 64, combine="T.max(C[vi], {term})"), rated)
+    assert maximum.duration == 3 + 4 * (8 * 2 + 3 * (3 + 2))
+
+
+def test_given_rates_of_an_operation_then_energy_counts_operations_and_not_cycles():
+    rated, flat = (
+        machine("rates = { exp = 9 }\nenergy_pj_per_operation = 1.0"),
+        machine("energy_pj_per_operation = 1.0"),
+    )
+    program = parse(elementwise("T.exp(A[vi])")).program
+    assert simulate(program, rated).energy == simulate(program, flat).energy
+    assert simulate(program, rated).cycles > simulate(program, flat).cycles
+
+
+def test_given_a_scalar_engine_with_rates_then_they_count_there_too():
+    found = machine().replace("scalar.rates", {"exp": 10})
+    source = elementwise("T.exp(A[vi])").replace(
+        "            B[vi]", '            T.block_attr({"engine": "scalar"})\n            B[vi]'
+    )
+    assert simulate(parse(source).program, found).cycles == 64 * (1 + 10 + 1)
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), [("int8", 16), ("float16", 16), ("float32", 8), ("float64", 2)])
+def test_given_lanes_by_type_then_a_type_has_its_own(dtype: str, lanes: int):
+    typed = machine("lanes_by_type = { int8 = 16, float64 = 2 }")
+    assert cost(elementwise("A[vi] + A[vi]", dtype), typed).duration == 3 + 64 // lanes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cycles"), [("int8", 1), ("float16", 2), ("bfloat16", 2), ("float32", 4), ("float64", 32)]
+)
+def test_given_a_tensor_core_when_types_differ_then_so_do_the_cycles_of_a_tile(dtype: str, cycles: int):
+    wide = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"
+    zero = "0" if wide == "int32" else f"T.{wide}(0)"
+    source = f'''
+@T.prim_func
+def main(A: T.Buffer((32, 32), "{dtype}"), B: T.Buffer((32, 16), "{dtype}"), C: T.Buffer((32, 16), "{wide}")):
+    for i, j, k in T.grid(32, 16, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = {zero}
+            C[vi, vj] = C[vi, vj] + T.Cast("{wide}", A[vi, vk]) * T.Cast("{wide}", B[vk, vj])
+'''
+    sm = load_machine("gpu-sm")
+    for memory in ("hbm", "registers"):
+        sm = sm.replace(f"{memory}.read_bytes_per_cycle", 1 << 20).replace(f"{memory}.write_bytes_per_cycle", 1 << 20)
+    sm = sm.replace("tensor.reads", ("hbm",)).replace("tensor.writes", ("hbm",))
+    assert simulate(parse(source).program, sm).engines["tensor"].busy == 2 * 2 * 2 * cycles
+
+
+@pytest.mark.parametrize(("table", "passes"), [({}, 4), ({"float16": 2}, 2)])
+def test_given_a_systolic_array_when_passes_are_stated_then_they_replace_the_square_of_the_width(
+    table: dict[str, int], passes: int
+):
+    program, array = gemm(64, 8, 8, "float16"), array_machine(8, 8, "weight_stationary")
+    assert simulate(program, array.replace("array.passes_by_type", table)).cycles == passes * (8 + 64 + 14)
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "code"),
+    [
+        ("vector.rates", {"gelu": 4}, "unknown-name"),
+        ("vector.rates", {"exp": 0}, "bad-figure"),
+        ("vector.lanes_by_type", {"float23": 4}, "unknown-name"),
+        ("matrix.cycles_by_type", {"float16": "fast"}, "bad-figure"),
+    ],
+)
+def test_given_a_table_with_a_wrong_name_or_figure_then_the_machine_is_refused(figure: str, value: object, code: str):
+    with pytest.raises(MachineError) as caught:
+        machine().replace(figure, value)
+    assert caught.value.refusal.code == code
+
+
+def test_given_a_wrong_name_in_a_file_then_the_error_has_its_line():
+    with pytest.raises(MachineError, match="gelu") as caught:
+        machine("rates = { exp = 4, gelu = 4 }")
+    place = caught.value.refusal.place
+    assert place is not None and place.line == VECTOR.splitlines().index("vector_bytes = 32") + 2
