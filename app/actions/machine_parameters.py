@@ -72,6 +72,8 @@ MEANINGS: dict[str, Meaning] = {
     "lanes": Meaning("vector lanes"),
     "ways": Meaning("ways", "ways"),
     "line_bytes": Meaning("line", "B"),
+    "replacement": Meaning("replacement"),
+    "inclusion": Meaning("inclusion"),
 }
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -82,6 +84,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
     "weights": ("single", "double"),
+    "replacement": ("lru", "plru"),
+    "inclusion": ("non-inclusive", "exclusive"),
     "operand_rows": ("ideal", "banked"),
     "accumulate_in": ("registers", "memory"),
 }

@@ -14,8 +14,7 @@ from .accesses import Accesses, Tally
 from .affine import TreeReader
 from .budget import Budget
 from .cold import Cold
-from .line_trees import Forest, Placed
-from .policies import Lru
+from .line_trees import CLEAN, DIRTY, Forest, Placed
 from .tree_maps import Classes, Counts, Instances, Lines
 from .warping import Warp
 
@@ -56,7 +55,7 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
         else:
             ratio = levels[n].line_bytes // levels[max(0, n - 1)].line_bytes
             classes = Classes(forest, sizes[n] // levels[n].line_bytes, levels[-1].line_bytes // levels[n].line_bytes)
-            warp = Warp(forest, Lru(levels[n].ways), levels[n].sets, classes, budget)
+            warp = Warp(forest, levels[n], _is_exclusive(levels, n + 1), classes, budget)
             lines = Lines(forest, ratio)
             before = [None if o is None else lines.of(o) for o in outs] if ratio > 1 else outs
             number = classes.modulus // classes.width
@@ -64,6 +63,10 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
         asked = _tally(accesses, tally, level, asked, outs, counts, forest)
     tally.simulated = budget.spent
     return tally
+
+
+def _is_exclusive(levels: list[Cache], n: int) -> bool:
+    return n < len(levels) and levels[n].inclusion == "exclusive"
 
 
 def _tally(
@@ -80,7 +83,8 @@ def _tally(
     for out in outs:
         for event, count in () if out is None else counts.of(out[0]).items():
             missed[event] = missed.get(event, 0) + count
-    tally.returned[level] = missed.pop(-1, 0)
+    tally.returned[level] = missed.pop(DIRTY, 0)
+    missed.pop(CLEAN, None)
     for event, count in asked.items():
         if event >= 0:
             tally.asked[level, event] = count

@@ -27,7 +27,7 @@ class Node:
 
 
 class Leaf(Node):
-    """One access of an event, or, with event -1, a dirty line that comes back from the level before."""
+    """One access of an event, or a line that the level before evicted: event DIRTY or CLEAN."""
 
     __slots__ = ("coordinate", "dirty", "event", "instance")
 
@@ -69,6 +69,7 @@ def times(count: int, shift: Offset) -> Offset:
     return tuple([count * s for s in shift])
 
 
+DIRTY, CLEAN = -1, -2
 MOST_FLAT = 8
 """Parts of a sequence that are written out where it is part of a sequence."""
 

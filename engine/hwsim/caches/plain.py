@@ -26,7 +26,10 @@ def count_plainly(accesses: Accesses, budget: Budget, batch: int) -> Tally:
 class _Runner:
     def __init__(self, accesses: Accesses, budget: Budget, batch: int) -> None:
         self.accesses, self.budget, self.batch = accesses, budget, batch
-        self.levels = [Level(c) for c in accesses.caches]
+        self.levels = [
+            Level(c, b >= 0 and accesses.caches[b].inclusion == "exclusive")
+            for c, b in zip(accesses.caches, accesses.behind, strict=True)
+        ]
         self.first = np.array(accesses.first, np.int64)
         self.written = np.array([e.written for e in accesses.stream.events], np.bool_)
         self.tally = accesses.tally()
@@ -60,18 +63,18 @@ class _Runner:
         first = self.first[batch.event]
         self.budget.spend(len(batch.event))
         coming: list[list[Asked]] = [[] for _ in self.levels]
-        nothing = np.zeros(0, np.int64)
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
         for n in range(len(self.levels)):
             checkpoint()
             own = np.flatnonzero(first == n)
             if len(own):
-                coming[n].append(Asked(own, batch.address[own], self.written[batch.event[own]], (nothing, nothing)))
+                coming[n].append(Asked(own, batch.address[own], self.written[batch.event[own]], nothing))
             if not coming[n]:
                 continue
             asked = joined(coming[n])
             missed = self.levels[n].ask(asked)
             positions = asked.position[missed.which]
-            self.count(n, batch, asked.position, positions, len(missed.returned[0]))
+            self.count(n, batch, asked.position, positions, int(missed.returned[2].sum()))
             self.wait(n, batch, positions, spans, fixed)
             behind = self.accesses.behind[n]
             if behind >= 0 and (len(positions) or len(missed.returned[0])):

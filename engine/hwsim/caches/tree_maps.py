@@ -176,7 +176,7 @@ def _at(part: Placed | None, by: Offset) -> Placed | None:
 
 
 class Counts:
-    """The number of accesses of each event in trees; those of event -1 are lines that come back."""
+    """The number of accesses of each event in trees; negative events are evicted lines."""
 
     def __init__(self) -> None:
         self._done: dict[Node, dict[int, int]] = {}

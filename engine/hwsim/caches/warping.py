@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from operator import sub
 
+from ..machine.parts import Cache
 from .budget import Budget
-from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
-from .policies import Lines, Lru
+from .line_trees import CLEAN, DIRTY, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
+from .policies import Line, Lines, policy_of
 from .tree_maps import Classes
 
 State = tuple[Lines, ...]
@@ -22,13 +23,14 @@ State = tuple[Lines, ...]
 
 class Warp:
     """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
-    the number of sets of the level.
+    the number of sets of the level. With `clean`, the next level has to know of clean lines that are evicted.
     """
 
-    def __init__(self, forest: Forest, policy: Lru, sets: int, classes: Classes, budget: Budget) -> None:
-        self.forest, self.policy, self.classes, self.budget = forest, policy, classes, budget
-        self.sets = sets * classes.width // classes.modulus
-        self.modulus = sets if self.sets > 1 else 1
+    def __init__(self, forest: Forest, cache: Cache, clean: bool, classes: Classes, budget: Budget) -> None:
+        self.forest, self.policy, self.classes, self.budget = forest, policy_of(cache), classes, budget
+        self.clean = clean
+        self.sets = cache.sets * classes.width // classes.modulus
+        self.modulus = cache.sets if self.sets > 1 else 1
         self._done: dict[tuple[Node, Offset, State], tuple[Placed | None, State]] = {}
         self._missing: dict[Node, frozenset[int]] = {}
         self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit] = {}
@@ -86,20 +88,27 @@ class Warp:
         place = number // self.classes.modulus * width + number % width
         old = state[place]
         if leaf.event < 0:
-            new = self.policy.returned(old, coordinate, line)
-            if new is None:
+            taken = self.policy.put(old, coordinate, line, leaf.event == DIRTY)
+            if taken is None:
                 return (leaf, offset), state
-            return None, (*state[:place], new, *state[place + 1 :])
-        hit, new, victim = self.policy.access(old, coordinate, line, leaf.dirty)
+            hit, (new, victim) = True, taken
+        else:
+            hit, new, victim = self.policy.access(old, coordinate, line, leaf.dirty)
         after = state if new is old else (*state[:place], new, *state[place + 1 :])
+        out = None if victim is None else self._evicted(victim)
         if hit:
-            return None, after
+            return out, after
         request = self.forest.leaf(leaf.event, coordinate, leaf.instance), offset
-        if victim is None:
-            return request, after
+        return (request if out is None else self.forest.seq([out, request])), after
+
+    def _evicted(self, victim: Line) -> Placed | None:
+        """Returns the leaf of an evicted line, if the next level has to know it."""
+        coordinate, line, dirty = victim
+        if not (dirty or self.clean):
+            return None
         at = list(self.forest.zero)
-        at[victim[0]] = victim[1]
-        return self.forest.seq([(self.forest.leaf(-1, victim[0]), tuple(at)), request]), after
+        at[coordinate] = line
+        return self.forest.leaf(DIRTY if dirty else CLEAN, coordinate), tuple(at)
 
     def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[Placed | None, State]:
         outs: list[Placed] = []

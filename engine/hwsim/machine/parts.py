@@ -334,7 +334,7 @@ KINDS: dict[type, EngineKind] = {
 
 
 class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A cache in front of a memory: set-associative, LRU, allocating on writes, dirty lines written back.
+    """A cache in front of a memory: set-associative, allocating on writes, dirty lines written back.
 
     Several in front of one memory are levels, in the order of the file, the first nearest to the engine.
     """
@@ -347,6 +347,19 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line_bytes: Annotated[Positive, described("Line size; a multiple of that of the previous level.")]
     bytes_per_cycle: Annotated[Positive, described("Rate at which it delivers a line to the previous level.")]
     latency_cycles: Annotated[Natural, described("Delay from the request of a line to its first byte.")] = 0
+    replacement: Annotated[
+        Literal["lru", "plru"],
+        described(
+            'Which line of a set is evicted: the least recently used, or ("plru") the one that a tree of bits points to.'
+        ),
+    ] = "lru"
+    inclusion: Annotated[
+        Literal["non-inclusive", "exclusive"],
+        described(
+            'How its lines relate to those of the previous level. "non-inclusive": a miss fills both, and each evicts on its own; '
+            '"exclusive": a victim cache, filled by what the previous level evicts, which gives a line away when it is requested.'
+        ),
+    ] = "non-inclusive"
     source: Sources = ()
 
     @property

@@ -204,9 +204,19 @@ def _cache_violation(cache: Cache, machine: Parted) -> Violation | None:
         message = f"cache {cache.name!r} cannot be divided into sets of {cache.ways} lines of {cache.line_bytes} bytes"
         expected = f"a multiple of {cache.ways * cache.line_bytes}"
         return Violation("uneven-sets", message, section, "size_bytes", f"{cache.size_bytes} bytes", expected)
+    if cache.replacement == "plru" and cache.ways & (cache.ways - 1):
+        message = f"a tree of bits cannot divide the {cache.ways} ways of cache {cache.name!r}"
+        return Violation("uneven-ways", message, section, "ways", f"{cache.ways} ways", "a power of two")
     for engine in cache.engines:
         levels = machine.caches_of(engine, cache.memory)
         inner = levels[: levels.index(cache)][-1:]
+        if cache.inclusion == "exclusive" and not inner:
+            message = f"cache {cache.name!r} has no previous level whose lines it could take"
+            return Violation("no-previous-level", message, section, "inclusion", "exclusive", "non-inclusive")
+        if cache.inclusion == "exclusive" and cache.line_bytes != inner[0].line_bytes:
+            message = f"cache {cache.name!r} takes whole lines of {inner[0].name!r}, the previous level, which are of another size"
+            found = f"{cache.line_bytes} bytes"
+            return Violation("uneven-lines", message, section, "line_bytes", found, f"{inner[0].line_bytes} bytes")
         if inner and cache.line_bytes % inner[0].line_bytes:
             message = (
                 f"a line of cache {cache.name!r} is not a multiple of a line of {inner[0].name!r}, the previous level"

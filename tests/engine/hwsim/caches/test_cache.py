@@ -198,10 +198,8 @@ def naive_counts(
 
 
 def asked(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
-    nothing = np.zeros(0, np.int64)
-    return Asked(
-        np.arange(len(addresses)), np.array(addresses, np.int64), np.array(dirty, np.bool_), (nothing, nothing)
-    )
+    nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    return Asked(np.arange(len(addresses)), np.array(addresses, np.int64), np.array(dirty, np.bool_), nothing)
 
 
 @settings(max_examples=60)

@@ -41,7 +41,12 @@ def random_machine(seed: int) -> Machine:
         for line in lines
         for ways, sets in [(rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 8, 16]))]
     )
-    return cached_machine(first, last)
+    machine = cached_machine(first, last)
+    for level in machine.caches:
+        if level.ways & (level.ways - 1) == 0 and rng.random() < 0.4:
+            machine = machine.replace(f"caches.{level.name}.replacement", "plru")
+    exclusive = lines[0] == lines[1] and rng.random() < 0.5
+    return machine.replace("caches.last.inclusion", "exclusive") if exclusive else machine
 
 
 @settings(deadline=None)

@@ -61,6 +61,20 @@ def test_given_a_path_when_a_figure_of_a_cache_is_replaced_then_only_it_changes(
         ("ways = 8\n", "", "missing-figure", "[caches.l1]"),
         ("ways = 8", "ways = 8\nkind = 8", "unknown-key", "kind = 8"),
         ("line_bytes = 64", "line_bytes = 128", "uneven-lines", "line_bytes = 64"),
+        ("ways = 8", 'ways = 8\nreplacement = "random"', "bad-figure", 'replacement = "random"'),
+        (
+            "line_bytes = 64\nlatency_cycles = 12",
+            'line_bytes = 128\ninclusion = "exclusive"',
+            "uneven-lines",
+            "line_bytes = 128",
+        ),
+        ("ways = 8", 'ways = 8\ninclusion = "exclusive"', "no-previous-level", 'inclusion = "exclusive"'),
+        (
+            "size_bytes = 32768\nways = 8",
+            'size_bytes = 24576\nreplacement = "plru"\nways = 6',
+            "uneven-ways",
+            "ways = 6",
+        ),
     ],
 )
 def test_given_a_wrong_cache_when_read_then_the_refusal_points_at_the_line(old: str, new: str, code: str, line_of: str):
