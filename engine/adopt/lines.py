@@ -11,11 +11,11 @@ from typing import Any, cast
 import msgspec
 
 from ..export import named_arguments
-from ..ir import Refusal
+from ..ir import IndexMap, Refusal
 from ..schedule import Schedule
 from ..script import CallStep, Ref, is_value
 from .holes import hole_of, is_hole
-from .methods import LineError, call_method
+from .methods import LineError, call_method, with_numbers
 
 
 class LineState(msgspec.Struct, frozen=True, eq=False):
@@ -118,6 +118,8 @@ def _value(value: Any, state: LineState) -> Any:
             return tuple(_value(v, state) for v in cast("tuple[Any, ...]", value))
         case dict():
             return {key: _value(v, state) for key, v in cast("dict[str, Any]", value).items()}
+        case IndexMap():
+            return with_numbers(value, state.names)
         case _:
             return value
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..export import named_arguments, signature_of
-from ..ir import FAULTS, Refusal, TilewrightError, internal_error
+from ..ir import FAULTS, IndexMap, IntImm, Refusal, TilewrightError, Var, free_vars, internal_error
 from ..schedule import PRIMITIVES, Schedule
 from .arguments import find_wrong_argument
 
@@ -35,6 +35,19 @@ QUERIES = frozenset(
 
 class LineError(TilewrightError):
     """An invalid line, detected before a primitive is called."""
+
+
+def with_numbers(index_map: IndexMap, names: Mapping[str, Any]) -> IndexMap:
+    """Return the map with names of earlier results, such as sampled factors, replaced by their numbers. Raises LineError."""
+    free = {var for index in index_map.indices for var in free_vars(index)} - {*index_map.params}
+    numbers: dict[Var, IntImm] = {}
+    for var in (var for var in free if var.name in names):
+        value = names[var.name]
+        if not isinstance(value, int) or isinstance(value, bool):
+            message = f"an index map cannot use {var.name!r}, which is not a number"
+            raise LineError(Refusal("wrong-type", message, expected="numbers, sizes and the parameters of the map"))
+        numbers[var] = IntImm(value, var.dtype)
+    return index_map.replaced(numbers) if numbers else index_map
 
 
 def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..export import named_arguments
-from ..ir import IRModule, Refusal, TilewrightError, refusing_faults
+from ..ir import IndexMap, IRModule, Refusal, TilewrightError, refusing_faults
 from ..lower import size_variables
 from ..schedule import PRIMITIVES, Schedule
 from ..script import Ref, from_tvm
 from .instructions import Instruction, instructions_of
-from .methods import QUERIES, LineError, call_method
+from .methods import QUERIES, LineError, call_method, with_numbers
 from .tvm_intrinsics import intrinsics_for
 
 _BLOCKS = frozenset({"get_block", "get_sblock"})
@@ -76,8 +76,11 @@ class Replay:
         return result
 
     def _call(self, instruction: Instruction) -> Any:
-        args = [value for a in instruction.args for value in self._arguments(a, instruction)]
-        kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
+        try:
+            args = [value for a in instruction.args for value in self._arguments(a, instruction)]
+            kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
+        except LineError as error:
+            raise _at(instruction, error) from error
         method = _EARLY.get(instruction.method, instruction.method)
         if method in _BLOCKS:
             args[1:2] = [self._function(name) for name in args[1:2]]
@@ -125,6 +128,8 @@ class Replay:
                 return type(value)(self._value(v, instruction, nested=True) for v in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
             case Mapping():
                 return {k: self._value(v, instruction, nested=True) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+            case IndexMap():
+                return with_numbers(value, self.values)
             case _:
                 return value
 

@@ -74,6 +74,10 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
         )
         return replace_fields(self, indices=indices).with_dtype(used[0].dtype)
 
+    def replaced(self, values: Mapping[Var, Expr]) -> IndexMap:
+        """Return the map with variables of its indices replaced."""
+        return replace_fields(self, indices=substitute_all(self.indices, dict(values)))
+
     def apply(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """Map old indices to new ones, not simplified."""
         if len(indices) != len(self.params):

@@ -105,6 +105,7 @@ class _CallReader:
     def __init__(self, source: Source, sizes: Mapping[str, Var]) -> None:
         self.source = source
         self.sizes = sizes
+        self.assigned: dict[str, Var] = {}
 
     # --- statements
 
@@ -129,6 +130,7 @@ class _CallReader:
             case ast.Assign(targets=[target]):
                 unpacks = isinstance(target, ast.Tuple | ast.List)
                 step = self._step(node, self._targets(target), node.value)
+                self.assigned.update((name, Var(name)) for name in step.targets)
                 return replace_fields(step, unpacks=unpacks)
             case _:
                 raise self.source.error(
@@ -239,7 +241,7 @@ class _CallReader:
             case ast.Dict():
                 return self._dict(node)
             case ast.Lambda():
-                return _IndexMapReader(self.source, self.sizes).read(node)
+                return _IndexMapReader(self.source, self.sizes, self.assigned).read(node)
             case ast.Subscript(value=ast.Name(id=name)):
                 return Ref(name, self._index(node.slice))
             case ast.UnaryOp() | ast.BinOp():
@@ -324,12 +326,14 @@ class _CallReader:
 class _IndexMapReader:
     """Reader of `lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k % 64]`: parameters are int32 until the map is applied to a buffer.
 
-    With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, the lambda is a map to boxes.
+    With an axis in parentheses, `lambda i, j: [(i - 1, i + 2), j]`, the lambda is a map to boxes. Names of earlier results stay
+    variables of the map, which the evaluation of the call replaces by numbers.
     """
 
-    def __init__(self, source: Source, sizes: Mapping[str, Var]) -> None:
+    def __init__(self, source: Source, sizes: Mapping[str, Var], assigned: Mapping[str, Var]) -> None:
         self.source = source
         self.sizes = sizes
+        self.assigned = assigned
         self.exprs = ExpressionReader(source, PositionTable())
 
     def read(self, node: ast.Lambda) -> IndexMap | RegionMap:
@@ -345,9 +349,10 @@ class _IndexMapReader:
         params = tuple(Var(a.arg) for a in arguments.args)
         for argument, param in zip(arguments.args, params, strict=True):
             self.exprs.define(argument.arg, param, argument)
-        sizes = {Var(name): size for name, size in self.sizes.items() if name not in {p.name for p in params}}
-        for size in sizes:
-            self.exprs.define(size.name, size, node)
+        own = {p.name for p in params}
+        sizes = {Var(n): size for n, size in self.sizes.items() if n not in own and n not in self.assigned}
+        for var in (*sizes, *(v for n, v in self.assigned.items() if n not in own)):
+            self.exprs.define(var.name, var, node)
         if len({p.name for p in params}) != len(params):
             raise self.source.error(
                 node, "wrong-arguments", "two axes have the same name", expected="distinct names for the axes"

@@ -25,6 +25,8 @@ from ...ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
+    BufferStore,
     Expr,
     For,
     IterVar,
@@ -37,7 +39,9 @@ from ...ir import (
     free_vars,
     replace_nodes,
     uses_var,
+    walk,
 )
+from ...script import expr_text
 from ..context import Context
 from ..errors import refuse
 from .checks import (
@@ -205,14 +209,36 @@ def _loops_that_separate(ctx: Context, writer: BlockRealize) -> set[Var]:
 def require_whole_sum(writer: BlockRealize, reader: BlockRealize, loops: Iterable[For]) -> None:
     for loop in loops:
         if not build.is_const(loop.extent, 1) and drives_reduction(writer, loop):
+            name, first = loop.loop_var.name, expr_text(loop.min)
             raise refuse(
                 "partial-sum",
-                f"loop {loop.loop_var.name!r} runs a reduction of block {writer.block.name!r}: inside it, "
+                f"loop {name!r} runs a reduction of block {writer.block.name!r}: inside it, "
                 f"{reader.block.name!r} would read a partial result",
                 loop, writer,
-                found=f"{loop.loop_var.name!r} drives {_driven_name(writer, loop)!r}",
+                found=f"{name!r} drives {_driven_name(writer, loop)!r}: at {name} = {first} the sum lacks the terms of later iterations",
                 expected=f"a loop outside the reduction of {writer.block.name!r}",
             )  # fmt: skip
+
+
+def overwriting_loops(ctx: Context, producer: BlockRealize, realize: BlockRealize, around: Iterable[For]) -> list[For]:
+    """The producer's reduction loops among `around` in which a copy may repeat: the last iteration overwrites the partial sums."""
+    loops = [f for f in around if drives_reduction(producer, f)]
+    readers = map(ctx.index.realize, ctx.index.consumers(realize.block.name))
+    if not loops or not _is_copy(realize.block) or any(ctx.index.is_inside(r, loops[0]) for r in readers):
+        return []
+    spatial = [
+        v for iv, v in zip(producer.block.iter_vars, producer.iter_values, strict=True) if iv.iter_type == "spatial"
+    ]
+    own = (f for f in loops if not any(uses_var(v, f.loop_var) for v in spatial))
+    return [f for f in own if f.kind in ("serial", "unrolled")]
+
+
+def _is_copy(block: Block) -> bool:
+    store = block.body
+    if not isinstance(store, BufferStore) or not isinstance(store.value, BufferLoad):
+        return False
+    indices = (*store.indices, *store.value.indices)
+    return not any(isinstance(part, BufferLoad) for index in indices for part in walk(index))
 
 
 def drives_reduction(realize: BlockRealize, loop: For) -> bool:

@@ -288,19 +288,31 @@ def shares_elements(ctx: Context, loop: For, realize: BlockRealize, buffer: Buff
     box = touched_box(ctx.index, realize, buffer, above[: above.index(loop) + 1], writes=True)
     own = {loop.loop_var: Range(loop.min, loop.extent)}
     apart = box is not None and loop.loop_var in separated_loops(box.region, box.region, own)
-    return not apart and not _is_private_to(ctx, loop, realize, buffer)
+    return not apart and not _is_private_to(ctx, loop, buffer)
 
 
-def _is_private_to(ctx: Context, loop: For, realize: BlockRealize, buffer: Buffer) -> bool:
-    """Whether the buffer is used only below the loop, and each iteration reads only elements that the block wrote in that iteration."""
-    users = {*ctx.index.readers(buffer), *ctx.index.writers(buffer)} - {realize.block.name}
-    below = {r.block.name: r for r in ctx.index.child_blocks(loop)}
+def _is_private_to(ctx: Context, loop: For, buffer: Buffer) -> bool:
+    """Whether the buffer is used only below the loop, and each iteration reads only elements that it has written itself."""
+    index, below = ctx.index, {r.block.name: r for r in ctx.index.child_blocks(loop)}
+    users = {*index.readers(buffer), *index.writers(buffer)}
     return (
-        not ctx.index.is_param(buffer)
+        not index.is_param(buffer)
         and users <= below.keys()
-        and buffer not in ctx.index.touched_loosely(ctx.index.scope_of(loop))
-        and all(is_covered(ctx.index, realize, below[name], buffer) for name in users)
+        and buffer not in index.touched_loosely(index.scope_of(loop))
+        and all(_reads_own(ctx, loop, below, name, buffer) for name in users)
     )
+
+
+def _reads_own(ctx: Context, loop: For, below: Mapping[str, BlockRealize], name: str, buffer: Buffer) -> bool:
+    """Whether the block reads only elements of the buffer that it or an earlier block below the loop wrote in the same iteration."""
+    user, writers = below[name], ctx.index.writers(buffer)
+    if name in writers and not ctx.index.fact(is_update, user.block):
+        return True
+    if name in writers and user.block.init is not None:
+        above = ctx.index.loops_above(user)
+        return not reduction_loops(user, {f.loop_var: Range(f.min, f.extent) for f in above[: above.index(loop)]})
+    names = list(below)
+    return any(is_covered(ctx.index, below[n], user, buffer) for n in names[: names.index(name)] if n in writers)
 
 
 # A schedule call changes the buffers of blocks. An allocation in the text of a lowered program is a statement around other statements.

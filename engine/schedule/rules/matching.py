@@ -164,9 +164,6 @@ class _Matcher:
         if ours.match_buffers or other.match_buffers or (ours.init is None) != (other.init is None):
             self.miss(ours, other, "an init or match_buffer views on one side only")
             return
-        if not _same_notes(ours, other):
-            self.miss(ours, other, "different annotations")
-            return
         pairs = list(zip(ours.iter_vars, other.iter_vars, strict=True))
         bound = replace_fields(
             so_far,
@@ -286,7 +283,7 @@ def _plain_fields(node: Node) -> list[object]:
     return [v for v in values if isinstance(v, str | int | float | bool)]
 
 
-def _same_notes(ours: For | Block, other: For | Block) -> bool:
+def _same_notes(ours: For, other: For) -> bool:
     mine, theirs = dict(ours.annotations), dict(other.annotations)
     return mine.keys() == theirs.keys() and all(_same_note(mine[k], theirs[k]) for k in mine)
 

@@ -73,6 +73,24 @@ def test_each_form_gives_the_same_calls(trace: object) -> None:
     assert [s.method for s in sch.trace.steps if s.changes] == [s.method for s in expected().trace.steps if s.changes]
 
 
+FACTORS = """\
+b0 = sch.get_sblock(name="C", func_name="matmul")
+l1, l2, l3 = sch.get_loops(block=b0)
+v4, v5 = sch.sample_perfect_tile(loop=l1, n=2, max_innermost_factor=16, decision=[16, 8])
+"""
+
+
+def test_an_index_map_may_name_sampled_factors() -> None:
+    call = 'sch.transform_layout(block=b0, buffer=("write", 0), index_map=lambda i, j: (i // (v4 * v5), i % (v4 * v5), j))\n'
+    sch = from_tvm_trace(FACTORS + call, MATMUL)
+    plain = Schedule(parse(MATMUL).program)
+    plain.transform_layout("C", ("write", 0), lambda i, j: [i // 128, i % 128, j])
+    assert first_difference(sch.mod, plain.mod) is None
+    with pytest.raises(TilewrightError) as caught:
+        from_tvm_trace(FACTORS + call.replace("v5", "l2"), MATMUL)
+    assert caught.value.code == "wrong-type" and "'l2'" in str(caught.value) and "line 4" in str(caught.value)
+
+
 @pytest.mark.parametrize(("decision", "inlined"), [(-1, False), (-2, True)])
 def test_a_location_may_be_the_root_or_the_consumers(decision: int, inlined: bool) -> None:
     text = f"""\

@@ -88,10 +88,11 @@ def reverse_compute_at(
     `index`: last in the loop (-1, default), right after the last producer (-2), or the position among the loop's statements.
     `preserve_unit_loops`, `keep_tiling`: as for `compute_at`.
     Requires: a complete or reduction block; all producers are below the loop; the loop is in the same scope and does not contain the block;
-    each iteration reads only elements that are final in it: neither the loop nor a loop around it runs a reduction of a producer.
+    each iteration reads only elements that are final in it: neither the loop nor a loop around it runs a reduction of a producer. (A copy
+    may repeat in such loops if no other block in them reads it: the last iteration overwrites the partial sums.)
     Returns: nothing. The block stays valid and its loops are removed; new loops `ax0, ax1, …` run over its iterators in order.
     Errors: as compute_at, and not-all-producers, not-ready, consumer-before, reduction-repeated, loop-may-not-run.
-    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts reduction loops of the producer.
+    Source: TVM src/s_tir/schedule/primitive/compute_at.cc, ReverseComputeAt; TVM accepts all blocks in reduction loops of the producer.
     """
     options = Options(preserve_unit_loops, keep_tiling)
     return Result(_moved_or_refused(ctx, "reverse_compute_at", block, loop, options, index), None)
@@ -208,6 +209,8 @@ def moved(
 
     required = required_boxes(ctx, realize, loop, others, forward=forward)
     nest = new_nest(ctx, realize, loop, required, forward=forward, options=options)
+    if not forward:
+        _require_no_partial_sum(others, realize, [f for f in around if uses_var(nest, f.loop_var)])
     inside = _statements(loop)
     new_loop = replace_fields(loop, body=build.seq([*inside[:position], nest, *inside[position:]]))
     scope = block_motion.scope_without(ctx, realize, {loop: new_loop})
@@ -220,6 +223,12 @@ def moved(
         _require_made(ctx.after(func), realize, others, loop)
         _require_reduced_once(ctx.after(func), realize, [f for f in around if f not in before], before)
     return func
+
+
+# A copy that repeats in a reduction loop must copy the same elements each time.
+def _require_no_partial_sum(producers: Sequence[BlockRealize], realize: BlockRealize, used: Sequence[For]) -> None:
+    for producer in producers:
+        block_motion.require_whole_sum(producer, realize, used)
 
 
 # A block that no producer brings to the loop would never run if the loop does not.
@@ -291,7 +300,10 @@ def _places(
 def _require_same_inputs(ctx: Context, realize: BlockRealize, around: Sequence[For], *, forward: bool) -> None:
     for producer in _producers(ctx, realize):
         lost = block_motion.lost_loops(ctx, producer, realize, around)
-        block_motion.require_final(ctx, producer, realize, lost if forward else (*lost, *around))
+        if not forward:
+            repeated = block_motion.overwriting_loops(ctx, producer, realize, around)
+            lost += [f for f in around if f not in repeated]
+        block_motion.require_final(ctx, producer, realize, lost)
     before = ctx.index.loops_above(realize)
     for loop in around:
         if loop in before and block_motion.drives_reduction(realize, loop):

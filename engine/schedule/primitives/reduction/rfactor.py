@@ -304,14 +304,14 @@ def _partial_buffers(ctx: Context, update: Update, loop: For, axis: int) -> tupl
 
 def _partial_nest(parts: _Parts, loops: Sequence[For], name: str) -> Stmt:
     """The block of partial results under copies of all loops. It reduces over the loops in the iterators that `loop` drove."""
-    old = parts.realize.block
+    old, reducing = parts.realize.block, _reducing_loops(parts, loops)
     factored = parts.iterator(parts.loop, "spatial")
     iterators = [factored]
     values: list[Expr] = [parts.loop.loop_var]
     by_loop: dict[Var, Expr] = {parts.loop.loop_var: factored.var}
     bindings: dict[Var, Expr] = {}
     for iv, value in zip(old.iter_vars, parts.realize.iter_values, strict=True):
-        if iv.iter_type == "spatial" or not uses_var(value, parts.loop.loop_var):
+        if iv.iter_type == "spatial" or not any(uses_var(value, v) for v in reducing):
             iterators.append(iv)
             values.append(value)
             continue
@@ -339,6 +339,16 @@ def _partial_nest(parts: _Parts, loops: Sequence[For], name: str) -> Stmt:
     copies = {f.loop_var: Var(f.loop_var.name, f.loop_var.dtype) for f in loops}
     nest = build.nest(loops, BlockRealize(tuple(values), parts.realize.predicate, block))
     return rename(nest, copies)
+
+
+def _reducing_loops(parts: _Parts, loops: Sequence[For]) -> set[Var]:
+    """The factored loop and the loops that share a reduction iterator with it, directly or through other loops."""
+    pairs = zip(parts.realize.block.iter_vars, parts.realize.iter_values, strict=True)
+    groups = [{f.loop_var for f in loops if uses_var(v, f.loop_var)} for iv, v in pairs if iv.iter_type != "spatial"]
+    found = {parts.loop.loop_var}
+    while more := set[Var]().union(*(g for g in groups if g & found)) - found:
+        found |= more
+    return found
 
 
 def _widened(parts: _Parts, write: BufferRegion, buffer: Buffer, var: Var) -> BufferRegion:

@@ -46,6 +46,14 @@ def test_given_a_sum_with_its_init_when_tensorized_then_the_init_stays():
     assert sch.verify().status == "tested"
 
 
+def test_given_an_annotated_block_inside_when_tensorized_then_the_annotation_goes_with_the_block():
+    sch = tiled()
+    sch.annotate("C", "meta_schedule.tiling_structure", "SSR")
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    sch.tensorize(sch.get_loops("C")[3], mma())
+    assert sch.verify().status == "tested"
+
+
 def test_given_an_implementation_in_loops_then_it_is_run():
     intrin = make_intrin("mma_loops", MMA_DESC, MMA_LOOPS)
     assert intrin.runs

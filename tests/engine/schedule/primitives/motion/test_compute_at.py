@@ -323,6 +323,52 @@ def test_given_a_cell_that_is_written_again_when_its_reader_leaves_then_refused(
         assert refused.value.code == "not-final"
 
 
+# Copies in reduction loops
+
+
+def copied_matmul(*order: int) -> tuple[Schedule, str]:
+    """A matmul whose result is copied, with its loops in this order."""
+    sch = schedule(MATMUL)
+    copy = sch.cache_write("C", 0, "local")
+    loops = sch.get_loops("C")
+    if order:
+        sch.reorder(*(loops[n] for n in order))
+    return sch, copy
+
+
+@pytest.mark.parametrize(("order", "depth"), [((), 2), ((2, 0, 1), 0), ((2, 0, 1), 1), ((0, 2, 1), 1)])
+def test_given_a_copy_when_moved_into_the_reduction_then_its_last_iteration_overwrites_the_partial_sums(order, depth):
+    sch, copy = copied_matmul(*order)
+    sch.reverse_compute_at(copy, sch.get_loops("C")[depth])
+    assert sch.check().status == "proved"
+
+
+def fused_with_k(sch: Schedule, copy: str):
+    return sch.reverse_compute_at(copy, sch.fuse(*sch.get_loops("C")[1:]))
+
+
+def with_a_reader(sch: Schedule, copy: str):
+    k = sch.get_loops("C")[2]
+    second = sch.cache_write(copy, 0, "local")
+    sch.reverse_compute_at(copy, k)
+    sch.reverse_compute_at(second, k)
+
+
+@pytest.mark.parametrize("move", [fused_with_k, with_a_reader])
+def test_given_a_copy_whose_partial_sums_would_stay_or_be_read_when_moved_then_it_is_refused(move):
+    sch, copy = copied_matmul()
+    with pytest.raises(ScheduleError) as refused:
+        move(sch, copy)
+    assert refused.value.code in ("partial-sum", "not-final")
+
+
+def test_given_another_consumer_when_moved_into_the_reduction_then_an_iteration_with_a_partial_sum_is_named():
+    sch = schedule()
+    with pytest.raises(ScheduleError) as refused:
+        sch.reverse_compute_at("relu", sch.get_loops("matmul")[2])
+    assert refused.value.refusal.found == "'k' drives 'vk': at k = 0 the sum lacks the terms of later iterations"
+
+
 # legal_targets
 
 
