@@ -74,6 +74,8 @@ MEANINGS: dict[str, Meaning] = {
     "line_bytes": Meaning("line", "B"),
     "replacement": Meaning("replacement"),
     "inclusion": Meaning("inclusion"),
+    "prefetch_lines": Meaning("prefetched lines", "lines", by_one=True),
+    "prefetch_distance": Meaning("prefetch distance", "lines", by_one=True),
 }
 
 CHOICES: dict[str, tuple[str, ...]] = {

@@ -149,16 +149,18 @@ def _caches(caches: Mapping[str, Any] | None) -> str:
         return ""
     levels: dict[str, list[int]] = {}
     for row in caches["rows"]:
-        level = levels.setdefault(row["cache"], [0, 0])
+        level = levels.setdefault(row["cache"], [0, 0, 0])
         level[0] += row["reads"] + row["writes"]
         level[1] += row["read_misses"] + row["write_misses"]
-    rows = [("cache", "accesses", "misses", "miss rate")]
+        level[2] += row["prefetches"]
+    rows = [("cache", "accesses", "misses", "miss rate", "prefetches")]
     rows += [
-        (name, f"{asked:,}", f"{missed:,}", f"{100 * missed / asked:.1f} %" if asked else "-")
-        for name, (asked, missed) in levels.items()
+        (name, f"{asked:,}", f"{missed:,}", f"{100 * missed / asked:.1f} %" if asked else "-", f"{ahead:,}")
+        for name, (asked, missed, ahead) in levels.items()
     ]
+    shown = rows if any(ahead for _, _, ahead in levels.values()) else [row[:4] for row in rows]
     went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses simulated, the others repeat them"
-    return table(rows, right=(1, 2, 3)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
+    return table(shown, right=(1, 2, 3, 4)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
 
 
 def _energy(energy: Mapping[str, float]) -> str:

@@ -41,14 +41,18 @@ class Accesses(msgspec.Struct, frozen=True, eq=False):
         """Returns a tally without counts."""
         shape = len(self.caches), len(self.stream.events)
         cycles = [np.zeros([loop.extent for loop in loops], np.int64) for loops in self.tasks]
-        return Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape[0], np.int64), cycles)
+        asked, missed, prefetched = (np.zeros(shape, np.int64) for _ in range(3))
+        return Tally(asked, missed, prefetched, np.zeros(shape[0], np.int64), cycles)
 
 
 class Tally(msgspec.Struct, eq=False):
-    """Counts by cache and event, dirty lines that each cache evicted, and stall cycles by task and instance."""
+    """Counts by cache and event, dirty lines that each cache evicted, and stall cycles by task and instance. `prefetched` are the misses
+    of prefetches, by the event that caused them.
+    """
 
     asked: Ints
     missed: Ints
+    prefetched: Ints
     returned: Ints
     cycles: list[Ints]
     simulated: int = 0
@@ -77,10 +81,11 @@ def counts_of(accesses: Accesses, tally: Tally) -> CacheCounts:
     rows: dict[tuple[int, str, str], list[int]] = {}
     for level in range(len(accesses.caches)):
         for event in accesses.stream.events:
-            if tally.asked[level, event.number]:
-                row = rows.setdefault((level, event.block, event.buffer.name), [0, 0, 0, 0])
+            if tally.asked[level, event.number] or tally.prefetched[level, event.number]:
+                row = rows.setdefault((level, event.block, event.buffer.name), [0, 0, 0, 0, 0])
                 row[int(event.written)] += int(tally.asked[level, event.number])
                 row[2 + int(event.written)] += int(tally.missed[level, event.number])
+                row[4] += int(tally.prefetched[level, event.number])
     named = tuple(CacheRow(accesses.caches[n].name, block, buffer, *row) for (n, block, buffer), row in rows.items())
     back = {c.name: int(n) for c, n in zip(accesses.caches, tally.returned.tolist(), strict=True)}
     total = sum(int(tally.asked[level, n]) for n, level in enumerate(accesses.first) if level >= 0)
@@ -95,7 +100,9 @@ def _stream(nest: Nest, machine: Machine, bases: Mapping[str, int]) -> Stream:
     given: dict[Buffer, int] = {b: bases[b.name] for b in kept if b.name in bases}
     end = max((base + everything.bytes_of[b] for b, base in given.items()), default=0)
     shift = -(-end // align) * align
-    rest = one_after_another([b for b in kept if b not in given], everything.bytes_of, align)
+    apart = max(c.prefetch_reach * c.line_bytes for c in machine.caches)
+    sizes = {b: size + apart for b, size in everything.bytes_of.items()}
+    rest = one_after_another([b for b in kept if b not in given], sizes, align)
     return read_stream(nest, {b: given[b] if b in given else rest[b] + shift for b in kept})
 
 

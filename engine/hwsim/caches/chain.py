@@ -15,7 +15,7 @@ from .affine import TreeReader
 from .budget import Budget
 from .cold import Cold
 from .line_trees import CLEAN, DIRTY, Forest, Placed
-from .tree_maps import Classes, Counts, Instances, Lines
+from .tree_maps import Classes, Counts, Instances, Lines, Prefetches
 from .warping import Warp
 
 MOST_SPAN = 1 << 24
@@ -42,9 +42,13 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
     if tree is None:
         return tally
     counts, levels = Counts(), [accesses.caches[n] for n in chain]
-    in_lines = [Lines(forest, c.line_bytes).of(tree) for c in levels]
+    events = len(accesses.first)
+    lines = Lines(forest, levels[0].line_bytes).of(tree)
+    if levels[0].prefetch_lines:
+        lines = Prefetches(forest, levels[0], 2 * events).of(lines)
+    in_lines = [Lines(forest, c.line_bytes // levels[0].line_bytes).of(lines) for c in levels]
     roomy = len(levels)
-    cold = Cold(forest, budget)
+    cold = Cold(forest, events, budget)
     while roomy and _holds_all(levels[roomy - 1], in_lines[roomy - 1], forest, cold):
         roomy -= 1
     asked, sizes = counts.of(tree[0]), _class_bytes(levels)
@@ -55,9 +59,9 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
         else:
             ratio = levels[n].line_bytes // levels[max(0, n - 1)].line_bytes
             classes = Classes(forest, sizes[n] // levels[n].line_bytes, levels[-1].line_bytes // levels[n].line_bytes)
-            warp = Warp(forest, levels[n], _is_exclusive(levels, n + 1), classes, budget)
-            lines = Lines(forest, ratio)
-            before = [None if o is None else lines.of(o) for o in outs] if ratio > 1 else outs
+            warp = Warp(forest, levels[n], _is_exclusive(levels, n + 1), classes, events, budget)
+            longer = Lines(forest, ratio)
+            before = [None if o is None else longer.of(o) for o in outs] if ratio > 1 else outs
             number = classes.modulus // classes.width
             outs = [warp.misses(classes.of(before[g % len(before)], g)) for g in range(number)]
         asked = _tally(accesses, tally, level, asked, outs, counts, forest)
@@ -85,10 +89,14 @@ def _tally(
             missed[event] = missed.get(event, 0) + count
     tally.returned[level] = missed.pop(DIRTY, 0)
     missed.pop(CLEAN, None)
+    events = len(accesses.first)
     for event, count in asked.items():
-        if event >= 0:
+        if 0 <= event < events:
             tally.asked[level, event] = count
     for event, count in missed.items():
+        if event >= events:
+            tally.prefetched[level, event - events] = count
+            continue
         tally.missed[level, event] = count
         task = accesses.task_of.get(event)
         if task is not None and not accesses.tasks[task]:
@@ -121,14 +129,15 @@ def _read(accesses: Accesses, budget: Budget) -> tuple[Forest, Placed | None]:
 
 
 def _coordinates(accesses: Accesses) -> tuple[dict[Buffer, int], int]:
-    """Numbers the buffers; those that share a line have one number."""
+    """Numbers the buffers; those that share a line, also one that is prefetched, have one number."""
     line = max(c.line_bytes for c in accesses.caches)
+    reach = max(c.prefetch_reach * c.line_bytes for c in accesses.caches)
     found: dict[Buffer, int] = {}
     number, end = -1, -1
     for buffer, base in sorted(accesses.stream.bases.items(), key=lambda item: item[1]):
         if base // line > end:
             number += 1
-        end = max(end, (base + accesses.stream.bytes_of[buffer] - 1) // line)
+        end = max(end, (base + accesses.stream.bytes_of[buffer] - 1 + reach) // line)
         found[buffer] = number
     return found, number + 1
 

@@ -10,10 +10,10 @@ from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, moved, times
 
 
 class Cold:
-    """The first accesses to each line in a tree of lines."""
+    """The first accesses to each line in a tree of lines of a program with so many events, with probes after them."""
 
-    def __init__(self, forest: Forest, budget: Budget) -> None:
-        self.forest, self.budget = forest, budget
+    def __init__(self, forest: Forest, events: int, budget: Budget) -> None:
+        self.forest, self.events, self.budget = forest, events, budget
         self._spans: dict[tuple[Node, int], tuple[int, int]] = {}
         self._lines: dict[tuple[Node, int], int] = {}
         self._done: dict[tuple[Node, int, int], tuple[Placed | None, int]] = {}
@@ -87,7 +87,8 @@ class Cold:
             return self._loop(node, c, seen)
         assert isinstance(node, Leaf)
         self.budget.spend()
-        return self.forest.leaf(node.event, c, node.instance), self.forest.zero
+        event = node.event - self.events if node.event >= 2 * self.events else node.event
+        return self.forest.leaf(event, c, node.instance), self.forest.zero
 
     def _loop(self, node: Rep, c: int, seen: int) -> Placed | None:
         """If no line was accessed before the loop, an iteration whose span looks as in the one before repeats it, and so do all that

@@ -60,11 +60,14 @@ class Missed(msgspec.Struct, frozen=True, eq=False):
 class Level:
     """One cache with its lines: for each set a dict from line number to whether it is dirty, the least recently used in front."""
 
-    def __init__(self, cache: Cache, clean: bool = False) -> None:
-        """With `clean`, the next level has to know of clean lines that are evicted."""
-        self.cache, self.clean = cache, clean
+    def __init__(self, cache: Cache, clean: bool = False, scale: int = 1) -> None:
+        """With `clean`, the next level has to know of clean lines that are evicted. Positions that are no multiples of `scale` are those of
+        prefetches; the level that makes them drops those of lines that it holds.
+        """
+        self.cache, self.clean, self.scale = cache, clean, scale if cache.prefetch_lines else 1
         self.sets: list[dict[int, bool]] = [{} for _ in range(cache.sets)]
         is_plain = cache.replacement == "lru" and cache.inclusion == "non-inclusive" and not clean
+        is_plain = is_plain and not cache.prefetch_lines
         self.policy = None if is_plain else policy_of(cache)
         self.ordered = [] if self.policy is None else [self.policy.empty] * cache.sets
 
@@ -157,6 +160,8 @@ class Level:
             if n < len(returned):
                 taken = policy.put(held, 0, line, dirty[n])
                 self.ordered[place], victim = taken or (held, (0, line, 1))
+            elif position[n] % self.scale and policy.holds(held, 0, line):
+                continue
             else:
                 hit, self.ordered[place], victim = policy.access(held, 0, line, dirty[n])
                 if not hit:

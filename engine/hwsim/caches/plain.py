@@ -26,8 +26,9 @@ def count_plainly(accesses: Accesses, budget: Budget, batch: int) -> Tally:
 class _Runner:
     def __init__(self, accesses: Accesses, budget: Budget, batch: int) -> None:
         self.accesses, self.budget, self.batch = accesses, budget, batch
+        self.scale = 1 + max((c.prefetch_lines for c in accesses.caches), default=0)
         self.levels = [
-            Level(c, b >= 0 and accesses.caches[b].inclusion == "exclusive")
+            Level(c, b >= 0 and accesses.caches[b].inclusion == "exclusive", self.scale)
             for c, b in zip(accesses.caches, accesses.behind, strict=True)
         ]
         self.first = np.array(accesses.first, np.int64)
@@ -68,24 +69,38 @@ class _Runner:
             checkpoint()
             own = np.flatnonzero(first == n)
             if len(own):
-                coming[n].append(Asked(own, batch.address[own], self.written[batch.event[own]], nothing))
+                position, address = self.prefetched(n, own, batch.address[own])
+                dirty = self.written[batch.event[position // self.scale]] & (position % self.scale == 0)
+                coming[n].append(Asked(position, address, dirty, nothing))
             if not coming[n]:
                 continue
             asked = joined(coming[n])
             missed = self.levels[n].ask(asked)
             positions = asked.position[missed.which]
             self.count(n, batch, asked.position, positions, int(missed.returned[2].sum()))
-            self.wait(n, batch, positions, spans, fixed)
+            self.wait(n, batch, positions[positions % self.scale == 0] // self.scale, spans, fixed)
             behind = self.accesses.behind[n]
             if behind >= 0 and (len(positions) or len(missed.returned[0])):
                 clean = np.zeros(len(positions), np.bool_)
-                coming[behind].append(Asked(positions, batch.address[positions], clean, missed.returned))
+                coming[behind].append(Asked(positions, asked.address[missed.which], clean, missed.returned))
+
+    def prefetched(self, level: int, own: Ints, address: Ints) -> tuple[Ints, Ints]:
+        """Returns positions and addresses of accesses with those of their prefetches. Positions are multiples of `scale`, to leave room."""
+        cache = self.accesses.caches[level]
+        ahead = np.arange(1 + cache.prefetch_lines)
+        lines = np.where(ahead, ahead + cache.prefetch_distance - 1, 0) * cache.line_bytes
+        return ((own * self.scale)[:, None] + ahead).reshape(-1), (address[:, None] + lines).reshape(-1)
 
     def count(self, level: int, batch: Batch, asked: Ints, missed: Ints, returned: int) -> None:
-        size = len(self.first)
-        self.tally.asked[level] += np.bincount(batch.event[asked], minlength=size)
-        self.tally.missed[level] += np.bincount(batch.event[missed], minlength=size)
-        self.tally.returned[level] += returned
+        tally = self.tally
+        tally.asked[level] += self.by_event(batch, asked[asked % self.scale == 0])
+        tally.missed[level] += self.by_event(batch, missed[missed % self.scale == 0])
+        tally.prefetched[level] += self.by_event(batch, missed[missed % self.scale != 0])
+        tally.returned[level] += returned
+
+    def by_event(self, batch: Batch, positions: Ints) -> Ints:
+        """Returns the number of positions by event."""
+        return np.bincount(batch.event[positions // self.scale], minlength=len(self.first))
 
     def wait(self, level: int, batch: Batch, missed: Ints, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> None:
         """Adds the cycles of misses to their task instances."""

@@ -24,6 +24,10 @@ class Policy:
         """Returns whether a line was there, the set after the access, and the line that it evicted."""
         raise NotImplementedError
 
+    def holds(self, held: Lines, coordinate: int, line: int) -> bool:
+        """Returns whether a set holds a line."""
+        return any(number == line and c == coordinate for c, number, _ in held)
+
     def returned(self, held: Lines, coordinate: int, line: int) -> Lines | None:
         """Returns the set with a line marked as dirty; None if it does not hold the line."""
         for n, (c, number, _) in enumerate(held):

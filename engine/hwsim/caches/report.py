@@ -15,7 +15,9 @@ Waits = Mapping[int, npt.NDArray[np.int64]]
 
 
 class CacheRow(msgspec.Struct, frozen=True):
-    """Accesses of a block to a buffer through a cache, and the misses among them. Counts are of accesses."""
+    """Accesses of a block to a buffer through a cache, and the misses among them. `prefetches` are lines that the prefetcher requested from
+    the next level because of these accesses; they are not among the accesses.
+    """
 
     cache: str
     block: str
@@ -24,6 +26,7 @@ class CacheRow(msgspec.Struct, frozen=True):
     writes: int
     read_misses: int
     write_misses: int
+    prefetches: int = 0
 
 
 class CacheCounts(msgspec.Struct, frozen=True):
@@ -41,7 +44,7 @@ class CacheCounts(msgspec.Struct, frozen=True):
     def total(self, cache: str) -> CacheRow:
         """Returns a level's row over all blocks and buffers."""
         own = [r for r in self.rows if r.cache == cache]
-        counted = ("reads", "writes", "read_misses", "write_misses")
+        counted = ("reads", "writes", "read_misses", "write_misses", "prefetches")
         return CacheRow(cache, "", "", *(sum(getattr(r, name) for r in own) for name in counted))
 
 

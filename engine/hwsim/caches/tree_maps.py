@@ -7,6 +7,7 @@ from math import gcd, lcm
 
 import numpy as np
 
+from ..machine.parts import Cache
 from .accesses import Ints
 from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
 
@@ -61,6 +62,39 @@ def _repeated(forest: Forest, count: int, shift: Offset, period: Sequence[Placed
     end = times(whole, shift)
     tail = [None if p is None else (p[0], moved(p[1], end)) for p in period[:rest]]
     return forest.seq([forest.rep(whole, shift, forest.seq(period)), *tail])
+
+
+class Prefetches:
+    """Adds to each access the prefetches of a cache: events from `probe` on, one for each event of the program."""
+
+    def __init__(self, forest: Forest, cache: Cache, probe: int) -> None:
+        self.forest, self.cache, self.probe = forest, cache, probe
+        self._done: dict[Node, Placed] = {}
+
+    def of(self, part: Placed) -> Placed:
+        """Returns the tree of a part in lines of the cache, with prefetches."""
+        node, offset = part
+        found = self._done.get(node)
+        if found is None:
+            found = self._done[node] = self._new(node)
+        return found[0], moved(found[1], offset)
+
+    def _new(self, node: Node) -> Placed:
+        match node:
+            case Seq():
+                made = self.forest.seq([self.of(part) for part in node.parts])
+            case Rep():
+                made = self.forest.rep(node.count, node.shift, self.of((node.body, self.forest.zero)))
+            case Leaf():
+                first, c = self.cache.prefetch_distance, node.coordinate
+                leaf = self.forest.leaf(self.probe + node.event, c)
+                lines = range(first, first + self.cache.prefetch_lines)
+                ahead = [(leaf, tuple([line if n == c else 0 for n in range(self.forest.width)])) for line in lines]
+                made = self.forest.seq([(node, self.forest.zero), *ahead])
+            case _:
+                raise TypeError(type(node))
+        assert made is not None
+        return made
 
 
 class Classes:

@@ -24,11 +24,14 @@ State = tuple[Lines, ...]
 class Warp:
     """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
     the number of sets of the level. With `clean`, the next level has to know of clean lines that are evicted.
+    Prefetches are numbered after the `events` of the program; those that the level itself makes, and drops if it has the line, after these.
     """
 
-    def __init__(self, forest: Forest, cache: Cache, clean: bool, classes: Classes, budget: Budget) -> None:
+    def __init__(
+        self, forest: Forest, cache: Cache, clean: bool, classes: Classes, events: int, budget: Budget
+    ) -> None:
         self.forest, self.policy, self.classes, self.budget = forest, policy_of(cache), classes, budget
-        self.clean = clean
+        self.clean, self.events = clean, events
         self.sets = cache.sets * classes.width // classes.modulus
         self.modulus = cache.sets if self.sets > 1 else 1
         self._done: dict[tuple[Node, Offset, State], tuple[Placed | None, State]] = {}
@@ -82,23 +85,26 @@ class Warp:
 
     def _access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[Placed | None, State]:
         self.budget.spend()
-        coordinate = leaf.coordinate
+        coordinate, event = leaf.coordinate, leaf.event
         line = offset[coordinate]
         number, width = line % self.modulus, self.classes.width
         place = number // self.classes.modulus * width + number % width
         old = state[place]
-        if leaf.event < 0:
-            taken = self.policy.put(old, coordinate, line, leaf.event == DIRTY)
+        if event < 0:
+            taken = self.policy.put(old, coordinate, line, event == DIRTY)
             if taken is None:
                 return (leaf, offset), state
             hit, (new, victim) = True, taken
+        elif event >= 2 * self.events and self.policy.holds(old, coordinate, line):
+            return None, state
         else:
             hit, new, victim = self.policy.access(old, coordinate, line, leaf.dirty)
         after = state if new is old else (*state[:place], new, *state[place + 1 :])
         out = None if victim is None else self._evicted(victim)
         if hit:
             return out, after
-        request = self.forest.leaf(leaf.event, coordinate, leaf.instance), offset
+        event -= self.events if event >= 2 * self.events else 0
+        request = self.forest.leaf(event, coordinate, leaf.instance), offset
         return (request if out is None else self.forest.seq([out, request])), after
 
     def _evicted(self, victim: Line) -> Placed | None:

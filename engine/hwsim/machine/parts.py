@@ -17,7 +17,8 @@ MOST = 1 << 48
 MOST_BANKS = 1 << 12
 MOST_CHANNELS = 1 << 6
 MOST_CACHED = 1 << 32
-"""Limits on the banks of a memory and the bytes of a cache: the simulator tracks each bank and each cache line."""
+MOST_PREFETCHED = 1 << 6
+"""Limits on the banks of a memory, the bytes of a cache and the lines of a prefetch: the simulator tracks each bank and each line."""
 
 Positive = Annotated[int, Meta(ge=1, le=MOST)]
 Natural = Annotated[int, Meta(ge=0, le=MOST)]
@@ -360,7 +361,24 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             '"exclusive": a victim cache, filled by what the previous level evicts, which gives a line away when it is requested.'
         ),
     ] = "non-inclusive"
+    prefetch_lines: Annotated[
+        int,
+        Meta(ge=0, le=MOST_PREFETCHED),
+        described(
+            "Lines that each access prefetches: the next ones, `prefetch_distance` lines ahead. 0: no prefetcher."
+        ),
+    ] = 0
+    prefetch_distance: Annotated[
+        int,
+        Meta(ge=1, le=MOST_PREFETCHED),
+        described("Lines from the one that is accessed to the first that is prefetched."),
+    ] = 1
     source: Sources = ()
+
+    @property
+    def prefetch_reach(self) -> int:
+        """Lines from the one that is accessed to the last that is prefetched."""
+        return self.prefetch_distance + self.prefetch_lines - 1 if self.prefetch_lines else 0
 
     @property
     def sets(self) -> int:

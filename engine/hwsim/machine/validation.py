@@ -210,6 +210,14 @@ def _cache_violation(cache: Cache, machine: Parted) -> Violation | None:
     for engine in cache.engines:
         levels = machine.caches_of(engine, cache.memory)
         inner = levels[: levels.index(cache)][-1:]
+        if cache.prefetch_lines and inner:
+            message = (
+                f"cache {cache.name!r} prefetches, but engines do not access it: {inner[0].name!r} is in front of it"
+            )
+            found = f"{cache.prefetch_lines} lines"
+            return Violation(
+                "prefetch-level", message, section, "prefetch_lines", found, f"a prefetcher of {levels[0].name!r}"
+            )
         if cache.inclusion == "exclusive" and not inner:
             message = f"cache {cache.name!r} has no previous level whose lines it could take"
             return Violation("no-previous-level", message, section, "inclusion", "exclusive", "non-inclusive")

@@ -45,6 +45,9 @@ def random_machine(seed: int) -> Machine:
     for level in machine.caches:
         if level.ways & (level.ways - 1) == 0 and rng.random() < 0.4:
             machine = machine.replace(f"caches.{level.name}.replacement", "plru")
+    if rng.random() < 0.3:
+        machine = machine.replace("caches.first.prefetch_lines", rng.choice([1, 1, 2, 4]))
+        machine = machine.replace("caches.first.prefetch_distance", rng.choice([1, 1, 2, 5]))
     exclusive = lines[0] == lines[1] and rng.random() < 0.5
     return machine.replace("caches.last.inclusion", "exclusive") if exclusive else machine
 

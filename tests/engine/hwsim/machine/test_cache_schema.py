@@ -68,6 +68,8 @@ def test_given_a_path_when_a_figure_of_a_cache_is_replaced_then_only_it_changes(
             "uneven-lines",
             "line_bytes = 128",
         ),
+        ("latency_cycles = 12", "latency_cycles = 12\nprefetch_lines = 1", "prefetch-level", "prefetch_lines = 1"),
+        ("ways = 8", "ways = 8\nprefetch_lines = 65", "bad-figure", "prefetch_lines = 65"),
         ("ways = 8", 'ways = 8\ninclusion = "exclusive"', "no-previous-level", 'inclusion = "exclusive"'),
         (
             "size_bytes = 32768\nways = 8",
