@@ -48,6 +48,7 @@ MEANINGS: dict[str, Meaning] = {
     "outstanding_requests": Meaning("outstanding requests (0: any)", "bursts", by_one=True),
     "max_extent": Meaning("longest dimension (0: any)", "elements"),
     "transpose_bytes_per_cycle": Meaning("transposer (0: none)", "B/cycle"),
+    "activations": Meaning("functions on the way"),
     "tile_rows": Meaning("tile rows", "rows"),
     "tile_columns": Meaning("tile columns", "columns"),
     "tile_depth": Meaning("tile depth", "elements"),

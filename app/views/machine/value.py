@@ -22,7 +22,20 @@ from .sensitivity import SensitivityProgress, gain_value, limit_value, sensitivi
 Value = dict[str, Any]
 
 FIXED = frozenset(
-    {"name", "description", "scopes", "block_scopes", "reads", "writes", "unit", "source", "memory", "engines", *GROUPS}
+    {
+        "name",
+        "description",
+        "scopes",
+        "block_scopes",
+        "reads",
+        "writes",
+        "unit",
+        "source",
+        "memory",
+        "engines",
+        "activations",
+        *GROUPS,
+    }
 )
 """Fields for identity and connections of parts, which are no parameters."""
 

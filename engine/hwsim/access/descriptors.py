@@ -22,8 +22,8 @@ class Descriptor(msgspec.Struct, frozen=True):
     """A copy of `runs` runs of `run_bytes` each (the longest, if they differ: then `shape` is empty). `shape` is in elements, with the run
     last.
 
-    The copy requests `wanted_bytes` and moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors. Runs of a
-    `transposed` copy are those of the source.
+    The copy moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors; it requests `wanted_bytes` on the side
+    that moves more. Runs of a `transposed` copy are those of the source.
     """
 
     shape: tuple[int, ...]
@@ -45,7 +45,7 @@ def describe(
     engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: Domain, source: Memory, target: Memory
 ) -> Descriptor:
     """Returns the descriptor of a copy of `source` to `target` over the iterations of a domain."""
-    size = element_bytes(work.writes[0])
+    sizes = [element_bytes(a) for a in (work.reads[0], work.writes[0])]
     found = runs(layouts, where)
     of_each = [found, found]
     own = [runs((x,), where) for x in layouts] if engine.transpose_bytes_per_cycle else of_each
@@ -56,13 +56,15 @@ def describe(
         shape = shape[:-1] if shape[-1:] == (1,) else shape
     count = sum(r.count for r in found)
     shape = shape or ((count, found[0].elements) if len(found) == 1 else ())
+    read, written = (_in_bursts(*side) for side in zip(of_each, sizes, (source, target), strict=True))
+    size = sizes[0] if read >= written else sizes[1]
     return Descriptor(
         shape,
         _longest(found) * size,
         count,
         where.iterations * size,
-        _in_bursts(of_each[0], size, source),
-        _in_bursts(of_each[1], size, target),
+        read,
+        written,
         _descriptors(engine, shape, count),
         transposed,
     )

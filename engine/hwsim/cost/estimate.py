@@ -36,9 +36,9 @@ from ..access.ports import PortSpec, demands, memory_port, over
 from ..access.vectors import lanes_of_type
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
-from ..tasks.engine_selection import PREFERENCE
+from ..tasks.engine_selection import PREFERENCE, supports
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
-from ..tasks.work import Kind, slower_steps
+from ..tasks.work import Kind, activations_of, slower_steps
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles
 
@@ -209,9 +209,11 @@ def _engine_of(task: _Task, machine: Machine) -> Engine | None:
     """Returns the best engine for the task's kind that reaches its operands and its result."""
     target = _memory(task.store.buffer, machine).name
     sources = {_memory(load.buffer, machine).name for load in task.loads}
+    activations = activations_of(task.store.value) if task.kind == "elementwise" else None
     for wanted in PREFERENCE[task.kind]:
         for engine in machine.engines:
-            if KINDS[type(engine)] == wanted and target in engine.writes and sources <= {*engine.reads}:
+            reaches = target in engine.writes and sources <= {*engine.reads}
+            if KINDS[type(engine)] == wanted and reaches and supports(engine, task.kind, activations):
                 return engine
     return None
 

@@ -130,7 +130,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     return Cost(
         max(1, setup + max(work, *needed.values(), 0)),
         _latency(engine, live[0][0], places),
-        sum(d.iterations * (2 if m.work.kind == "mac" else m.work.operations) for m, d in live),
+        sum(d.iterations * _operations(engine, m.work) for m, d in live),
         tuple(t for touched in touches for t in touched),
         descriptor,
         sum(tilings, Tiling()) if tilings else None,
@@ -141,6 +141,12 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
         setup,
         tuple(t for t in moved if memory_of(t).has_own_ports),
     )
+
+
+def _operations(engine: Engine, work: Work) -> int:
+    if isinstance(engine, DmaEngine):
+        return 1
+    return 2 if work.kind == "mac" else work.operations
 
 
 def _preloaded(engine: Engine, works: Sequence[Work]) -> tuple[tuple[Buffer, int], ...]:
@@ -188,11 +194,12 @@ def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Pl
 
 def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places: Places) -> int:
     """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports, the engine,
-    and its transposer.
+    and its transposer. Functions apply as elements leave the source: only results pass the engine.
     """
     source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
     sides = ((source, descriptor.read_bytes), (target, descriptor.written_bytes))
     waited = max(_requested(engine, memory, size) for memory, size in sides)
+    reading = engine.bytes_per_cycle if measured.work.kind == "copy" else source.read_bytes_per_cycle
     turned = over(descriptor.wanted_bytes, engine.transpose_bytes_per_cycle) if descriptor.transposed else 0
     if source is target and source.ports == "shared":
         both = descriptor.read_bytes + descriptor.written_bytes
@@ -200,7 +207,7 @@ def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places:
     return max(
         waited,
         turned,
-        over(descriptor.read_bytes, min(source.read_bytes_per_cycle, engine.bytes_per_cycle)),
+        over(descriptor.read_bytes, min(source.read_bytes_per_cycle, reading)),
         over(descriptor.written_bytes, min(_write_width(target), engine.bytes_per_cycle)),
     )
 

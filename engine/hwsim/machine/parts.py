@@ -169,6 +169,9 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     source: Sources = ()
 
 
+Activation = Literal["cast", "clip", "offset", "relu", "scale"]
+
+
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
     """Copies between memories by descriptors, each of which costs the set-up."""
 
@@ -206,6 +209,13 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
             "this rate. 0: it has none, and moves the elements that are contiguous in both one by one."
         ),
     ] = 0
+    activations: Annotated[
+        tuple[Activation, ...],
+        described(
+            "Functions that it applies to elements on their way: cast (rounding included), clip, offset, relu and scale, by constants. "
+            "An elementwise block of only these is one copy."
+        ),
+    ] = ()
 
 
 PASSES = (

@@ -16,17 +16,17 @@ from ..errors import refuse
 from ..machine.model import Machine, engine_of_channel
 from ..machine.parts import KINDS, DmaEngine, Engine, EngineKind, Memory
 from .nest import ComputeBlock, Nest, leaves_of
-from .work import Kind, Work
+from .work import Activations, Kind, Work
 
 PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
     "copy": ("dma", "vector", "scalar"),
     "mac": ("matrix", "vector", "scalar"),
     "reduce": ("vector", "scalar"),
-    "elementwise": ("vector", "scalar"),
+    "elementwise": ("dma", "vector", "scalar"),
     "fill": ("vector", "matrix", "scalar"),
     "other": ("scalar",),
 }
-"""The kinds of engine for each kind of work, best first."""
+"""The kinds of engine for each kind of work, best first. A DMA does elementwise work if it has all of its functions."""
 
 IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
 """Engines for multiplications in loops that are bound to threads: each thread computes one element."""
@@ -112,6 +112,13 @@ def _copies(leaf: ComputeBlock) -> bool:
     return all(piece.store is not None and isinstance(piece.store.value, BufferLoad) for piece in leaf.pieces)
 
 
+def supports(engine: Engine, kind: Kind, activations: Activations | None) -> bool:
+    """Returns whether an engine does this kind of work, elementwise work with these functions."""
+    if kind == "elementwise" and isinstance(engine, DmaEngine):
+        return activations is not None and activations <= {*engine.activations}
+    return KINDS[type(engine)] in PREFERENCE[kind]
+
+
 def hardest(works: Sequence[Work]) -> Kind:
     """Returns the kind that represents a leaf of several pieces."""
     order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "copy", "fill")
@@ -127,7 +134,7 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
     able = [
         number
         for number, engine in enumerate(machine.engines)
-        if all(KINDS[type(engine)] in PREFERENCE[w.kind] for w in works)
+        if all(supports(engine, w.kind, w.activations) for w in works)
         and (len(works) == 1 or not isinstance(engine, DmaEngine))  # a descriptor is one copy
     ]
     return sorted(able, key=lambda n: order.index(KINDS[type(machine.engines[n])]))

@@ -31,11 +31,13 @@ from ...ir import (
     Not,
     Predicate,
     Select,
+    Sub,
     Var,
     children,
     structural_equal,
 )
 from ...ir import dtype as dt
+from ..machine.parts import Activation
 from .nest import Piece
 
 Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
@@ -53,6 +55,9 @@ _FUNCTIONS = {
 OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
 
 
+Activations = frozenset[Activation]
+
+
 class Access(msgspec.Struct, frozen=True, eq=False):
     """An access of one element (per iteration) at `indices`, simplified, over loop variables. `extents` are 1 except for opaque pieces."""
 
@@ -65,7 +70,7 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
     `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
-    that a machine can have rates for.
+    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand.
     """
 
     piece: Piece
@@ -75,10 +80,58 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     updates: bool = False
     operations: int = 1
     rated: tuple[str, ...] = ()
+    activations: Activations | None = None
 
     def steps(self, rates: Mapping[str, int]) -> int:
         """Returns the duration of the operations of an iteration, at these rates; an operation without a rate takes 1."""
         return self.operations + _slower(self.rated, rates)
+
+
+def activations_of(value: Expr) -> Activations | None:
+    """Returns the functions that a value applies to one element, with constants; None if it is anything else.
+
+    A maximum with zero is a relu, part of a clip if there is also another bound. Shifts and divisions by a constant scale; rounding is part
+    of a cast.
+    """
+    found: set[Activation] = set()
+    while not isinstance(value, BufferLoad):
+        step = _activation(value)
+        if step is None:
+            return None
+        found.add(step[0])
+        value = step[1]
+    return frozenset(found - {"relu"} if "clip" in found else found)
+
+
+_WITH_CONSTANTS: dict[type[Node], Activation] = {
+    Add: "offset", Sub: "offset", Mul: "scale", Div: "scale", Max: "clip", Min: "clip",
+}  # fmt: skip
+
+
+def _activation(value: Expr) -> tuple[Activation, Expr] | None:
+    """Returns the outermost function of a value and its operand."""
+    if isinstance(value, Cast):
+        return "cast", value.value
+    if isinstance(value, Call):
+        if value.op in ("round", "nearbyint"):
+            return "cast", value.args[0]
+        return ("scale", value.args[0]) if value.op == "shift_right" and _is_constant(value.args[1]) else None
+    name = _WITH_CONSTANTS.get(type(value))
+    if not isinstance(value, BinaryOp) or name is None:
+        return None
+    if _is_constant(value.a) and isinstance(value, Add | Mul | Max | Min):
+        operand, constant = value.b, value.a
+    elif _is_constant(value.b):
+        operand, constant = value.a, value.b
+    else:
+        return None
+    is_relu = isinstance(value, Max) and _is_constant(constant, 0)
+    return "relu" if is_relu else name, operand
+
+
+def _is_constant(value: Expr, number: float | None = None) -> bool:
+    value = _uncast(value)
+    return isinstance(value, IntImm | FloatImm) and number in (None, value.value)
 
 
 def slower_steps(value: Expr, rates: Mapping[str, int]) -> int:
@@ -123,7 +176,10 @@ class _Reader:
                 loads.append(access)
         by_data = nested or any(places for _, places in seen.loads)
         kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
-        return Work(piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1), tuple(seen.rated))
+        activations = activations_of(store.value) if kind == "elementwise" else None
+        return Work(
+            piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1), tuple(seen.rated), activations
+        )
 
     def _access(self, node: BufferLoad | BufferStore) -> Access:
         buffer = node.buffer

@@ -1,0 +1,95 @@
+"""Functions on the way out of an accumulator: an elementwise block that a DMA applies by itself is one copy."""
+
+from __future__ import annotations
+
+import pytest
+from support.simulator.machines import PLAIN
+
+from tilewright.engine.hwsim import Machine, MachineError, lower_bound_of, read_machine, simulate, tasks_of
+from tilewright.engine.hwsim.cost.model import Cost
+from tilewright.engine.hwsim.simulate import replayed
+from tilewright.engine.script import parse
+
+
+def machine(*activations: str) -> Machine:
+    """`plain` with a DMA that applies these functions."""
+    return read_machine(PLAIN).replace("dma.activations", activations)
+
+
+def block(expression: str, source: str = "int32", target: str = "int8", more: str = "") -> str:
+    return f'''
+@T.prim_func
+def main(A: T.Buffer((16, 64), "{source}"), S: T.Buffer((16, 64), "{source}"), B: T.Buffer((16, 64), "{target}")):
+    for i, j in T.grid(16, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j]){more}
+            B[vi, vj] = {expression}
+'''
+
+
+def engine_and_cost(source: str, on: Machine) -> tuple[str, Cost]:
+    program, _ = replayed(parse(source).program, on)
+    (variant,) = program.variants
+    return program.machine.engines[variant.engine].name, variant.cost
+
+
+REQUANTISED = 'T.Cast("int8", T.max(T.min(T.round(T.Cast("float32", A[vi, vj]) * T.float32(0.1)), T.float32(127)), T.float32(-128)))'
+
+
+@pytest.mark.parametrize(
+    ("expression", "needed"),
+    [
+        ('T.Cast("int8", A[vi, vj])', ("cast",)),
+        ('T.Cast("int8", T.max(A[vi, vj], 0))', ("cast", "relu")),
+        ('T.Cast("int8", T.max(T.min(A[vi, vj], 6), 0))', ("cast", "clip")),
+        ('T.Cast("int8", T.shift_right(A[vi, vj], 4))', ("cast", "scale")),
+        ('T.Cast("int8", A[vi, vj] * 3 + 7)', ("cast", "scale", "offset")),
+        (REQUANTISED, ("cast", "clip", "scale")),
+    ],
+)
+def test_given_a_dma_with_all_functions_then_the_block_is_its_copy_and_without_one_it_is_not(
+    expression: str, needed: tuple[str, ...]
+):
+    assert engine_and_cost(block(expression), machine(*needed))[0] == "dma"
+    for missing in needed:
+        assert engine_and_cost(block(expression), machine(*(n for n in needed if n != missing)))[0] != "dma"
+
+
+@pytest.mark.parametrize(
+    "expression", ['T.Cast("int8", A[vi, vj] + S[vi, vj])', 'T.Cast("int8", 3 - A[vi, vj])', "T.int8(0)"]
+)
+def test_given_another_operand_or_function_then_no_dma_does_it(expression: str):
+    assert engine_and_cost(block(expression), machine("cast", "clip", "offset", "relu", "scale"))[0] != "dma"
+
+
+def test_given_a_narrowing_copy_then_it_reads_at_the_rate_of_the_port_and_moves_its_results():
+    """4 096 bytes of int32 read at 4 a cycle, beside 1 024 bytes of int8 written; from a wide memory only the results count."""
+    source = block('T.Cast("int8", A[vi, vj])')
+    on = machine("cast")
+    assert engine_and_cost(source, on)[1].duration == 10 + 1024
+    wide = on.replace("ddr.read_bytes_per_cycle", 1 << 20)
+    _, cost = engine_and_cost(source, wide)
+    assert cost.duration == 10 + 256 and cost.operations == 16 * 64
+    assert {(t.buffer.name, t.size_bytes) for t in cost.touched} == {("A", 4096), ("B", 1024)}
+    assert cost.descriptor is not None and (cost.descriptor.read_bytes, cost.descriptor.written_bytes) == (4096, 1024)
+    assert cost.descriptor.efficiency == 1.0
+
+
+def test_given_an_annotated_engine_then_it_still_decides():
+    source = block('T.Cast("int8", A[vi, vj])', more='\n            T.block_attr({"engine": "scalar"})')
+    assert engine_and_cost(source, machine("cast"))[0] == "scalar"
+
+
+def test_given_the_bound_then_it_is_that_of_the_replay():
+    program = tasks_of(parse(block('T.Cast("int8", T.max(A[vi, vj], 0))')).program, machine("cast", "relu"))
+    report = simulate(parse(block('T.Cast("int8", T.max(A[vi, vj], 0))')).program, machine("cast", "relu"))
+    bound = lower_bound_of(program)
+    assert bound.cycles == report.bound <= report.cycles
+    assert bound.energy_pj == pytest.approx(report.energy_pj)
+    assert bound.copied_bytes == report.copied_bytes == 1024
+
+
+def test_given_an_unknown_function_then_the_machine_is_refused():
+    with pytest.raises(MachineError) as caught:
+        machine("gelu")
+    assert caught.value.refusal.code == "bad-figure"
