@@ -121,11 +121,12 @@ def _lines(finding: LintFinding) -> Iterator[str]:
 
 def _gain(fix: Fix) -> str:
     """The effect of a fix: "322,872 → 203,064 cycles (-37 %), local.vtcm[0] 65,536 → 32,768 bytes"."""
-    if fix.cycles_before is None:
+    if not fix.fits:
+        said = ["still does not fit"]
+    elif fix.cycles_before is None or not fix.fitted:
         said = [f"{fix.cycles:,} cycles"]
     elif fix.cycles == fix.cycles_before:
         said = [f"{fix.cycles:,} cycles, unchanged"]
     else:
         said = [f"{fix.cycles_before:,} → {fix.cycles:,} cycles ({-fix.gain:+.0%})"]
-    said += [] if fix.fits else ["still too large"]
     return ", ".join([*said, *(f"{p.memory} {p.before:,} → {p.after:,} bytes" for p in fix.peaks)])

@@ -24,7 +24,8 @@ class Peak(msgspec.Struct, frozen=True):
 
 class Fix(msgspec.Struct, frozen=True, eq=False):
     """Calls that were tried on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
-    `cycles_before` is None if the machine could not run it. A program that runs now may still exceed a memory (`fits`).
+    `cycles_before` is None if the machine could not run it. `fitted` and `fits`: whether the program stayed within the memories before, and
+    does so with the fix.
 
     `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call.
     """
@@ -35,6 +36,7 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     peaks: tuple[Peak, ...]
     revision: Revision | None = None
     fits: bool = True
+    fitted: bool = True
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -84,6 +86,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
                     "cycles_before": fix.cycles_before,
                     "cycles": fix.cycles,
                     "fits": fix.fits,
+                    "fitted": fix.fitted,
                     "peaks": msgspec.to_builtins(fix.peaks),
                 }
                 for fix in self.fixes

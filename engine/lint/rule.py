@@ -96,8 +96,20 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return None
         steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
         cycles = None if before.report is None else before.report.cycles
-        fits = not any(f.severity == "error" for f in after.report.findings)
-        return Fix(steps, cycles, after.report.cycles, _peaks(before.report, after.report), after.revision, fits)
+        peaks = _peaks(before.report, after.report)
+        return Fix(
+            steps,
+            cycles,
+            after.report.cycles,
+            peaks,
+            after.revision,
+            _fits(after.report),
+            before.report is None or _fits(before.report),
+        )
+
+
+def _fits(report: Report) -> bool:
+    return not any(f.severity == "error" for f in report.findings)
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:

@@ -12,6 +12,9 @@ from .finding import LintFinding, lint_finding
 from .rule import MIN_SPEEDUP
 from .subject import Subject
 
+MIN_GAIN = 0.05
+"""The fraction of the cycles that a third slot has to save."""
+
 
 def find_idle_slots(subject: Subject) -> Iterator[LintFinding]:
     """A double buffer never uses more than one slot at a time: its writer is not ahead of its reader. The second slot needs memory and
@@ -44,10 +47,17 @@ def find_late_loads(subject: Subject) -> Iterator[LintFinding]:
 
 
 def late_loads_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
-    """A third slot for all of these buffers (`double_buffer(slots=3)`), then for one of them."""
-    yield subject.then(lambda sch: [_third_slot(sch, w) for name in finding.buffers for w in subject.writers(name)])
-    for name in finding.buffers if len(finding.buffers) > 1 else ():
-        yield subject.then(lambda sch, name=name: [_third_slot(sch, w) for w in subject.writers(name)])
+    """A third slot for all of these buffers (`double_buffer(slots=3)`), then for one of them, if it saves 5 % of the cycles."""
+    groups = [finding.buffers, *((name,) for name in finding.buffers if len(finding.buffers) > 1)]
+    for names in groups:
+        after = subject.then(lambda sch, names=names: [_third_slot(sch, w) for n in names for w in subject.writers(n)])
+        yield after if _is_worth_memory(subject.report, after) else None
+
+
+def _is_worth_memory(before: Report | None, after: Subject | None) -> bool:
+    if before is None or after is None or after.report is None:
+        return False
+    return after.report.cycles <= before.cycles * (1 - MIN_GAIN)
 
 
 def _waits(report: Report, cause: str, buffers: list[str]) -> dict[str, int]:

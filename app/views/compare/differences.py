@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ....engine.hwsim import Report
+from ..labels.fitness import cycle_count, effect_of
 from ..labels.numbers import THIN_SPACE, change_of, grouped, percent_text, size_text
 from ..timeline.waits import CAUSES
 
@@ -33,7 +34,7 @@ def _line(label: str, a: str, b: str, change: tuple[str, str], hint: str = "") -
 
 
 def _time(a: Report, b: Report) -> Iterator[Line]:
-    yield _line("Cycles", grouped(a.cycles), grouped(b.cycles), change_of(a.cycles, b.cycles))
+    yield _line("Cycles", cycle_count(a), cycle_count(b), effect_of(a, b))
     hint = "Lower bound on the cycles of these tasks"
     yield _line("Bound", grouped(a.bound), grouped(b.bound), change_of(a.bound, b.bound), hint)
     yield _line(

@@ -12,7 +12,7 @@ from ...document.editing.branches import branches
 from ...state.comparison import side_state
 from ...state.derived import Store
 from ...state.model import Side, State
-from ..labels.numbers import grouped
+from ..labels.fitness import cycles_text
 from ..labels.palette import BUFFER_COLOURS, buffer_colours
 from ..notebook.code import marked
 from ..shell.gallery import Example
@@ -85,7 +85,7 @@ def _side(side: Side, state: State, report: Report | TilewrightError | None, sto
         "key": side.key,
         "label": side_label(side, state),
         "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
-        "cycles": f"{grouped(report.cycles)} cycles" if isinstance(report, Report) else "",
+        "cycles": cycles_text(report) if isinstance(report, Report) else "",
         "error": report.refusal.message if isinstance(report, TilewrightError) else "",
         "waiting": report is None,
     }

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from ....engine.hwsim import Report
-from .numbers import change_of, size_text
+from .numbers import change_of, grouped, size_text
 
 DOES_NOT_FIT = "does not fit"
+
+
+def cycle_count(report: Report) -> str:
+    """`12 345`, or "does not fit"."""
+    return DOES_NOT_FIT if report.overflow_bytes else grouped(report.cycles)
+
+
+def cycles_text(report: Report) -> str:
+    """`12 345 cycles`, or "does not fit"."""
+    return DOES_NOT_FIT if report.overflow_bytes else f"{cycle_count(report)} cycles"
 
 
 def effect_of(before: Report, after: Report) -> tuple[str, str]:

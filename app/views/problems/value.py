@@ -13,6 +13,7 @@ from ...document import is_applicable
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...state.row_ids import Handle, RowIds, row_ids
+from ..labels.fitness import DOES_NOT_FIT
 from ..labels.numbers import change_of, grouped, size_text
 from .lints import Linted, lints_now
 
@@ -22,8 +23,8 @@ RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
-    """The pane's value. `problems`, most severe first: severity, code, message, found, expected, place, `rows` (of the tree), `fixes`.
-    `looking`: lints are running.
+    """The pane's value. `problems`, most severe first, then by the cycles that the best fix saves: severity, code, message, found,
+    expected, place, `rows` (of the tree), `fixes`. `looking`: lints are running.
 
     A fix: `calls` as texts, `replaces` (the call that they replace or that is removed), `applicable` (whether it applies to the displayed
     schedule), and for tried fixes `change` {text, trend} of the cycles and `detail`.
@@ -40,7 +41,7 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
     if isinstance(report, TilewrightError):
         problems.append(_refused(state, report.refusal, linted, ids))
     problems += _verdict(state, store, report)
-    for finding in _findings(state, store, report, linted):
+    for finding in sorted(_findings(state, store, report, linted), key=_saved, reverse=True):
         problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
     is_done = (
         report is None
@@ -155,17 +156,41 @@ def _finding(finding: LintFinding, ids: RowIds) -> Problem:
 
 
 def _fix(state: State, fix: Fix) -> Problem:
-    change = None
-    cycles = f"{grouped(fix.cycles)} cycles"
-    if fix.cycles_before is not None:
-        text, trend = change_of(fix.cycles_before, fix.cycles)
-        change = {"text": text, "trend": trend}
-        cycles = f"{grouped(fix.cycles_before)} → {cycles}"
+    effect = _effect(fix)
     peaks = [f"{p.memory.removeprefix('local.')} {size_text(p.before)} → {size_text(p.after)}" for p in fix.peaks]
     return {
         "calls": list(fix.calls),
         "replaces": fix.replaces,
         "applicable": _can_add(state),
-        "change": change,
-        "detail": ", ".join([cycles, *peaks, *([] if fix.fits else ["still too large"])]),
+        "change": None if effect is None else {"text": effect[0], "trend": effect[1]},
+        "detail": ", ".join([*_cycles(fix), *peaks, *([] if fix.fits else [f"still {DOES_NOT_FIT}"])]),
     }
+
+
+def _saved(finding: LintFinding) -> int:
+    """The cycles that the best fix saves; of a program that does not fit, the fixes that end this come first."""
+    compared = [f for f in finding.fixes if f.fits and f.cycles_before is not None]
+    return max(((f.cycles_before or 0) - f.cycles if f.fitted else f.cycles for f in compared), default=0)
+
+
+def _effect(fix: Fix) -> tuple[str, str] | None:
+    """The effect as text, and its trend; None if the machine could not run the program before. Fitting counts before cycles."""
+    if fix.cycles_before is None:
+        return None
+    if fix.fitted and fix.fits:
+        return change_of(fix.cycles_before, fix.cycles)
+    if fix.fits:
+        return "fits", "better"
+    nearer = any(p.after < p.before for p in fix.peaks)
+    return ("nearer to fitting", "better") if nearer else (f"still {DOES_NOT_FIT}", "same")
+
+
+def _cycles(fix: Fix) -> list[str]:
+    if not fix.fits:
+        return []
+    known = fix.cycles_before is not None and fix.fitted
+    return [
+        f"{grouped(fix.cycles_before or 0)} → {grouped(fix.cycles)} cycles"
+        if known
+        else f"{grouped(fix.cycles)} cycles"
+    ]

@@ -13,7 +13,7 @@ from ...document.editing.machine_parameters import overridden_paths
 from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
-from ..labels.fitness import DOES_NOT_FIT, effect_of
+from ..labels.fitness import DOES_NOT_FIT, cycles_text, effect_of
 from ..labels.numbers import grouped, percent_text, size_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS
@@ -114,12 +114,11 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
 
 def _change(before: Report, now: Report, against: str) -> dict[str, str]:
     text, trend = effect_of(before, now)
-    was = f"{grouped(before.cycles)} cycles" if not before.overflow_bytes else DOES_NOT_FIT
     return {
         "text": text,
         "trend": trend,
         "against": against,
-        "hint": f"Compared with {against}: {was}",
+        "hint": f"Compared with {against}: {cycles_text(before)}",
     }
 
 

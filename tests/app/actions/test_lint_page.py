@@ -18,6 +18,7 @@ from tilewright.app.views.problems.lints import Linted, lint_work, lints_now, of
 from tilewright.app.views.problems.value import problem_marks, problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report
+from tilewright.engine.lint import Fix, LintFinding
 
 
 def example(name: str) -> State:
@@ -70,6 +71,33 @@ def test_given_a_finding_when_it_is_linted_then_its_fixes_say_what_they_change()
     assert best["change"] == {"text": "−43\u202f%", "trend": "better"}
     assert best["detail"].replace("\u202f", " ") == "5 261 → 3 005 cycles, local 3.625 KiB → 3.562 KiB"
     assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
+
+
+def test_given_a_program_that_does_not_fit_when_linted_then_fixes_tell_whether_it_fits_and_not_the_cycles_of_before() -> (
+    None
+):
+    store = Store()
+    state = studied(example("place_the_copies"), store)
+    fixes = problem(state, store, "capacity-overflow")["fixes"]
+    assert fixes and {f["change"]["text"] for f in fixes} <= {"fits", "nearer to fitting", "still does not fit"}
+    for fix in fixes:
+        assert "→" not in fix["detail"].split(", ")[0] or "KiB" in fix["detail"].split(", ")[0]
+        assert ("does not fit" in fix["detail"]) == (fix["change"]["text"] != "fits")
+    assert fixes[0]["change"]["trend"] == "better"
+
+
+def test_given_several_warnings_when_linted_then_the_one_whose_fix_saves_most_is_first() -> None:
+    state, store = example("box_blur"), Store()
+    store.report_now(state)
+    work = lint_work(state, store)
+    assert work is not None
+    small, none, large = (
+        LintFinding(f"saves-{n}", "warning", "", fixes=(Fix((), 100, 100 - n, ()),) if n else ()) for n in (5, 0, 60)
+    )
+    fitting = LintFinding("ends-overflow", "warning", "", fixes=(Fix((), 100, 900, (), fits=True, fitted=False),))
+    store.keep(work.what, work.of, Linted((small, none, fitting, large), is_complete=True))
+    codes = [p["code"] for p in problems_value(state, store)["problems"] if p["severity"] == "warning"]
+    assert codes == ["ends-overflow", "saves-60", "saves-5", "saves-0"]
 
 
 def test_given_a_fix_when_applied_then_its_lines_end_the_schedule_the_finding_is_gone_and_undo_takes_it_back() -> None:

@@ -71,7 +71,7 @@ def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.Captur
     (finding,) = data["findings"]
     assert {"code", "severity", "message", "blocks", "loops", "buffers", "memory", "fixes"} == set(finding)
     assert finding["code"] in {lint.code for lint in LINTS}
-    assert {"calls", "replaces", "cycles_before", "cycles", "fits", "peaks"} == set(finding["fixes"][0])
+    assert {"calls", "replaces", "cycles_before", "cycles", "fitted", "fits", "peaks"} == set(finding["fixes"][0])
 
 
 def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
