@@ -94,14 +94,14 @@ class Forest:
 
     def seq(self, parts: Iterable[Placed | None]) -> Placed | None:
         """Returns the parts one after the other, equal neighbours at constant distances as repetitions; None if there are none."""
+        found = [part for part in parts if part is not None]
+        if len(found) < 2:
+            return found[0] if found else None
         groups: list[_Group] = []
         flat = True
-        for part in parts:
-            if part is not None:
-                self._append(groups, *part)
-                flat = flat and not isinstance(part[0], Seq)
-        if not groups:
-            return None
+        for node, offset in found:
+            self._append(groups, node, offset)
+            flat = flat and not isinstance(node, Seq)
         if not flat and len(groups) > 1:
             groups = self._flat(groups)
         placed = [self._placed(g) for g in groups]
