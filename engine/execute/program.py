@@ -10,7 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from ..analysis import opaque_refusal
-from ..ir import Buffer, Expr, PrimFunc, Var, build, refusing_depth
+from ..ir import BlockRealize, Buffer, Expr, PrimFunc, Var, build, refusing_depth
+from ..lower.storage.allocation import plan_buffer_allocation
 from .axes import Axes
 from .errors import ExecuteError, bad_argument
 from .frames import Array, Context, Frame, Meter
@@ -18,6 +19,9 @@ from .memory import Memory
 from .plain import Plain
 from .statements import Statements
 from .values import numpy_dtype
+
+MOST_IN_LANES = 1_000_000_000
+"""The largest work, in element operations, of a program whose iterations have buffers of their own."""
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):
@@ -52,16 +56,24 @@ class Executable:
         if refusal is not None:
             raise ExecuteError(refusal)
         _require_known_names(func, arrays)
-        self.arrays = arrays
-        self.plain = plain = Plain(_sizes(func, arrays))
-        self.memories = {b: _memory(b, plain.shape(b), arrays.get(b.name)) for b in func.buffers}
+        self.arrays, meter = arrays, Meter(limit)
+        # Buffers inside of loops are separate in each iteration: more iterations run at once, but each clears a buffer.
+        if not (
+            isinstance(func.body, BlockRealize) and self._compile(plan_buffer_allocation(func), meter) <= MOST_IN_LANES
+        ):
+            self._compile(func, meter)
+        meter.require_within(self.code.work)
+
+    def _compile(self, func: PrimFunc, meter: Meter) -> int:
+        """Compile the function and return its work."""
+        self.plain = plain = Plain(_sizes(func, self.arrays))
+        self.memories = {b: _memory(b, plain.shape(b), self.arrays.get(b.name)) for b in func.buffers}
         body = plain.stmt(func.body)
         axes = Axes(plain.ranges)
         axes.visit(body)
-        meter = Meter(limit)
         statements = Statements(dict(self.memories), plain.shapes, plain.ranges, axes.kinds, meter)
         self.code = statements.compile(body, Context())
-        meter.require_within(self.code.work)
+        return self.code.work
 
     def run(self) -> dict[str, Outcome]:
         """Every parameter buffer after the run, by name."""

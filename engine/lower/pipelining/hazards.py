@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from ...analysis import accessed_regions
-from ...arith import prove
+from ...arith import prove, simplify
 from ...ir import Buffer, BufferRegion, Range, Var, build, substitute
 from .slots import Slots
 from .stages import Part, Pipeline
@@ -32,6 +32,7 @@ class Hazard(msgspec.Struct, frozen=True, eq=False):
     buffer: Buffer
     distance: int
     kind: str  # the access of `second`: "reads" data that `first` writes, or "overwrites" data that `first` reads or writes
+    detail: str  # an element that both access and the iterations that do, or why that is undecided
 
 
 def find_hazard(pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges) -> Hazard | None:
@@ -55,7 +56,9 @@ def _hazards(
                 if buffer in versions and distance % versions[buffer]:
                     continue
                 if not _are_apart(mine, other, pipeline, distance, ranges):
-                    yield Hazard(first, second, buffer, distance, "overwrites" if other_writes else "reads")
+                    kind = "overwrites" if other_writes else "reads"
+                    detail = _meeting(first, second, mine, other, pipeline, distance, ranges)
+                    yield Hazard(first, second, buffer, distance, kind, detail)
 
 
 def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
@@ -82,6 +85,44 @@ def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, dist
     shifted = [substitute(r, {loop.loop_var: later}) for r in other.region]
     known = {**ranges, loop.loop_var: Range(loop.min, build.sub(loop.extent, distance) if distance else loop.extent)}
     return _lie_apart(mine.region, shifted, known)
+
+
+def _meeting(
+    first: Part,
+    second: Part,
+    mine: BufferRegion,
+    other: BufferRegion,
+    pipeline: Pipeline,
+    distance: int,
+    ranges: Ranges,
+) -> str:
+    """The first element that both parts access in the first iterations of the loops; otherwise why that is undecided."""
+    loop = pipeline.loop
+    start = build.int_value(loop.min)
+    around = {v: build.int_value(r.min) for v, r in ranges.items()}
+    if start is None or None in around.values():
+        return "undecided: the loops start at symbolic values"
+    place: list[str] = []
+    for axes in zip(mine.region, other.region, strict=True):
+        ends: list[tuple[int, int]] = []
+        for axis, iteration in zip(axes, (start, start + distance), strict=True):
+            numbers = ((v, n) for v, n in (*around.items(), (loop.loop_var, iteration)) if n is not None)
+            values = {v: build.const(n, v.dtype) for v, n in numbers}
+            begin, extent = (build.int_value(simplify(substitute(e, values))) for e in (axis.min, axis.extent))
+            if begin is None or extent is None:
+                return (
+                    f"undecided: the elements of {mine.buffer.name!r} depend on sizes, or on loops inside of the parts"
+                )
+            ends.append((begin, begin + extent))
+        low = max(begin for begin, _ in ends)
+        if low >= min(end for _, end in ends):
+            return f"undecided: the first iterations access other elements of {mine.buffer.name!r}; later ones may meet"
+        place.append(str(low))
+    name = loop.loop_var.name
+    return (
+        f"{first.name!r} at {name} = {start} and {second.name!r} at {name} = {start + distance} access "
+        f"{mine.buffer.name}[{', '.join(place)}]"
+    )
 
 
 def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> bool:

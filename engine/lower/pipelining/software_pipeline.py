@@ -170,7 +170,7 @@ def refuse_hazard(pipeline: Pipeline, hazard: Hazard):
         "broken-dependence",
         f"in the pipeline over {loop!r}, {second.name!r} {hazard.kind} {hazard.buffer.name!r} {later} and would run before "
         f"{first.name!r}, which precedes it in the program",
-        first.block, second.block, found=f"{_placed(first)}, {_placed(second)}",
+        first.block, second.block, found=f"{_placed(first)}, {_placed(second)}: {hazard.detail}",
         expected=f"{first.name!r} in an earlier stage than {second.name!r}, or before it in the same stage",
     )  # fmt: skip
 

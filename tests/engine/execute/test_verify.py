@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from support.programs import sources
 from support.programs.sources import HEADER
+from support.programs.te_sources import GPU_MATMUL
 
-from tilewright.engine.execute import random_inputs, verify
+from tilewright.engine.execute import program, random_inputs, run, verify
+from tilewright.engine.execute.frames import Meter
 from tilewright.engine.ir import (
     BufferLoad,
     BufferStore,
@@ -21,6 +23,7 @@ from tilewright.engine.ir import (
 )
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
+from tilewright.engine.te import read_te
 
 
 def matmul(m: int = 16, n: int = 16, k: int = 16) -> PrimFunc:
@@ -159,3 +162,16 @@ def test_given_a_scalar_parameter_when_verified_then_it_has_a_random_value_too()
     assert verify(func, func).status == "tested"
     assert random_inputs(func)["scale"].shape == ()
     assert verify(parse(SCALED.replace("* scale", "+ scale")).program, func).status == "failed"
+
+
+def test_given_threads_with_private_copies_when_run_then_all_run_at_once_or_in_order_with_the_same_result(monkeypatch):
+    text = GPU_MATMUL.replace("nn = 64", "nn = 32").replace("factor=32", "factor=16")
+    func = read_te(text).schedule.func
+    steps: list[int] = []
+    spend = Meter.spend
+    monkeypatch.setattr(Meter, "spend", lambda self, amount: (steps.append(amount), spend(self, amount))[1])
+    arrays = random_inputs(func, 0)
+    at_once, counted = run(func, arrays)["C"], len(steps)
+    monkeypatch.setattr(program, "MOST_IN_LANES", 0)
+    np.testing.assert_array_equal(run(func, arrays)["C"], at_once)
+    assert 4 * counted < len(steps) - counted

@@ -217,6 +217,21 @@ def test_given_a_staged_tile_when_pipelined_then_the_loop_says_so_and_two_versio
     assert [build.int_value(f.extent) for f in flat] == [3]
 
 
+@pytest.mark.parametrize(
+    ("body", "notes", "found"),
+    [
+        (REFUSED["what the next iteration reads"][0], [0, 1], "'store' at i = 0 and 'load' at i = 1 access C[1]"),
+        (CHAIN.replace("B[0]", "B[i // 40]"), [1, 0, 0], "access B[0]"),
+    ],
+)
+def test_given_a_broken_dependence_when_lowered_then_an_element_and_the_iterations_that_meet_are_named(
+    body, notes, found
+):
+    with pytest.raises(LowerError) as caught:
+        lower(program(body, notes=annotated(notes, list(range(len(notes))))))
+    assert caught.value.code == "broken-dependence" and found in caught.value.refusal.found
+
+
 def test_given_stages_the_wrong_way_round_when_pipelined_then_both_places_are_named_and_a_call_that_works():
     sch, copy = staged()
     loop = sch.get_loops("C")[0]
@@ -227,6 +242,7 @@ def test_given_stages_the_wrong_way_round_when_pipelined_then_both_places_are_na
     assert refusal.code == "broken-dependence"
     assert [getattr(n, "name", "") for n in refusal.nodes] == [copy, "C"]
     assert copy in refusal.message and "'C'" in refusal.message
+    assert ("at " in refusal.found and "access " in refusal.found) or "undecided: " in refusal.found
     assert sch.mod is before
     with pytest.raises(ScheduleError) as caught:
         sch.pipeline(loop, [0, 1], order=[0, 0])
