@@ -118,6 +118,9 @@ def test_given_three_slots_in_banks_when_lowered_then_a_group_of_three():
     [
         ({"slots": 0}, "bad-slots"),
         ({"slots": 65}, "bad-slots"),
+        ({"slots": 2.5}, "bad-slots"),
+        ({"slots": "3"}, "bad-slots"),
+        ({"slots": None}, "bad-slots"),
         ({"slots": 3, "banks": (0, 1)}, "bad-bank"),
     ],
 )

@@ -50,7 +50,8 @@ def double_buffer(
     realize = ctx.realize(block)
     body = realize.block
     buffer = require_sole_writer(ctx, block)
-    if require_slots(slots, body) == 1:
+    slots = require_slots(slots, body)
+    if slots == 1:
         return Result(ctx.func, None)
     require_loop_to_overlap(ctx, block, buffer)
     require_no_annotation(body, DOUBLE_BUFFER_KEY)
@@ -115,10 +116,10 @@ def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
 
 # One slot, or several that iterations use in turn.
 def require_slots(slots: int, block: Block) -> int:
-    if not 1 <= slots <= MAX_SLOTS:
+    if slots not in range(1, MAX_SLOTS + 1):
         raise refuse("bad-slots", f"block {block.name!r} can have 1 to {MAX_SLOTS} slots", block, found=str(slots),
                      expected=f"1 to {MAX_SLOTS}")  # fmt: skip
-    return slots
+    return int(slots)
 
 
 # A common loop must surround the block and all its consumers.
