@@ -13,9 +13,9 @@ from random import Random
 from typing import Any
 
 from support.programs.sources import matmul
-from support.programs.triangles import triangular
 from support.simulator.machines import plain, roomy
 from support.simulator.task_trees import task_program
+from support.simulator.triangles import triangular
 
 from tilewright.engine.hwsim import DmaEngine, Machine, MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.replay.repeats import weights

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.programs.triangles import causal_attention
 from support.simulator.exactness import same_figures, triangle_reports
+from support.simulator.triangles import causal_attention
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.replay.repeats import ITSELF, Repeat, weights
