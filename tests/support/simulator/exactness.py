@@ -80,6 +80,7 @@ def _tried(sch: Schedule, method: str, *args: Any, **options: Any) -> None:
 def varied(rng: Random, machine: Machine) -> Machine:
     """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies,
     several channels of a DMA, few outstanding requests, a transposer, ports of blocks."""
+    more = Random(repr(rng.getstate()))  # apart from `rng`, so that a seed keeps its program
     if rng.random() < 0.4:
         for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
             machine = machine.replace(f"engines.{engine.name}.unit", "core")
@@ -89,9 +90,9 @@ def varied(rng: Random, machine: Machine) -> Machine:
                                ("latency_cycles", (0, 7, 100))):  # fmt: skip
             if rng.random() < 0.5:
                 machine = machine.replace(f"{path}.{figure}", rng.choice(values))
-        if rng.random() < 0.3 and memory.banks > 1:
+        if more.random() < 0.3 and memory.banks > 1:
             for figure in ("read_bytes_per_cycle", "write_bytes_per_cycle"):
-                machine = machine.replace(f"{path}.{figure}", memory.banks * rng.choice((1, 4, 16)))
+                machine = machine.replace(f"{path}.{figure}", memory.banks * more.choice((1, 4, 16)))
             machine = machine.replace(f"{path}.block_ports", "own")
     for engine in machine.engines:
         for figure, counts in (
@@ -103,12 +104,12 @@ def varied(rng: Random, machine: Machine) -> Machine:
                 machine = machine.replace(f"engines.{engine.name}.{figure}", rng.choice(counts))
         if isinstance(engine, DmaEngine):
             path = f"engines.{engine.name}"
-            if rng.random() < 0.4 and not machine.engine(engine.name).unit:
-                machine = machine.replace(f"{path}.channels", rng.choice((2, 2, 3, 4)))
-            if rng.random() < 0.2:
-                machine = machine.replace(f"{path}.outstanding_requests", rng.choice((1, 4, 32)))
-            if rng.random() < 0.2:
-                machine = machine.replace(f"{path}.transpose_bytes_per_cycle", rng.choice((1, 4, 32)))
+            if more.random() < 0.4 and not machine.engine(engine.name).unit:
+                machine = machine.replace(f"{path}.channels", more.choice((2, 2, 3, 4)))
+            if more.random() < 0.2:
+                machine = machine.replace(f"{path}.outstanding_requests", more.choice((1, 4, 32)))
+            if more.random() < 0.2:
+                machine = machine.replace(f"{path}.transpose_bytes_per_cycle", more.choice((1, 4, 32)))
     return machine
 
 
