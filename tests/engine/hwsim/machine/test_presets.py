@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Any
 
 import pytest
+from support.schedules.published import tpu_layer
 
 from tilewright import static
 from tilewright.engine.hwsim import load_machine, preset_names, simulate
@@ -15,7 +16,7 @@ from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
-PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "vta")
+PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta")
 
 NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
 """Names, and what is connected to what: these are the machine's structure."""
@@ -166,6 +167,19 @@ def test_given_a_product_when_on_gemmini_then_it_is_folded_over_the_array():
     # 64 x 64 int8 in at 16 bytes a cycle, 64 x 32 int32 out.
     assert found["A_local.scratchpad"][0] == "mvin" and found["A_local.scratchpad"][1].duration == 8 + 4096 // 16
     assert found["C_local.accumulator"][0] == "mvout" and found["C_local.accumulator"][1].duration == 8 + 8192 // 16
+
+
+def test_given_a_layer_when_on_the_tpu_then_its_weights_bound_it():
+    # 8 tiles of weights: 4 of the depth, 2 of the columns, 200 rows each. A fold lasts as long as the shift of the next tile, 256 cycles.
+    # The sums of a column tile leave 256 per cycle.
+    found = costs(tpu_layer(200, 1024, 512, slots=1), "tpu-v1")
+    engine, cost = found["S"]
+    assert engine == "matrix" and (cost.duration, cost.latency) == (256, 510)
+    assert cost.tiling is not None and cost.tiling.utilisation == 200 / 256
+    engine, cost = found["B_local.weight_fifo"]
+    assert engine == "read_weights" and cost.duration == -(-(256 * 256) // 48)
+    engine, cost = found["C"]
+    assert engine == "activate" and cost.duration == 16 + 200
 
 
 @pytest.mark.parametrize(("padding", "lost"), [(0, 32 * 31), (1, 0)])

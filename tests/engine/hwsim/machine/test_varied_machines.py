@@ -23,6 +23,7 @@ SCOPES = {
     "gemmini": ("local.scratchpad", "local.scratchpad", "local.accumulator"),
     "gpu-sm": ("shared", "shared", "local"),
     "matrix-vector-npu": ("local", "local", "local"),
+    "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
 }
 """Where the operands and the result of a product are staged to."""

@@ -158,7 +158,7 @@ def test_given_memories_in_steps_when_nothing_is_staged_then_the_missing_calls_l
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "vta"])
+@pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta"])
 def test_given_a_matmul_on_a_preset_when_it_is_to_be_matrix_work_then_the_missing_calls_make_it_so(preset: str):
     machine = load_machine(preset)
     sch = Schedule(parse(matmul(16, 16, 16).replace("float32", "int8")).program)

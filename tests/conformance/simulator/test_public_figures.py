@@ -1,0 +1,43 @@
+"""The table of published figures, computed again, with bounds on its errors."""
+
+from __future__ import annotations
+
+import pytest
+from support.record.public_figures import PAGE, Figure, figures, public_figures_page
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Figure, ...]:
+    return figures()
+
+
+def error(rows: tuple[Figure, ...], name: str, unit: str) -> float:
+    (found,) = (f.error for f in rows if f.name == name and f.unit == unit)
+    return found
+
+
+def test_given_the_page_when_computed_again_then_nothing_differs(rows: tuple[Figure, ...]) -> None:
+    assert PAGE.read_text("utf-8") == public_figures_page(rows), (
+        "run support/record/public_figures.py and review the difference"
+    )
+
+
+def test_given_the_tpu_when_its_layers_wait_for_weights_then_they_are_near_the_published_speed(
+    rows: tuple[Figure, ...],
+) -> None:
+    """Simulated networks are never slower by more than 20 %: work that the paper measured is missing, none is added."""
+    assert abs(error(rows, "TPU v1, ridge of the roofline", "multiply-adds per weight byte")) < 0.02
+    for name in ("MLP0", "MLP1", "LSTM0"):
+        assert 0 < error(rows, f"TPU v1, {name}", "TOPS") < 0.2
+    assert abs(error(rows, "TPU v1, CNN0", "TOPS")) < 0.2
+
+
+def test_given_vta_when_latency_is_hidden_then_utilisation_rises_as_published(rows: tuple[Figure, ...]) -> None:
+    plain, hidden = (f for f in rows if f.name.startswith("VTA"))
+    assert abs(plain.error) < 0.1 and abs(hidden.error) < 0.1
+    assert hidden.simulated - plain.simulated == pytest.approx(hidden.published - plain.published, abs=5)
+
+
+def test_given_bank_conflicts_when_their_degree_grows_then_their_error_vanishes(rows: tuple[Figure, ...]) -> None:
+    errors = [abs(f.error) for f in rows if "bank conflict" in f.name]
+    assert errors == sorted(errors, reverse=True) and errors[-1] < 0.02
