@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from ..arith import Analyzer, detect_iter_map, linear, prove, simplify
+from ..arith import Analyzer, detect_iter_map, least_of, linear, prove, simplify
 from ..ir import (
     LT,
     AssertStmt,
@@ -108,7 +108,9 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
     value = build.int_value(extent)
     if value is not None:
         return value > 0
-    return not free_vars(extent) & loops.keys() or prove(build.ge(extent, 1), loops)
+    if not free_vars(extent) & loops.keys():
+        return True
+    return all(prove(build.ge(case, 1), loops) for case in least_of(extent))
 
 
 def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> Decision:
@@ -260,12 +262,27 @@ def _leaves_no_gaps(
         return True
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     for term in build.conjuncts(realize.predicate):
-        given = prove(term, ranges) or any(structural_equal(term, k) for k in known)
+        given = prove(term, ranges) or _is_implied(term, ranges) or any(structural_equal(term, k) for k in known)
         if not given and (
             whole or not any(_is_guard(term, iv, v) and _ends_with(term, iv, write, pairs) for iv, v in pairs)
         ):
             return False
     return True
+
+
+def _is_implied(term: Expr, ranges: Ranges) -> bool:
+    """Whether a bound holds because a loop with a symbolic extent ends there: `i + start < end`, with `end - start` iterations."""
+    if not isinstance(term, LT):
+        return False
+    gap = linear(build.sub(term.b, term.a))
+    for atom, factor in () if gap is None else gap.terms:
+        loop = ranges.get(atom) if isinstance(atom, Var) else None
+        if gap is None or not isinstance(atom, Var) or any(a is not atom and uses_var(a, atom) for a, _ in gap.terms):
+            continue
+        if factor < 0 and loop is not None and build.int_value(loop.extent) is None:
+            last = build.sub(build.add(loop.min, loop.extent), 1)
+            return prove(substitute(term, {atom: last}), ranges)
+    return False
 
 
 def _ends_with(term: Expr, iter_var: IterVar, write: _Access, pairs: Sequence[tuple[IterVar, Expr]]) -> bool:

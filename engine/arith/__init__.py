@@ -10,6 +10,7 @@ import msgspec
 from ..ir import Expr, IndexMap, IntImm, Range, Var, build
 from ..ir import dtype as dt
 from .analyzer import Analyzer, Ranges
+from .clamps import least_of
 from .division import Bounds
 from .forms import Sum, digit_expr
 from .interval import Interval, Relaxer
@@ -40,6 +41,7 @@ __all__ = [
     "inverse",
     "isl_context",
     "keeps_order",
+    "least_of",
     "linear",
     "map_shape",
     "padded_inverse",

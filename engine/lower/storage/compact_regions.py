@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from ...analysis import hull_over
-from ...arith import Analyzer, Relaxer
+from ...arith import Analyzer, Relaxer, least_of
 from ...cancellation import checkpoint
 from ...ir import (
     Block,
@@ -220,10 +220,11 @@ def _within(axis: Range, size: Expr, fixed: Analyzer, loops: Mapping[Var, Range]
         return whole
     extent = fixed.simplify(axis.extent)
     if any(n in around for n in walk(extent)):
-        most = fixed.bounds(extent).high
-        if most is None:
+        # The extent is at most each of the cases of its clamps.
+        highs = [high for case in least_of(extent) if (high := fixed.bounds(case).high) is not None]
+        if not highs:
             return whole
-        extent = build.const(most, size.dtype)
+        extent = build.const(min(highs), size.dtype)
     if fixed.proves(build.ge(extent, size)):
         return whole
     start = axis.min if fixed.proves(build.le(0, axis.min)) else build.maximum(axis.min, 0)
