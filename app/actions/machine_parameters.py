@@ -49,6 +49,7 @@ MEANINGS: dict[str, Meaning] = {
     "max_extent": Meaning("longest dimension (0: any)", "elements"),
     "transpose_bytes_per_cycle": Meaning("transposer (0: none)", "B/cycle"),
     "activations": Meaning("functions on the way"),
+    "zero_padding": Meaning("zero padding"),
     "tile_rows": Meaning("tile rows", "rows"),
     "tile_columns": Meaning("tile columns", "columns"),
     "tile_depth": Meaning("tile depth", "elements"),
@@ -112,7 +113,7 @@ def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tupl
         return text
     if field in TABLES:
         return _table(field, text)
-    if field == "broadcast":
+    if field in ("broadcast", "zero_padding"):
         return text == "yes"
     found = re.fullmatch(r"\s*([\d_.\s\u202f]+?)\s*([A-Za-z]*)\s*", text)
     scale = meaning_of(field).scale

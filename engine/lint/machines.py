@@ -46,6 +46,19 @@ def reach_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | No
             yield from _placed(subject, staged)
 
 
+def find_scalar_padding(subject: Subject) -> Iterator[LintFinding]:
+    """A padded copy, which is zero where a condition on the loops fails, runs on the scalar engine. A DMA with zero padding does it in
+    flight, as part of a copy that it makes anyway; a vector engine selects whole vectors."""
+    return map(lint_finding, subject.findings("scalar-padding"))
+
+
+def padding_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
+    """`compute_inline` of the padding into the copies that read it; otherwise `set_scope` and `cache_read`, which bring its operands into
+    the reach of a DMA or a vector engine, as a whole or in a loop."""
+    yield subject.then(lambda sch: [sch.compute_inline(name) for name in finding.blocks])
+    yield from reach_fixes(subject, finding)
+
+
 def _made(sch: Schedule, calls: tuple[str, ...]) -> None:
     """Makes the legal ones of the calls in `calls`: an earlier call may already have done the work of a later one."""
     for call in (call for text in calls for call in read_calls(text)):

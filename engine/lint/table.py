@@ -13,7 +13,7 @@ from .capacity import find_overflows, overflow_fixes
 from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_runs_fixes
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
-from .machines import find_refused, find_scalar_work, reach_fixes
+from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
 from .simulator_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
@@ -28,6 +28,14 @@ LINTS: tuple[Lint, ...] = (
     Lint("round-trip", "warning", "Off-chip round trip", find_round_trips, round_trip_fixes, from_report=True),
     Lint(
         "scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, reach_fixes, from_report=True
+    ),
+    Lint(
+        "scalar-padding",
+        "warning",
+        "Padding on the scalar engine",
+        find_scalar_padding,
+        padding_fixes,
+        from_report=True,
     ),
     Lint("one-bank", "warning", "Operands in one memory bank", find_one_bank, one_bank_fixes),
     Lint(

@@ -23,7 +23,8 @@ class Descriptor(msgspec.Struct, frozen=True):
     last.
 
     The copy moves `read_bytes` and `written_bytes` in whole bursts, with `descriptors` descriptors; it requests `wanted_bytes` on the side
-    that moves more. Runs of a `transposed` copy are those of the source.
+    that moves more. Runs of a `transposed` copy are those of the source. A padded copy reads only
+    the elements inside; its runs are those that it writes.
     """
 
     shape: tuple[int, ...]
@@ -47,8 +48,9 @@ def describe(
     """Returns the descriptor of a copy of `source` to `target` over the iterations of a domain."""
     sizes = [element_bytes(a) for a in (work.reads[0], work.writes[0])]
     found = runs(layouts, where)
-    of_each = [found, found]
-    own = [runs((x,), where) for x in layouts] if engine.transpose_bytes_per_cycle else of_each
+    of_each = [found if where.inside is None else runs(layouts, where.inside), found]
+    turns = engine.transpose_bytes_per_cycle and where.inside is None
+    own = [runs((x,), where) for x in layouts] if turns else of_each
     transposed = all(_longest(o) > _longest(found) for o in own)
     shape = _box(layouts, where)
     if transposed:
@@ -71,7 +73,7 @@ def describe(
 
 
 def _longest(found: Sequence[Runs]) -> int:
-    return max(r.elements for r in found)
+    return max((r.elements for r in found), default=0)
 
 
 def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE, supports
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
-from ..tasks.work import Kind, activations_of, slower_steps
+from ..tasks.work import Kind, activations_of, padded_load, slower_steps
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles
 
@@ -139,6 +139,8 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
     kind: Kind = "elementwise"
     if isinstance(store.value, BufferLoad) and loads:
         kind = "copy"
+    elif len(loads) == 1 and padded_load(store.value) is not None:
+        kind = "pad"
     elif len(loads) < len(every):
         kind = "mac" if any(isinstance(e, Mul) for e in walk(store.value)) and len(loads) == 2 else "reduce"
     loops = {s.loop_var: build.int_value(s.extent) or 1 for s in path if below[s] == 1 and isinstance(s, For)}

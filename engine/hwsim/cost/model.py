@@ -274,7 +274,8 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     for (buffer, written), accesses in groups.items():
         each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a, _ in accesses)
         if each:
-            elements = where.iterations * len(accesses)
+            inside = where.inside if isinstance(engine, DmaEngine) and not written else None
+            elements = (where if inside is None else inside).iterations * len(accesses)
         else:
             site = places.by_buffer[buffer].site
             reallocating = {loop.var for loop in (*site.loops, *site.threads)}

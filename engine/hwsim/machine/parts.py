@@ -216,6 +216,13 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
             "An elementwise block of only these is one copy."
         ),
     ] = ()
+    zero_padding: Annotated[
+        bool,
+        described(
+            "Whether it pads in flight: a copy whose elements are zero where a condition on loops fails, as at the border of a "
+            "convolution, is one copy that reads the elements inside and writes all. If not, a vector engine or the scalar engine does it."
+        ),
+    ] = False
 
 
 PASSES = (

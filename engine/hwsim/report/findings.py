@@ -30,6 +30,7 @@ def find(
     found = [
         *_overflows(program, memory),
         *_scalar_work(program, counts),
+        *_scalar_padding(program, counts),
         *_round_trips(program, counts),
         *_idle_slots(program, held),
         *_wrapped_parts(program),
@@ -71,10 +72,13 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
         operations[variant.template] += variant.cost.operations * count
     for template in program.templates:
         engine = program.machine.engines[template.engine]
-        if not isinstance(engine, ScalarEngine) or operations[template.number] <= HEAVY_OPERATIONS:
-            continue
         missed = [m for choice in template.choices for m in choice.missed[:1]]
-        if not missed:
+        if (
+            not isinstance(engine, ScalarEngine)
+            or operations[template.number] <= HEAVY_OPERATIONS
+            or not missed
+            or _pads(template)
+        ):
             continue
         where = ", ".join(dict.fromkeys(f"{b.name} in {b.scope}" for m in missed for b in m.operands))
         better = " and ".join(dict.fromkeys(m.engine for m in missed))
@@ -84,6 +88,31 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
             f"{better} {'do' if ' and ' in better else 'does'} not reach {where}",
             blocks=tuple(b.name for b in template.blocks),
             buffers=tuple(dict.fromkeys(b.name for m in missed for b in m.operands)),
+            fix=tuple(dict.fromkeys(call for m in missed for call in m.fix)),
+            nodes=template.blocks,
+        )  # fmt: skip
+
+
+def _pads(template: Template) -> bool:
+    return all(work.kind == "pad" for choice in template.choices for work in choice.works)
+
+
+def _scalar_padding(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    cycles: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        cycles[variant.template] += variant.cost.duration * count
+    for template in program.templates:
+        engine = program.machine.engines[template.engine]
+        if not isinstance(engine, ScalarEngine) or not _pads(template) or not cycles[template.number]:
+            continue
+        padded = dict.fromkeys(a.buffer.name for c in template.choices for w in c.works for a in w.reads)
+        missed = [m for choice in template.choices for m in choice.missed[:1]]
+        yield Finding(
+            "scalar-padding", "warning",
+            f"the padding of {', '.join(padded)} is done by the scalar engine, element by element: {cycles[template.number]} cycles",
+            blocks=tuple(b.name for b in template.blocks),
+            buffers=tuple(padded),
             fix=tuple(dict.fromkeys(call for m in missed for call in m.fix)),
             nodes=template.blocks,
         )  # fmt: skip

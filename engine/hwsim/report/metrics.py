@@ -191,7 +191,7 @@ def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[T
         (written,) = (t for t in variant.cost.touched if t.written)
         source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
         tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer
-        copied[tensor, source.scope, target.scope] += written.size_bytes * count
+        copied[tensor, source.scope, target.scope] += read.size_bytes * count
     rows = {(e, b, s): None for e, b, s, _ in accessed}
     return (
         tuple(Traffic(b.name, s, d, size, _least(program, b, size)) for (b, s, d), size in copied.items()),

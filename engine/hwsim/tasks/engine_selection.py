@@ -20,6 +20,7 @@ from .work import Activations, Kind, Work
 
 PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
     "copy": ("dma", "vector", "scalar"),
+    "pad": ("dma", "vector", "scalar"),
     "mac": ("matrix", "vector", "scalar"),
     "reduce": ("vector", "scalar"),
     "elementwise": ("dma", "vector", "scalar"),
@@ -33,6 +34,7 @@ IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
 
 KIND_NAMES: dict[Kind, str] = {
     "copy": "a copy",
+    "pad": "a padded copy",
     "mac": "a multiply-accumulate",
     "reduce": "a reduction",
     "elementwise": "elementwise work",
@@ -113,7 +115,9 @@ def _copies(leaf: ComputeBlock) -> bool:
 
 
 def supports(engine: Engine, kind: Kind, activations: Activations | None) -> bool:
-    """Returns whether an engine does this kind of work, elementwise work with these functions."""
+    """Returns whether an engine does this kind of work, elementwise work with these functions; a DMA pads if it has zero padding."""
+    if kind == "pad" and isinstance(engine, DmaEngine) and not engine.zero_padding:
+        return False
     if kind == "elementwise" and isinstance(engine, DmaEngine):
         return activations is not None and activations <= {*engine.activations}
     return KINDS[type(engine)] in PREFERENCE[kind]
@@ -121,7 +125,7 @@ def supports(engine: Engine, kind: Kind, activations: Activations | None) -> boo
 
 def hardest(works: Sequence[Work]) -> Kind:
     """Returns the kind that represents a leaf of several pieces."""
-    order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "copy", "fill")
+    order: tuple[Kind, ...] = ("other", "mac", "reduce", "elementwise", "pad", "copy", "fill")
     kinds = {w.kind for w in works}
     return next(kind for kind in order if kind in kinds)
 

@@ -32,7 +32,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     """The iterations of a task, for one choice of the loops around it.
 
     `extents` are those of its loops, `active` their actual trip counts. `mask`, over all loops, is set only if conditions couple loops;
-    `chosen` lists the iterations one by one, if they are few.
+    `chosen` lists the iterations one by one, if they are few. A padded copy reads in the iterations of `inside`.
     """
 
     extents: dict[Var, int]
@@ -41,6 +41,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     mask: Values | None = None
     outer: dict[Var, int] = {}
     chosen: dict[Var, Values] | None = None
+    inside: Domain | None = None
 
     @property
     def is_box(self) -> bool:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...arith import Analyzer, linear
-from ...arith.division import Bounds
+from ...arith import Analyzer, Bounds, linear
 from ...ir import (
     EQ,
     GE,

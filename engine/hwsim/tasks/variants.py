@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer
 from ...cancellation import checkpoint
@@ -18,7 +19,7 @@ from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..replay.exclusive import Variant
-from .geometry import domain
+from .geometry import Domain, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
 from .periodicity import IterationClass
@@ -188,7 +189,7 @@ class Variants:
         """Returns the cost of a task and its key, cached by the loops that determine the cost."""
         key = tuple(at[v] for v in self._decide)
         if key not in self._costs:
-            pieces = [(p.measured, domain(p.measured.inner, p.conditions, at)) for p in self._pieces]
+            pieces = [(p.measured, _domain(p, at)) for p in self._pieces]
             found = cost(self._places.machine.engines[self._engine], pieces, self._places)
             self._costs[key] = None if found is None else (found, found.key)
         return self._costs[key]
@@ -253,13 +254,20 @@ def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> 
     )
     for piece in pieces:
         measured = piece.measured
-        exprs = list(piece.conditions)
+        exprs = [*piece.conditions, *measured.work.inside]
         for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
             if conflicting or layout.strides is None or progression is None:
                 exprs += [*access.indices, *access.extents]
         for expr in exprs:
             found |= free_vars(expr)
     return tuple(v for v in among if v in found)
+
+
+def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
+    """Returns the iterations of a piece, and those in which a padded copy reads."""
+    inner, inside = piece.measured.inner, piece.measured.work.inside
+    found = domain(inner, piece.conditions, at)
+    return replace_fields(found, inside=domain(inner, (*piece.conditions, *inside), at)) if inside else found
 
 
 # Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
@@ -271,7 +279,7 @@ def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequ
 
     turns = dict.fromkeys((s.placement.site.slot_loop, s.placement.slots) for s in sides)
     return IterationClass(
-        decisive(c for p in pieces for c in p.conditions),
+        decisive(c for p in pieces for c in (*p.conditions, *p.measured.work.inside)),
         decisive(
             x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
         ),

@@ -1,4 +1,4 @@
-"""Classification of stores for an accelerator: copy, multiply-accumulate, elementwise, reduction, fill, or other."""
+"""Classification of stores for an accelerator: copy, padded copy, multiply-accumulate, elementwise, reduction, fill, or other."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ from ...ir import (
     Select,
     Sub,
     Var,
+    build,
     children,
     structural_equal,
+    walk,
 )
 from ...ir import dtype as dt
 from ..machine.parts import Activation
 from .nest import Piece
 
-Kind = Literal["copy", "mac", "reduce", "elementwise", "fill", "other"]
-"""Work whose indices are data (gather, scatter) is "other"."""
+Kind = Literal["copy", "pad", "mac", "reduce", "elementwise", "fill", "other"]
+"""Work whose indices are data (gather, scatter) is "other". A "pad" copies an element, or writes zero where a condition on loops fails."""
 
 _ARITHMETIC = (BinaryOp, Predicate, Cast, Not, Select, Call)
 _OPERATIONS: dict[type[Node], str] = {
@@ -70,7 +72,8 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
     `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
-    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand.
+    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand. A padded copy
+    reads where all of `inside` hold.
     """
 
     piece: Piece
@@ -81,6 +84,7 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     operations: int = 1
     rated: tuple[str, ...] = ()
     activations: Activations | None = None
+    inside: tuple[Expr, ...] = ()
 
     def steps(self, rates: Mapping[str, int]) -> int:
         """Returns the duration of the operations of an iteration, at these rates; an operation without a rate takes 1."""
@@ -177,9 +181,12 @@ class _Reader:
         by_data = nested or any(places for _, places in seen.loads)
         kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
         activations = activations_of(store.value) if kind == "elementwise" else None
-        return Work(
-            piece, kind, tuple(loads), (target,), bool(old), max(seen.operations, 1), tuple(seen.rated), activations
-        )
+        inside: tuple[Expr, ...] = ()
+        padded = padded_load(store.value) if kind == "elementwise" else None
+        if padded is not None:
+            kind, inside = "pad", tuple(self._analyzer.simplify(c) for c in build.conjuncts(padded[0]))
+        operations = max(seen.operations, 1)
+        return Work(piece, kind, tuple(loads), (target,), bool(old), operations, tuple(seen.rated), activations, inside)
 
     def _access(self, node: BufferLoad | BufferStore) -> Access:
         buffer = node.buffer
@@ -252,6 +259,27 @@ def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
     if old:
         return "mac" if _is_mac(value, old) else "reduce"
     return "elementwise" if loads else "fill"
+
+
+def padded_load(value: Expr) -> tuple[Expr, BufferLoad] | None:
+    """Returns the condition and the load of `load if condition else 0`, whose condition does not depend on data; None for another value."""
+    match value:
+        case Select(condition=condition, true_value=a, false_value=b):
+            pass
+        case Call(op="if_then_else", args=(condition, a, b)):
+            pass
+        case _:
+            return None
+    if _is_zero(a):
+        a, b, condition = b, a, build.logical_not(condition)
+    if not isinstance(a, BufferLoad) or not _is_zero(b):
+        return None
+    depends = any(isinstance(n, BufferLoad | Call) for n in walk(condition))
+    return None if depends else (condition, a)
+
+
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, IntImm | FloatImm) and value.value == 0
 
 
 def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:
