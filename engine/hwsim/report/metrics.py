@@ -191,7 +191,9 @@ def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[T
         (written,) = (t for t in variant.cost.touched if t.written)
         source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
         tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer
-        copied[tensor, source.scope, target.scope] += read.size_bytes * count
+        # The elements that were read, as they are written: a padded copy writes more.
+        moved = read.size_bytes // dt.size_bytes(read.buffer.dtype) * dt.size_bytes(written.buffer.dtype)
+        copied[tensor, source.scope, target.scope] += moved * count
     rows = {(e, b, s): None for e, b, s, _ in accessed}
     return (
         tuple(Traffic(b.name, s, d, size, _least(program, b, size)) for (b, s, d), size in copied.items()),

@@ -72,8 +72,8 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
     `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
-    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand. A padded copy
-    reads where all of `inside` hold.
+    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand.
+    A padded copy reads where all of `inside` hold.
     """
 
     piece: Piece
