@@ -41,8 +41,8 @@ def busy(report: Report, cycles: list[int]) -> list[list[int]]:
     return Density(line.starts, line.ends, line.engines, 8, TimeMap(line.repeats, length)).before(cycles).tolist()
 
 
-@example(2022)
-@example(2025)
+@example(2031)
+@example(2007)
 @given(st.integers(0, 2**32))
 def test_law_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     found = both_ways(seed)
@@ -53,7 +53,7 @@ def test_law_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     assert tasks(fast) == tasks(plain)
 
 
-@example(2022, [0.2, 0.7])
+@example(2031, [0.2, 0.7])
 @given(st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_law_a_window_of_a_triangle_shows_what_happens_then(seed: int, parts: list[float]) -> None:
     found = both_ways(seed)
@@ -79,7 +79,7 @@ def test_law_a_window_of_a_triangle_shows_what_happens_then(seed: int, parts: li
     assert at == end
 
 
-@pytest.mark.parametrize("seed", [2022, 2025, 2030])
+@pytest.mark.parametrize("seed", [2031, 2007, 1027])
 def test_given_indices_then_the_task_of_a_triangle_is_found(seed: int) -> None:
     found = both_ways(seed)
     assert found is not None
