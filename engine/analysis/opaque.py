@@ -26,7 +26,7 @@ def opaque_refusal(func: PrimFunc) -> Refusal | None:
         return None
     return Refusal(
         "opaque-part",
-        f"{_described(part)} is only read and printed, so this cannot be done with {func.name!r}",
+        f"{_described(part)} is only read and printed, so {func.name!r} cannot be scheduled, run or simulated",
         expected="a program without it",
         nodes=(part,),
     )

@@ -209,3 +209,22 @@ def test_given_a_scope_that_the_machine_does_not_have_then_the_refusal_has_the_f
     assert fixes and fixes[0]["detail"] and fixes[0]["calls"][0] == 'sch.set_scope("A_shared", 0, "local.vtcm")'
     fixed = applied(state, store, fixes[0])
     assert isinstance(store.report_now(fixed), Report)
+
+
+def test_given_a_statement_that_is_only_printed_when_opened_then_a_problem_names_it() -> None:
+    text = """
+from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "float32")):
+    for i in T.serial(8):
+        with T.sblock("A"):
+            v = T.axis.spatial(8, i)
+            A[v] = T.float32(0)
+    while A[0] < T.float32(3):
+        A[0] = A[0] + T.float32(1)
+"""
+    state, store = act(State(), OpenText(text, "f")), Store()
+    store.report_now(state)
+    (found,) = problems_value(state, store)["problems"]
+    assert found["severity"] == "error" and found["code"] == "opaque-part"
+    assert found["message"] == "the while loop is only read and printed, so 'f' cannot be scheduled, run or simulated"

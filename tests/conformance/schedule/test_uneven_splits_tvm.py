@@ -23,7 +23,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("factors", [[None, 16], [None, 5], [None, 2, 5]])
-@pytest.mark.parametrize(("rows", "columns"), [("3", "8"), ("5", "12"), ("n", "8"), ("3", "m"), ("n", "m")])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [("3", "8"), ("5", "12"), ("n", "8"), ("3", "m"), ("n", "m"), ("n * 4", "m"), ("n", "m * 4")]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_given_fused_loops_split_unevenly_then_calls_agree(kind: str, rows: str, columns: str, factors: list) -> None:
     sch = Schedule(parse(uneven_program("elementwise", rows, columns)).program)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 HEAD = """from tvm.script import tirx as T
 
 @T.prim_func(s_tir=True)
@@ -24,10 +26,10 @@ BODIES = {"elementwise": ELEMENTWISE, "update": UPDATE, "row sums": ROW_SUMS}
 
 
 def uneven_program(body: str, rows: str, columns: str) -> str:
-    """The text of a program of BODIES; a size that is a name is symbolic."""
+    """The text of a program of BODIES; names in sizes are symbolic."""
     reduces = body == "row sums"
     return (HEAD + BODIES[body]).format(
-        sizes="".join(f"    {n} = T.int32()\n" for n in dict.fromkeys((rows, columns)) if not n.isdigit()),
+        sizes="".join(f"    {n} = T.int32()\n" for n in dict.fromkeys(re.findall("[a-z]+", f"{rows} {columns}"))),
         rows=rows,
         columns=columns,
         shape=f"({rows},)" if reduces else f"({rows}, {columns})",
