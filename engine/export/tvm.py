@@ -224,11 +224,12 @@ class _Writer:
 
     def assign(self, step: Step, call: str) -> None:
         """Append the call with assignments for the results of `step`."""
-        variables = [self.variable(handle) for handle in step.results]
-        gives = METHODS[step.method].gives if variables else "nothing"
-        if gives == "nothing":
+        gives = METHODS[step.method].gives
+        if gives == "nothing" or not step.results:
             self.lines.append(call)
-        elif gives == "list" and len(variables) == 1:
+            return
+        variables = [self.variable(handle) for handle in step.results]
+        if gives == "list" and len(variables) == 1:
             self.lines.append(f"{variables[0]} = {call}[0]")
         else:
             self.lines.append(f"{', '.join(variables)} = {call}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from support.programs.intrins import cut_out
 from support.programs.random_programs import programs
 from support.programs.sources import MATMUL, MATMUL_RELU
 from support.schedules.calls import apply, calls
@@ -120,6 +121,15 @@ def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data:
         assume(False)
         raise
     assert_same_program(to_script(without_separators(sch.mod)), theirs.mod)
+
+
+def test_given_a_loop_above_a_tensorized_block_when_it_is_needed_then_the_block_is_looked_up(tmp_path: Path) -> None:
+    """TVM's tensorize returns nothing, so no variable holds the block that it makes."""
+    sch = Schedule(parse(MATMUL_RELU).program)
+    i, j = (loop.loop_var for loop in sch.index.loops_above(sch.index.realize("relu")))
+    sch.tensorize(j, cut_out(sch, j))
+    sch.parallel(i)
+    assert 'get_sblock("relu_o")' in assert_exports(sch, tmp_path)
 
 
 def test_no_calls(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def figures_of(report: Report, buffer_placement: BufferPlacement) -> Figures:
         sum(row.cycles for row in rows),
         min(runs, default=0),
         buffer_placement.placement.total_bytes,
-        any(m.peak_bytes > m.capacity_bytes for m in memory),
+        any(m.overflow_bytes for m in memory),
         _misses(report, buffer_placement),
         _burst_share(report, name),
     )
