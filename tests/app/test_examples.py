@@ -173,8 +173,8 @@ def test_a_transpose_without_its_padding_waits_for_its_columns() -> None:
         (task,) = [t for t in found.tasks if t.block == "B"]
         return task.cycles // task.tasks
 
-    # 16 operations of two warps, each warp 31 cycles for its column; or as long as 4 096 bytes take out to memory, 13 a cycle.
-    assert cycles_of_a_tile(slow) == 16 + 32 * 31
+    # 32 warps, 32 cycles each for its column; or as long as 4 096 bytes take out to memory, 13 a cycle.
+    assert cycles_of_a_tile(slow) == 32 * 32
     assert cycles_of_a_tile(report("bank_conflicts")) == -(-4096 // 13)
     assert round(slow.cycles / report("bank_conflicts").cycles, 1) == 1.7
 

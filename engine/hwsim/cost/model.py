@@ -120,6 +120,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
+    banks = max((c.accesses + c.cycles for c in conflicts), default=0)
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
 
     def memory_of(touched: Touched) -> Memory:
@@ -128,7 +129,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
     moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
     needed = demands(engine, places.machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
     return Cost(
-        max(1, setup + max(work, *needed.values(), 0)),
+        max(1, setup + max(work, banks, *needed.values())),
         _latency(engine, live[0][0], places),
         sum(d.iterations * _operations(engine, m.work) for m, d in live),
         tuple(t for touched in touches for t in touched),

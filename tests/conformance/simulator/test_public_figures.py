@@ -38,6 +38,6 @@ def test_given_vta_when_latency_is_hidden_then_utilisation_rises_as_published(ro
     assert hidden.simulated - plain.simulated == pytest.approx(hidden.published - plain.published, abs=5)
 
 
-def test_given_bank_conflicts_when_their_degree_grows_then_their_error_vanishes(rows: tuple[Figure, ...]) -> None:
-    errors = [abs(f.error) for f in rows if "bank conflict" in f.name]
-    assert errors == sorted(errors, reverse=True) and errors[-1] < 0.02
+def test_given_bank_conflicts_when_their_degree_grows_then_cycles_grow_with_it(rows: tuple[Figure, ...]) -> None:
+    found = [f for f in rows if "bank conflict" in f.name]
+    assert len(found) == 5 and all(f.error == 0 for f in found)

@@ -154,9 +154,7 @@ for weights, the preset (tvm-vta's Pynq configuration) at 100 MHz, so the bytes 
 instruction fetch are not simulated, which may explain the excess of 7 to 9 %.
 
 **GPU.** Bandwidth and conflicts are the vendor's laws, not measurements: 32 banks of 4 bytes, and a request with n-way conflicts as n
-requests. The preset's lanes serve two warps per cycle where shared memory serves one. A task takes the longer of both without conflicts
-(32 cycles), but with conflicts the lanes' cycles (16) plus 32 for each further way. So n-way conflicts come out 16 cycles of 32 n too
-cheap, 25 % for n = 2 and 1.6 % for n = 32.
+requests. The preset's lanes serve two warps per cycle where shared memory serves one.
 
 **Not in the table.** Gemmini's utilisations (DAC 2021) and measured latencies of bank conflicts (Mei and Chu 2017, Jia et al. 2018) are
 left out: the text of these tables was not available to check the numbers.

@@ -31,7 +31,7 @@ def findings(sch: Schedule, machine: str = "gpu-sm") -> list[Finding]:
 def test_given_64_tiles_when_their_columns_conflict_then_the_finding_adds_them_up():
     (finding,) = findings(unpadded())
     assert finding.code == "bank-conflict" and finding.buffers == ("A_shared",) and finding.blocks == ("B",)
-    assert f"loses {64 * 32 * 31} of {64 * (16 + 32 * 31)} cycles" in finding.message
+    assert f"loses {64 * 32 * 31} of {64 * (32 + 32 * 31)} cycles" in finding.message
     assert "up to 32 rows of A_shared" in finding.message
     assert finding.fix == ("sch.storage_align('A_shared', 0, 0, 32, 1)",)
 

@@ -184,8 +184,8 @@ def test_given_a_layer_when_on_the_tpu_then_its_weights_bound_it():
 
 @pytest.mark.parametrize(("padding", "lost"), [(0, 32 * 31), (1, 0)])
 def test_given_a_transpose_when_on_the_gpu_then_padding_takes_its_conflicts_away(padding: int, lost: int):
-    # 32 warps, two at a time. Each reads a column of shared memory: 32 rows of one bank, or of 32 banks with 33 words a row. Out to
-    # memory go 4 096 bytes at 13 a cycle, longer than 16 cycles of operations.
+    # 32 warps. Each reads a column of shared memory, one warp a cycle: 32 rows of one bank, or of 32 banks with 33 words a row. Out to
+    # memory go 4 096 bytes at 13 a cycle, longer than 32 cycles of accesses.
     sch = Schedule(parse(TRANSPOSE).program)
     copy = sch.cache_read("B", 0, "shared")
     for block in (copy, "B"):
@@ -195,7 +195,7 @@ def test_given_a_transpose_when_on_the_gpu_then_padding_takes_its_conflicts_away
     sch.storage_align(copy, 0, 0, 32, padding)
     found = costs(sch, "gpu-sm")
     engine, cost = found["B"]
-    assert engine == "lanes" and cost.duration == max(16 + lost, -(-4096 // 13))
+    assert engine == "lanes" and cost.duration == max(32 + lost, -(-4096 // 13))
     assert [(c.buffers[0].name, c.degree) for c in cost.conflicts] == ([("A_shared", 32)] if lost else [])
     assert found["A_shared"][0] == "copy" and found["A_shared"][1].duration == 20 + -(-4096 // 13)
 
