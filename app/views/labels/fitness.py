@@ -15,7 +15,8 @@ def cycle_count(report: Report) -> str:
 
 def cycles_text(report: Report) -> str:
     """`12 345 cycles`, or "does not fit"."""
-    return DOES_NOT_FIT if report.overflow_bytes else f"{cycle_count(report)} cycles"
+    count = cycle_count(report)
+    return count if count == DOES_NOT_FIT else f"{count} cycles"
 
 
 def effect_of(before: Report, after: Report) -> tuple[str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ...ir import Buffer
 from ..access.placement import Placement
+from ..cost.model import Cost
 from ..machine.parts import DmaEngine, ScalarEngine
 from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import Timeline
@@ -66,10 +67,7 @@ def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport]) -> Iter
 
 
 def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    operations: Counter[int] = Counter()
-    for number, count in counts.items():
-        variant = program.variants[number]
-        operations[variant.template] += variant.cost.operations * count
+    operations = _totals(program, counts, lambda cost: cost.operations)
     for template in program.templates:
         engine = program.machine.engines[template.engine]
         missed = [m for choice in template.choices for m in choice.missed[:1]]
@@ -93,15 +91,21 @@ def _scalar_work(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Fi
         )  # fmt: skip
 
 
+def _totals(program: TaskProgram, counts: Mapping[int, int], amount: Callable[[Cost], int]) -> Counter[int]:
+    """An amount of all tasks of each template, by its number."""
+    found: Counter[int] = Counter()
+    for number, count in counts.items():
+        variant = program.variants[number]
+        found[variant.template] += amount(variant.cost) * count
+    return found
+
+
 def _pads(template: Template) -> bool:
     return all(work.kind == "pad" for choice in template.choices for work in choice.works)
 
 
 def _scalar_padding(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
-    cycles: Counter[int] = Counter()
-    for number, count in counts.items():
-        variant = program.variants[number]
-        cycles[variant.template] += variant.cost.duration * count
+    cycles = _totals(program, counts, lambda cost: cost.duration)
     for template in program.templates:
         engine = program.machine.engines[template.engine]
         if not isinstance(engine, ScalarEngine) or not _pads(template) or not cycles[template.number]:
