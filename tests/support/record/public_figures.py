@@ -125,7 +125,7 @@ Figures that were published about real machines, beside those of the presets. Th
 
 NOTES = """\
 
-## What is not explained
+## Differences and their reasons
 
 **TPU v1.** The paper gives the number of layers, of weights and the batch (table 1), not the shapes of the layers. The shapes here are
 assumed, with about as many weights (CNN0 18 % more): MLP0 5 x 2048 x 2048, MLP1 4 x 1024 x 1280, LSTM0 24 x 1024 x 2048, LSTM1 37 x 768
