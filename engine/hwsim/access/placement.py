@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import lcm, prod
+from math import prod
 
 import msgspec
 
@@ -128,8 +128,8 @@ def place(machine: Machine, nest: Nest) -> Places:
             if r.memory is memory
             for block, count in Counter(r.blocks).items()
         }
-        row = lcm(memory.interleave_bytes or 1, memory.burst_bytes)
-        found = allocate(tuple(chunks.values()), memory.blocks, memory.capacity_bytes // memory.blocks, row)
+        room = memory.capacity_bytes // memory.blocks
+        found = allocate(tuple(chunks.values()), memory.blocks, room, memory.alignment_bytes)
         spots.update(zip(chunks, found, strict=True))
         for block in range(memory.blocks):
             use[row_name(memory, block)] = _use({p: c for p, c in chunks.items() if spots[p].block == block}, spots)

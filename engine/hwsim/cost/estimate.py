@@ -32,6 +32,7 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ...lower import marks_of
+from ..access.allocation import Chunk, allocate
 from ..access.ports import PortSpec, demands, memory_port, over
 from ..access.vectors import lanes_of_type
 from ..machine.model import Machine
@@ -46,9 +47,10 @@ from .systolic import array_cycles
 class CostEstimate(msgspec.Struct, frozen=True):
     """Estimated memory use and cycles.
 
-    `filled` is the fraction of each memory, by scope, that the buffers occupy; `slots` is their number of slots. `busy` is the work of the
-    busiest engine or port, in cycles. `cycles` adds the work that nothing overlaps: the first copy in, the last copy out, and each copy
-    into a buffer that engines still use.
+    `filled` is the end of the highest address in each memory, by scope, as a fraction of its capacity. Buffers are allocated as for a
+    report, but in all physical blocks as one, as layouts may divide buffers among them. `slots` is the number of slots of all buffers.
+    `busy` is the work of the busiest engine or port, in cycles. `cycles` adds the work that nothing overlaps: the first copy in, the last
+    copy out, and each copy into a buffer that engines still use.
     """
 
     filled: dict[str, float]
@@ -82,14 +84,16 @@ def estimate_cost(index: ProgramIndex, machine: Machine, pipelines: Pipelines | 
         for region in (*leaf.block.reads, *leaf.block.writes):
             users.setdefault(region.buffer, []).append(leaf)
     slots = {buffer: _slots_of(buffer, leaves_of, paths, pipelines or {}) for buffer, leaves_of in users.items()}
-    held: Counter[Memory] = Counter()
+    spans = _spans(leaves, paths)
+    held: dict[Memory, list[Chunk]] = {}
     parts: Counter[str] = Counter()
     for buffer, leaves_of in users.items():
         memory = machine.find_memory(buffer.scope)
         if memory is not None and memory is not machine.far and not index.is_param(buffer):
-            held[memory] += slots[buffer].count * _footprint(buffer, leaves_of, paths)
+            size = slots[buffer].count * _footprint(buffer, leaves_of, paths)
+            held.setdefault(memory, []).append(Chunk(size, *_lifetime(leaves_of, slots[buffer], paths, spans)))
             parts[memory.scope] += slots[buffer].count
-    filled = {memory.scope: size / memory.capacity_bytes for memory, size in held.items()}
+    filled = {memory.scope: _end(chunks, memory) / memory.capacity_bytes for memory, chunks in held.items()}
     tasks = [task for leaf in leaves if (task := _task_of(leaf, paths[leaf], below)) is not None]
     return CostEstimate(filled, *_cycles(tasks, slots, machine), dict(parts))
 
@@ -123,10 +127,13 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Slots(msgspec.Struct, frozen=True):
-    """The number of slots of a buffer, and the number of iterations in which they rotate before all of them have to be free."""
+    """The number of slots of a buffer, and the number of iterations in which they rotate before all of them have to be free. They are
+    allocated around `loop`, that of their pipeline, or around the innermost one that all users share (None).
+    """
 
     count: int = 1
     turns: int = 1
+    loop: For | None = None
 
 
 def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> _Task | None:
@@ -292,7 +299,7 @@ def _slots_of(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths, pipel
     for var, stages in pipelines.items():
         loop = next((s for s in paths[users[0]] if isinstance(s, For) and s.loop_var is var), None)
         if loop is not None and (distance := _distance(loop, stages, users, paths)):
-            found.append(_Slots(1 + distance, build.int_value(loop.extent) or 1))
+            found.append(_Slots(1 + distance, build.int_value(loop.extent) or 1, loop))
     return max(found, key=lambda slots: slots.count)
 
 
@@ -306,6 +313,38 @@ def _distance(loop: For, stages: Sequence[int], users: Sequence[BlockRealize], p
         around = next((s for s in reversed(below) if isinstance(s, SeqStmt)), None)
         found += [stage for item, stage in zip(around.seq if around else (), stages, strict=False) if item in below]
     return max(found, default=0) - min(found, default=0)
+
+
+def _end(chunks: Sequence[Chunk], memory: Memory) -> int:
+    """Returns the end of the highest address of a memory."""
+    spots = allocate(chunks, 1, memory.capacity_bytes, memory.alignment_bytes)
+    return max(spot.address + chunk.size_bytes for chunk, spot in zip(chunks, spots, strict=True))
+
+
+def _spans(leaves: Sequence[BlockRealize], paths: Paths) -> dict[Stmt, tuple[int, int]]:
+    """Returns the first and the last of the leaves in each statement, by their numbers in program order; of a leaf, itself."""
+    found: dict[Stmt, tuple[int, int]] = {}
+    for number, leaf in enumerate(leaves):
+        for stmt in (leaf, *paths[leaf]):
+            found[stmt] = (found.get(stmt, (number,))[0], number)
+    return found
+
+
+def _lifetime(
+    users: Sequence[BlockRealize], slots: _Slots, paths: Paths, spans: Mapping[Stmt, tuple[int, int]]
+) -> tuple[int, int]:
+    """Returns the first and the last leaf between which a memory keeps a buffer, as `tasks.lifetimes` does in a planned program."""
+    shared = set(paths[users[0]]).intersection(*(paths[user] for user in users[1:]))
+    around = [s for s in reversed(paths[users[0]]) if s in shared and _turns(s)]
+    if slots.count > 1 and around:
+        del around[around.index(slots.loop) if slots.loop in around else -1 :]
+    found = [spans[next((s for s in reversed(paths[user]) if _turns(s) and s not in around), user)] for user in users]
+    return min(first for first, _ in found), max(last for _, last in found)
+
+
+def _turns(stmt: Stmt) -> bool:
+    """Whether a statement is a loop of more than one iteration."""
+    return isinstance(stmt, For) and build.int_value(stmt.extent) != 1
 
 
 def _footprint(buffer: Buffer, users: Sequence[BlockRealize], paths: Paths) -> int:

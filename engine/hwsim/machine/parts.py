@@ -6,6 +6,7 @@ generated from it.
 
 from __future__ import annotations
 
+from math import lcm
 from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
@@ -134,6 +135,11 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def blocks(self) -> int:
         """The number of physical blocks that a buffer can be placed in: the banks, if each is a range of addresses."""
         return self.banks if self.mapping == "block" else 1
+
+    @property
+    def alignment_bytes(self) -> int:
+        """Addresses of buffers are multiples of it: a row of the banks and a burst."""
+        return lcm(self.interleave_bytes or 1, self.burst_bytes)
 
     @property
     def has_own_ports(self) -> bool:
