@@ -50,7 +50,8 @@ def late_loads_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject
     """A third slot for all of these buffers (`double_buffer(slots=3)`), then for one of them, if it saves 5 % of the cycles."""
     groups = [finding.buffers, *((name,) for name in finding.buffers if len(finding.buffers) > 1)]
     for names in groups:
-        after = subject.then(lambda sch, names=names: [_third_slot(sch, w) for n in names for w in subject.writers(n)])
+        marking = [w for n in names for w in subject.writers(n) if marks_of(subject.index.block(w))]
+        after = subject.then(lambda sch, marking=marking: [_third_slot(sch, w) for w in marking])
         yield after if _is_worth_memory(subject.report, after) else None
 
 

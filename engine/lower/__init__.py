@@ -4,6 +4,7 @@ from .errors import LowerError
 from .init_block import lower_init_block
 from .match_buffer import lower_match_buffer
 from .pipeline import PASSES, Allocation, Pass, Plan, allocations, lower, plan, planned, require_known
+from .pipelining.double_buffer import slot_loops
 from .pipelining.slots import (
     BANKS_KEY,
     DOUBLE_BUFFER_KEY,
@@ -55,6 +56,7 @@ __all__ = [
     "size_values",
     "size_variables",
     "sizes_of_arrays",
+    "slot_loops",
     "stages_and_orders",
     "with_sizes",
 ]

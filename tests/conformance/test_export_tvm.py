@@ -68,6 +68,7 @@ def test_notebook_with_every_kind_of_line(tmp_path: Path) -> None:
         'sch.bind(i, "blockIdx.x")',
         "init = sch.decompose_reduction(C, ko)",
         "sch.double_buffer(AL)",
+        "sch.double_buffer(C)",
         'sch.transform_layout(AL, ("write", 0), lambda a, b: [b // 8, tilewright.AXIS_SEPARATOR, a, b % 8])',
     )
     notebook = evaluate(read_document(with_lines(*lines)))

@@ -86,13 +86,15 @@ def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
 
 
 def _slots(chosen: Chosen) -> dict[str, Any]:
-    writer, buffer_placement = chosen.writer, chosen.buffer_placement
+    writes = [a for a in chosen.accesses if a.side == "write"]
+    marking = (a for a in writes if chosen.buffer in marks_of(chosen.index.block(a.block)))
+    writer, buffer_placement = next(marking, chosen.writer), chosen.buffer_placement
     slots = 1 if buffer_placement is None else buffer_placement.placement.slots
     if chosen.is_param or writer is None:
         return _control("slots", "Slots", "1", [_option("1", "1 slot")], "Several slots: one is used while the others are filled",
                         "fixed for a parameter" if chosen.is_param else "no block writes it")  # fmt: skip
     block = chosen.index.block(writer.block)
-    marked = next(iter(marks_of(block).values()), None)
+    marked = marks_of(block).get(chosen.buffer)
     annotated = marked is not None
     value = "1" if marked is None else " ".join([str(marked.count), ", ".join(map(str, marked.banks))]).strip()
     off = _call("unannotate", writer.row, ("ann_key", "double_buffer_scope")) if annotated else None

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from ...ir import Buffer
+from ...lower import marks_of
 from ..access.placement import Placement
 from ..cost.model import Cost
 from ..machine.parts import DmaEngine, ScalarEngine
@@ -168,14 +169,15 @@ def _idle_slots(program: TaskProgram, held: Occupancy) -> Iterator[Finding]:
         buffer = placement.buffer
         if placement.slots == 1 or _take_turns(held.tiles.of(placement)):
             continue
-        writers = program.nest.index.writers(buffer)
-        loop = placement.site.slot_loop
+        index, loop = program.nest.index, placement.site.slot_loop
+        writers = index.writers(buffer)
+        marking = [] if placement.site.indexed else [w for w in writers if w and buffer in marks_of(index.block(w))]
         yield Finding(
             "double-buffer-idle", "warning",
             f"{buffer.name} has {placement.slots} slots, but no two of them are live at the same time in "
             f"{loop.name if loop else 'its loop'}: one slot suffices",
             blocks=writers, buffers=(buffer.name,), nodes=(buffer,),
-            fix=() if placement.site.indexed else tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in writers),
+            fix=tuple(f'sch.unannotate({w!r}, "double_buffer_scope")' for w in marking),
         )  # fmt: skip
 
 

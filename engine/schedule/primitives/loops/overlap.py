@@ -17,6 +17,7 @@ from ....lower import (
     SLOTS_KEY,
     LowerError,
     pipeline_parts,
+    slot_loops,
 )
 from ...context import BlockRV, Context, LoopRV, Result, with_block
 from ...errors import ScheduleError, refuse
@@ -31,7 +32,7 @@ _BANK = re.compile(r"(?P<scope>.+)\[(?P<number>\d+)\]$")
 def double_buffer(
     ctx: Context, block: BlockRV, *, banks: Sequence[BankLike] | None = None, slots: int = 2
 ) -> Result[None]:
-    """Double-buffer the output of a copy block: one slot loads the next tile while the other one is in use.
+    """Double-buffer the output of a block: one slot is filled with the next tile while the other one is in use.
 
     Rewrite:    T.block("A_vtcm")   =>   T.block("A_vtcm"), T.block_attr({"double_buffer_scope": 0})
     Lowering adds an axis of two slots to the buffer: `[2][4096]` if its layout has axis separators.
@@ -40,21 +41,24 @@ def double_buffer(
     With slots=3 the slots are `[3][4096]` (`"double_buffer_slots": 3`): two tiles load while the third one is in use, which hides the
     latency of a copy that is longer than the computation. Each slot needs the memory of a tile.
     With slots=1 nothing changes, for schedules whose number of slots is a search parameter.
-    Requires: the block writes one intermediate buffer, is its only writer, does not read it, and is below a loop, whose iterations
-    use the slots in turn. Banks belong to the memory of the buffer.
+    Requires: the block writes one intermediate buffer and is below a loop, whose iterations use the slots in turn. A buffer that the block
+    updates, or that other blocks write too (an accumulator with its init block), is filled anew in each iteration of that loop. One of its
+    writers has the annotation. Banks belong to the memory of the buffer.
     Returns: nothing.
-    Errors: not-an-intermediate, not-the-only-writer, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
+    Errors: not-an-intermediate, not-filled-anew, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
     Source: TVM's `double_buffer_scope` annotation; TVM's pass supports 1-D buffers only, `lower` supports all (seeds/002). Banks are
     Tilewright's.
     """
     realize = ctx.realize(block)
     body = realize.block
-    buffer = require_sole_writer(ctx, block)
+    buffer = require_intermediate(ctx, block)
     slots = require_slots(slots, body)
     if slots == 1:
         return Result(ctx.func, None)
     require_loop_to_overlap(ctx, block, buffer)
-    require_no_annotation(body, DOUBLE_BUFFER_KEY)
+    require_filled_anew(ctx, block, buffer)
+    for writer in ctx.index.writers(buffer):
+        require_no_annotation(ctx.block(writer), DOUBLE_BUFFER_KEY)
     notes = [(DOUBLE_BUFFER_KEY, annotation_value(0))]
     if slots != 2:
         notes.append((SLOTS_KEY, annotation_value(slots)))
@@ -101,17 +105,13 @@ def pipeline(
     return Result(func, None)
 
 
-# A buffer with slots is filled by one block, completely for each tile.
-def require_sole_writer(ctx: Context, block: BlockRV) -> Buffer:
+# Slots are for one buffer inside of the program.
+def require_intermediate(ctx: Context, block: BlockRV) -> Buffer:
     body = ctx.block(block)
     if len(body.writes) != 1 or ctx.index.is_param(body.writes[0].buffer):
         raise refuse("not-an-intermediate", f"block {block!r} does not write one intermediate buffer", body,
                      fix=('sch.cache_read(consumer, 0, "local")',))  # fmt: skip
-    buffer = body.writes[0].buffer
-    if ctx.index.writers(buffer) != (block,) or ctx.index.updates_in_place(block) or body.init is not None:
-        raise refuse("not-the-only-writer", f"buffer {buffer.name!r} is also written elsewhere or updated in place", body,
-                     found=", ".join(ctx.index.writers(buffer)), expected=f"one block that fills {buffer.name!r}")  # fmt: skip
-    return buffer
+    return body.writes[0].buffer
 
 
 # One slot, or several that iterations use in turn.
@@ -122,16 +122,31 @@ def require_slots(slots: int, block: Block) -> int:
     return int(slots)
 
 
-# A common loop must surround the block and all its consumers.
+# A common loop must surround all blocks that use the buffer.
 def require_loop_to_overlap(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
     loops = set(ctx.index.loops_of(block))
-    for consumer in ctx.index.consumers(block):
-        loops &= set(ctx.index.loops_of(consumer))
+    for user in (*ctx.index.writers(buffer), *ctx.index.consumers(block)):
+        loops &= set(ctx.index.loops_of(user))
     if all(build.is_const(f.extent, 1) for f in loops):
         raise refuse(
             "no-loop-to-overlap", f"block {block!r} fills {buffer.name!r} once, so no loop iterations could overlap",
             ctx.block(block), expected="the block under a loop of its consumer", fix=(f"sch.compute_at({block!r}, loop)",),
         )  # fmt: skip
+
+
+# No iteration of the loop over which slots rotate uses values of an earlier one. A single writer that only stores fills its tile.
+def require_filled_anew(ctx: Context, block: BlockRV, buffer: Buffer) -> None:
+    body, writers = ctx.block(block), ctx.index.writers(buffer)
+    if writers == (block,) and not ctx.index.updates_in_place(block) and body.init is None:
+        return
+    try:
+        plan = ctx.plan
+    except LowerError as error:
+        raise _as_refusal(ctx, error, ctx.index.loops_of(block)[0], ()) from error
+    if plan.buffers.get(buffer, buffer) not in slot_loops(plan.func):
+        raise refuse("not-filled-anew", f"iterations of the loops around block {block!r} use values of {buffer.name!r} from earlier ones",
+                     *map(ctx.block, writers), found=", ".join(writers),
+                     expected=f"a loop of which each iteration fills {buffer.name!r} before it reads it")  # fmt: skip
 
 
 # Slots are in the memory of their buffer.
