@@ -59,16 +59,16 @@ def recording(state: State, store: Store, report: Report, most: int) -> dict[str
     value = timeline_value(state, store)
     timeline = timeline_data(report, store)
     detail = window(timeline, 0, timeline.length, folded=True, most=most)
-    base = window(timeline, 0, timeline.length, folded=True, most=min(most, DRAWN))
+    folded = window(timeline, 0, timeline.length, folded=True, most=min(most, DRAWN))
     steps: dict[str, Any] = {}
     for wait in value["waits"]:
         if wait["cause"] != "idle":
             step, text = step_to_blame(state, store, wait["buffer"], wait["block"] or wait["what"])
             steps[f"{wait['buffer']} {wait['block'] or wait['what']}"] = {"step": step, "text": text}
     return {
-        "value": {**value, "report": 1, "window": base},
-        "detail": detail if detail["exact"] and not base["exact"] else None,
-        "clock": window(timeline, 0, report.cycles, folded=False),
+        "value": {**value, "report": 1},
+        "folded": folded,
+        "detail": detail if detail["exact"] and not folded["exact"] else None,
         "steps": steps,
         "script": store.script(state.moment.schedule).splitlines(),
     }

@@ -59,6 +59,13 @@ def at(page: Page, part: float, y: float) -> tuple[float, float]:
     return box["x"] + 176 + part * (box["width"] - 186), box["y"] + y
 
 
+def fold(page: Page) -> None:
+    """Draw repeats once."""
+    button = page.get_by_role("button", name="Fold repeats")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+
 def test_given_keys_then_the_playhead_moves_and_tree_code_and_its_own_words_say_what_runs(
     page: Page, app_url: str, shoot: Shoot
 ) -> None:
@@ -88,8 +95,7 @@ def test_given_keys_then_the_playhead_moves_and_tree_code_and_its_own_words_say_
 
 def test_given_the_mouse_then_it_zooms_pans_fits_scrubs_and_chooses(page: Page, app_url: str, shoot: Shoot) -> None:
     opened(page, app_url, "vtcm_double_buffer")
-    page.get_by_role("button", name="Expand repeats").click()
-    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "false")
     whole = span(page)
     page.mouse.move(*at(page, 0.5, 20))
     for _ in range(14):
@@ -134,7 +140,7 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
     page: Page, app_url: str, shoot: Shoot
 ) -> None:
     opened(page, app_url, "gemmini_gemm")
-    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "false")
+    fold(page)
     page.get_by_role("button", name="Repeats 60 times: io, jo").click()
     card = page.get_by_role("dialog", name=re.compile("×60"))
     card.get_by_role("slider").fill("20")
@@ -143,7 +149,7 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
     shoot(page, "timeline-repeat")
     start = int(re.sub(r"\D", "", re.findall(r"cycles ([\d\u202f]+) to", card.inner_text())[0]))
     card.get_by_role("button", name="Expand here").click()
-    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "false")
     expect(playhead(page)).to_have_attribute("aria-valuenow", str(start))
     low, high = sight(page)
     assert low < start < high and high - low < 60_000
@@ -155,10 +161,10 @@ def test_given_what_repeats_then_any_iteration_is_chosen_and_unfolds_and_both_vi
         expect(playhead(page)).not_to_have_attribute("aria-valuetext", text)
         text = playhead(page).get_attribute("aria-valuetext") or ""
         page.keyboard.press("e")
-        expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "false")
+        expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "true")
         expect(playhead(page)).to_have_attribute("aria-valuetext", text)
         page.keyboard.press("e")
-        expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "false")
         expect(playhead(page)).to_have_attribute("aria-valuetext", text)
         said[text] = text
     assert len(said) >= 5
@@ -175,7 +181,7 @@ def test_given_a_wait_then_its_block_buffer_and_step_are_shown_by_key_and_by_cli
 ) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     playhead(page).focus()
-    page.keyboard.press("w")
+    page.keyboard.press("n")
     page.keyboard.press("Enter")
     card = page.get_by_role("dialog", name=re.compile("stalled on operand"))
     expect(card).to_contain_text("Operand not ready")
@@ -216,7 +222,7 @@ def test_given_the_overview_then_its_window_ends_and_keys_choose_what_is_in_sigh
     page.mouse.move(box["x"] + box["width"] * 0.25, middle, steps=6)
     page.mouse.up()
     # A part of the run is by the clock.
-    expect(page.get_by_role("button", name="Expand repeats")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "false")
     assert float(end.get_attribute("aria-valuenow") or 0) == pytest.approx(156_354, rel=0.02)
     page.mouse.move(box["x"] + box["width"] * 0.12, middle)
     page.mouse.down()
@@ -293,13 +299,49 @@ def test_given_another_schedule_then_the_picture_follows_and_the_zoom_starts_ane
     expect(playhead(page)).to_be_hidden()
 
 
+def test_given_a_long_run_then_the_axis_is_true_and_folding_is_a_choice_that_is_kept(
+    page: Page, app_url: str, shoot: Shoot
+) -> None:
+    opened(page, app_url, "gemmini_gemm")
+    assert sight(page) == (0, 625_414)
+    expect(page.locator(".fold-note")).to_have_text("")
+    # The playhead is where its cycle is on a true axis.
+    page.mouse.click(*at(page, 0.5, 20))
+    until(page, lambda: abs(cycle(page) - 312_707) < 2_000)
+    shoot(page, "timeline-true")
+    fold(page)
+    expect(page.locator(".fold-note")).to_have_text(re.compile(r"\d+ % of the cycles in \d+ % of the width"))
+    shoot(page, "timeline-folded")
+    page.reload()
+    expect(page.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Fold repeats").click()
+    expect(page.locator(".fold-note")).to_have_text("")
+
+
+def test_given_a_card_then_a_click_elsewhere_or_escape_closes_it(page: Page, app_url: str) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
+    card = page.locator(".timeline-card")
+    for close in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: row(page, "ko").locator(".loop-name").click(),
+        lambda: page.mouse.click(*at(page, 0.6, 20)),
+    ):
+        playhead(page).focus()
+        page.keyboard.press("n")
+        page.keyboard.press("Enter")
+        expect(card).to_be_visible()
+        close()
+        expect(card).to_be_hidden()
+
+
 def test_given_cards_and_tables_then_axe_has_no_complaint(page: Page, app_url: str) -> None:
     opened(page, app_url, "gemmini_gemm")
+    fold(page)
     page.get_by_role("button", name="Repeats 60 times: io, jo").click()
     assert_no_violations(page, "#area-timeline")
     page.keyboard.press("Escape")
     playhead(page).focus()
-    page.keyboard.press("w")
+    page.keyboard.press("n")
     page.keyboard.press("Enter")
     expect(page.locator(".card-step code")).to_be_visible()
     assert_no_violations(page, "#area-timeline")

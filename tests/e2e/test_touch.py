@@ -68,7 +68,6 @@ def sight(page: Page) -> tuple[int, int]:
 
 def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_hand: tuple[Page, Hand]) -> None:
     page, hand = page_and_hand
-    page.get_by_role("button", name="Expand repeats").click()
     start, end = sight(page)
     canvas = page.locator(".stage canvas").first.bounding_box()
     assert canvas is not None

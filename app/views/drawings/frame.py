@@ -10,7 +10,7 @@ from .canvas import number
 GUTTER, RIGHT, SLOTS = 192, 12, 112
 """The width of the names on the left, the right margin, and the x position of the slot pictures."""
 
-HEAD, MARK, LEVELS = 32, 15, 3
+HEAD = 32
 LANE, STALL = 38, 8
 ROW = (46, 96)
 CELL = 17
@@ -23,14 +23,13 @@ class Place(NamedTuple):
 
 
 class Frame:
-    """The frame of a timeline's value at a width. Times are compressed: repeats are drawn once."""
+    """The frame of a timeline's value at a width, in real time."""
 
     def __init__(self, value: Mapping[str, Any], width: float) -> None:
         self.width = float(width)
-        self.length = max(1, int(value["length"]))
+        self.length = max(1, int(value["cycles"]))
         self.scale = (self.width - GUTTER - RIGHT) / self.length
-        levels = max((min(repeat["level"], LEVELS - 1) + 1 for repeat in value["repeats"]), default=0)
-        self.top = float(HEAD + levels * MARK + 2)
+        self.top = float(HEAD + 2)
         self.bar, self.stall = float(LANE - STALL - 5), float(STALL)
         self.lanes = [Place(self.top + n * LANE, LANE) for n in range(len(value["engines"]))]
         self.lanes_end = self.top + len(self.lanes) * LANE
@@ -44,10 +43,6 @@ class Frame:
 
     def x(self, time: float) -> float:
         return GUTTER + time * self.scale
-
-    def mark(self, level: int) -> float:
-        """The y position of the ×N mark of a repeat at nesting depth `level`."""
-        return float(HEAD + min(level, LEVELS - 1) * MARK)
 
     def box(self, start: float, end: float, top: float, height: float, gap: float = 0) -> str:
         """A rectangle as path data, at least half a pixel wide."""

@@ -1,4 +1,4 @@
-"""The timeline as a drawing: engines with their stalls, banks with their tiles, bytes against capacity, and repeats as ×N."""
+"""The timeline as a drawing: engines with their stalls, banks with their tiles, bytes against capacity, over real time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORTH_A_TIP = 1.5
 
 
 def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
-    """The drawing of `views.timeline.timeline_value`: the whole run, repeats drawn once. Without a report it shows the reason."""
+    """The drawing of `views.timeline.timeline_value`: the whole run in real time. Without a report it shows the reason."""
     canvas = Canvas(theme)
     if not value["cycles"]:
         note = value["note"] or "nothing runs"
@@ -42,7 +42,6 @@ def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width:
     frame = Frame(value, max(width, LEAST_WIDTH))
     _head(canvas, value, frame, title)
     _grounds(canvas, frame)
-    _repeats(canvas, value, frame)
     window = value["window"]
     if window["exact"]:
         _overlaps(canvas, window["tasks"], frame)
@@ -53,7 +52,7 @@ def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width:
         draw_bins(canvas, value, frame, CAUSES)
     for number in range(len(value["rows"])):
         _bytes(canvas, value, number, frame)
-    _axis(canvas, value, frame)
+    _axis(canvas, frame)
     _gutter(canvas, value, frame)
     bottom = _legend(canvas, value, frame)
     engines = ", ".join(f"{engine['name']} busy {grouped(engine['busy'])}" for engine in value["engines"])
@@ -78,30 +77,11 @@ def _grounds(canvas: Canvas, frame: Frame) -> None:
 
 
 def ticks(frame: Frame) -> list[float]:
-    """The labelled positions of the axis in drawn time, at round numbers."""
+    """The labelled positions of the axis in cycles, at round numbers."""
     about = frame.length / max(1.0, (frame.width - GUTTER) / 95)
     power = 10 ** math.floor(math.log10(max(about, 1)))
     step = next(n for n in (power, 2 * power, 5 * power, 10 * power) if n >= about)
     return [n * step for n in range(int(frame.length // step) + 1)]
-
-
-def _repeats(canvas: Canvas, value: Value, frame: Frame) -> None:
-    for repeat in value["repeats"]:
-        begin, end = frame.x(repeat["start"]), frame.x(repeat["end"])
-        y = frame.mark(repeat["level"])
-        with canvas.group(
-            f"Drawn once, repeats {grouped(repeat['extra'] + 1)} times: {', '.join(repeat['names'])}",
-            repeat=repeat["extra"] + 1,
-        ):
-            canvas.rect(begin, y, end - begin, frame.bottom - y, "accent", opacity=0.06)
-            for x in (begin, end):
-                canvas.line(x, y, x, frame.bottom, "accent", dash="2 3")
-            times = f"×{grouped(repeat['extra'] + 1)}"
-            if text_width(times, 10.5, bold=True) + 6 <= end - begin:
-                canvas.rect(begin, y, end - begin, 13, "accent-soft")
-                canvas.text(times, begin + 4, y + 6.5, "accent", size=10.5, bold=True)
-            else:
-                canvas.text(times, end + 3, y + 6.5, "accent", size=10.5, bold=True)
 
 
 def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]:
@@ -241,23 +221,12 @@ def _bytes(canvas: Canvas, value: Value, number: int, frame: Frame) -> None:
         canvas.line(GUTTER, level, frame.width - RIGHT, level, "bad" if row["over"] else "muted", dash="4 3")
 
 
-def _axis(canvas: Canvas, value: Value, frame: Frame) -> None:
+def _axis(canvas: Canvas, frame: Frame) -> None:
     y = frame.bottom + 10
     canvas.text("cycle", GUTTER - 8, y, "faint", size=10.5, anchor="end")
     for at in ticks(frame):
         if frame.x(at) < frame.width - 34:
-            canvas.text(grouped(_clock(value["repeats"], at)), frame.x(at) + 3, y, "muted", size=10.5)
-
-
-def _clock(repeats: Sequence[Value], at: float) -> int:
-    """The real cycle at a drawn time: earlier repeats add the cycles of their omitted copies. Inside a repeat, the first copy counts."""
-    return round(at + sum(_omitted(r) for r in repeats if r["end"] <= at))
-
-
-def _omitted(repeat: Value) -> int:
-    extra = repeat["extra"]
-    own_step = repeat["step"] if repeat["over"] < 0 else 0
-    return extra * repeat["cycles"] + own_step * extra * (extra + 1) // 2
+            canvas.text(grouped(round(at)), frame.x(at) + 3, y, "muted", size=10.5)
 
 
 def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:

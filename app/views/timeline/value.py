@@ -95,7 +95,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
         "waits": [_wait(wait, ids, colours) for wait in data.waits],
         "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
         "overview": _overview(data),
-        "window": window(data, 0, data.length, folded=True),
+        "window": window(data, 0, report.cycles, folded=False),
         "figures": _figures(report),
         "buffers": _buffers(report, data, colours),
         "note": "",

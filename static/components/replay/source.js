@@ -12,8 +12,8 @@ import { decodedLevels } from "../timeline/windows.js";
  * What app/export/replay.py writes.
  * @typedef {object} Recording
  * @property {TimelineData & { window: SentWindow }} value The timeline's payload.
- * @property {SentExactWindow | null} detail All tasks in compressed time, if the window of `value` has bins.
- * @property {SentWindow} clock The whole run in real time.
+ * @property {SentWindow} folded The whole run in compressed time.
+ * @property {SentExactWindow | null} detail All tasks in compressed time, if `folded` has bins.
  * @property {Partial<Record<string, { step: number, text: string }>>} steps The step that introduced each stall, by "BUFFER BLOCK".
  * @property {string[]} script The lines of the program.
  */
@@ -37,10 +37,10 @@ export class RecordedModel {
   constructor(recording, select) {
     this.recording = recording;
     this.select = select;
-    const { value, detail } = recording;
+    const { value, folded, detail } = recording;
     this.payload = JSON.stringify(value);
     /** All tasks in compressed time; null if there are too many. */
-    this.detail = detail ?? (value.window.exact ? value.window : null);
+    this.detail = detail ?? (folded.exact ? folded : null);
     this.timeMap = new TimeMap(value.repeats, value.length);
   }
 
@@ -81,7 +81,7 @@ export class RecordedModel {
    * @returns {SentWindow}
    */
   window({ start, end, folded }) {
-    const whole = folded ? this.recording.value.window : this.recording.clock;
+    const whole = folded ? this.recording.folded : this.recording.value.window;
     if (start <= whole.start && end >= whole.end) return whole;
     const intervals = folded ? [{ start, end, later: 0 }] : this.intervals(start, end);
     const exact = this.detail && intervals && this.exactWindow(this.detail, start, end, folded, intervals);

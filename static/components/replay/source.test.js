@@ -6,13 +6,13 @@ import { RecordedModel } from "./source.js";
 /** @import { Message } from "../core/types.js" */
 /** @import { SentWindow } from "../timeline/types.js" */
 
-/** @param {SentWindow} window */
-function recorded(window = exactWindow()) {
-  const value = { ...timelineData(), window };
+/** @param {SentWindow} folded */
+function recorded(folded = exactWindow()) {
+  const value = { ...timelineData(), window: binnedWindow() };
   const steps = { "A copy": { step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' } };
   /** @type {string[]} */
   const selected = [];
-  const recording = { value, detail: null, clock: binnedWindow(), steps, script: [] };
+  const recording = { value, folded, detail: null, steps, script: [] };
   return { model: new RecordedModel(recording, (row) => selected.push(row)), selected };
 }
 

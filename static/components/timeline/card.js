@@ -19,7 +19,7 @@ export class Card {
   /** The step of the stall; empty in other cards. */
   step = h("div", { class: "card-step quiet", "aria-live": "polite" });
 
-  /** @param {() => void} onClose */
+  /** @param {() => void} onClose Called when the card closes with the focus in it. */
   constructor(onClose) {
     this.onClose = onClose;
     this.element = h("div", {
@@ -29,8 +29,7 @@ export class Card {
       tabindex: "-1",
       hidden: true,
       onkeydown: (event) => {
-        event.stopPropagation();
-        if (event.key === "Escape") this.close();
+        if (event.key !== "Escape") event.stopPropagation();
       },
       onpointerdown: (event) => event.stopPropagation(),
     });
@@ -52,16 +51,32 @@ export class Card {
     element.replaceChildren(h("div", { class: "card-head" }, h("b", {}, title), close), ...nodes(children));
     element.setAttribute("aria-label", title);
     element.hidden = false;
+    document.addEventListener("pointerdown", this.outside, true);
+    document.addEventListener("keydown", this.escape);
     const room = (element.parentElement?.clientWidth ?? 0) - element.offsetWidth - 8;
     element.style.left = `${Math.max(8, Math.min(x + 12, room))}px`;
     element.focus({ preventScroll: true });
   }
 
   close() {
-    if (this.element.hidden) return;
-    this.element.hidden = true;
-    this.onClose();
+    const { element } = this;
+    if (element.hidden) return;
+    const isFocused = element.matches(":focus-within");
+    element.hidden = true;
+    document.removeEventListener("pointerdown", this.outside, true);
+    document.removeEventListener("keydown", this.escape);
+    if (isFocused) this.onClose();
   }
+
+  /** A click elsewhere on the page closes the card. @param {PointerEvent} event */
+  outside = (event) => {
+    if (!event.composedPath().includes(this.element)) this.close();
+  };
+
+  /** @param {KeyboardEvent} event */
+  escape = (event) => {
+    if (event.key === "Escape") this.close();
+  };
 
   /**
    * Show a stall.

@@ -4,13 +4,14 @@ import { binnedWindow, timelineData } from "./example.js";
 import { hitAt, stallStripAt } from "./hit.js";
 import { layoutOf } from "./layout.js";
 import { TimelineModel } from "./model.js";
-import { activityText, playheadText, stallReason, stallTitle, tipText } from "./texts.js";
+import { activityText, foldNote, playheadText, stallReason, stallTitle, tipText } from "./texts.js";
 
 function opened(data = timelineData()) {
   const model = new TimelineModel(
     () => {},
     () => {},
   );
+  model.isFoldChosen = true;
   model.show(data);
   const layout = layoutOf(data, 800, 400, true);
   /**
@@ -73,6 +74,13 @@ test("the state at the playhead is told by engine", () => {
   assert.equal(playheadText(model, null), "cycle 100");
   model.seek(195);
   assert.equal(activityText(model, model.stateAtPlayhead(), 0), "done");
+});
+
+test("a folded axis says how far it is from scale", () => {
+  const { model } = opened(timelineData({ cycles: 500, length: 200 }));
+  assert.equal(foldNote(model), "80 % of the cycles in 50 % of the width");
+  model.setFolded(false);
+  assert.equal(foldNote(model), "");
 });
 
 test("a stall has a title and a reason", () => {

@@ -51,7 +51,8 @@ const NOTHING = {
 export class TimelineModel {
   data = NOTHING;
   timeMap = new TimeMap([], 0);
-  folded = true;
+  /** Whether repeats are drawn once, if the run has repeats. */
+  isFoldChosen = false;
   /** @type {View} */
   view = { start: 0, end: 1 };
   /** The playhead in real time. */
@@ -89,8 +90,7 @@ export class TimelineModel {
     this.pending = { window: null, moment: null };
     this.timeMap = new TimeMap(data.repeats, data.length);
     if (!data.cycles || !data.window) return;
-    this.whole.set(true, decodedWindow(data.window));
-    if (!data.repeats.length) this.folded = true;
+    this.whole.set(data.window.folded, decodedWindow(data.window));
     if (before.cycles !== data.cycles || before.length !== data.length) {
       this.fit();
       this.copies = {};
@@ -99,6 +99,11 @@ export class TimelineModel {
   }
 
   // ---- Time.
+
+  /** Whether the axis is compressed time. */
+  get folded() {
+    return this.isFoldChosen && this.data.repeats.length > 0;
+  }
 
   /** The duration of the run as it is drawn. */
   get length() {
@@ -169,7 +174,7 @@ export class TimelineModel {
     if (folded === this.folded) return;
     const [start, end] = [this.toReal(this.view.start), this.toReal(this.view.end)];
     const isWhole = this.view.start <= 0 && this.view.end >= this.length;
-    this.folded = folded;
+    this.isFoldChosen = folded;
     this.current = null;
     if (isWhole) this.fit();
     else this.showRange(this.toDrawn(start), this.toDrawn(end));

@@ -14,6 +14,7 @@ function opened() {
     (message) => sent.push(message),
     () => {},
   );
+  model.isFoldChosen = true;
   model.show(timelineData());
   return { model, sent };
 }
@@ -87,6 +88,25 @@ test("edges and stalls are found in both directions", () => {
   assert.equal(model.nextEdge(-1), 140);
   assert.equal(model.nextStall(-1), 100);
   assert.equal(model.nextStall(1), null, "the engine is idle afterwards, which is no stall");
+});
+
+test("the axis is true by default; the folded run is requested once it is chosen", () => {
+  /** @type {Message[]} */
+  const sent = [];
+  const model = new TimelineModel(
+    (message) => sent.push(message),
+    () => {},
+  );
+  model.show(timelineData({ window: binnedWindow() }));
+  assert.deepEqual([model.folded, model.length], [false, 400]);
+  model.requestMissing();
+  assert.equal(sent.length, 0);
+  model.setFolded(true);
+  assert.deepEqual(model.view, { start: 0, end: 100 });
+  model.requestMissing();
+  assert.deepEqual(sent, [{ kind: "window", ticket: 1, start: 0, end: 100, folded: true }]);
+  model.show(timelineData({ report: 8, repeats: [], cycles: 100 }));
+  assert.equal(model.folded, false, "there is nothing to fold");
 });
 
 test("expanded repeats keep the visible range, and request the whole run once", () => {

@@ -15,6 +15,8 @@ import { Pen } from "./pen.js";
 
 const STALL_HEIGHT = 7;
 const TICK_DISTANCE = 95;
+/** The height of the hatching on the axis where repeats are folded. */
+const FOLD_HEIGHT = 4;
 const AXIS_TEXT = 10; // below the rows
 /** A cut label of a stall is omitted if it is shorter than this. */
 const MIN_STALL_LABEL = 9;
@@ -84,6 +86,7 @@ function paintRepeats(pen, model) {
     if (!visible) continue;
     pen.rect(...visible, 0, bottom, accent, 0.06);
     for (const x of visible) pen.vertical(x, 0, bottom, accent, [2, 3]);
+    pen.rect(...visible, bottom, FOLD_HEIGHT, pen.hatch(accent, "forward"));
   }
 }
 

@@ -171,6 +171,19 @@ function lines(...parts) {
 }
 
 /**
+ * How far the axis is from scale, such as `88 % of the cycles in 23 % of the width`; empty if it is true.
+ * @param {TimelineModel} model
+ */
+export function foldNote({ folded, data, timeMap }) {
+  if (!folded) return "";
+  const { inside } = timeMap.root;
+  const cycles = inside.reduce((sum, span) => sum + span.total({}), 0);
+  const width = inside.reduce((sum, span) => sum + span.end - span.start, 0);
+  const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`;
+  return `${percent(cycles / data.cycles)} of the cycles in ${percent(width / data.length)} of the width`;
+}
+
+/**
  * The activity of an engine at the playhead.
  * @param {TimelineModel} model
  * @param {PlayheadState | null} state

@@ -3,6 +3,7 @@
 import { readColors } from "../core/colors.js";
 import { blankState, follow, h } from "../core/dom.js";
 import { announceMoment } from "../core/playhead.js";
+import { remember, remembered } from "../core/remembered.js";
 import { Card } from "./card.js";
 import { drawHeader } from "./header.js";
 import { GUTTER, RIGHT, layoutOf, xAt } from "./layout.js";
@@ -24,11 +25,14 @@ import { Transport } from "./transport.js";
 /** @import { BlamedAnswer, FoundAnswer, TimelineData, WindowAnswer } from "./types.js" */
 
 const KEYS =
-  "Arrow keys move the playhead, with Shift to the next start or end of a task; Page Up and Page Down move the visible range; plus and minus " +
-  "zoom, 0 shows all cycles. Space plays, comma and period change the speed. W goes to the next stall, Enter shows details at the playhead, " +
-  "E expands the repeats, T shows tables.";
+  "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
+  "range, 0 shows all cycles. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
+  "Escape closes them, E folds the repeats, T shows tables.";
 
 const ZOOM = 0.6;
+const PAN = 0.2; // of the visible range
+/** The name under which the browser keeps whether repeats are folded. */
+const FOLDED = "timeline-folded";
 
 class TimelineView {
   /** @type {Colors | null} The colours of the present theme, once they are read. */
@@ -54,7 +58,8 @@ class TimelineView {
   constructor(send) {
     this.send = send;
     this.model = new TimelineModel(send, () => this.moved());
-    this.layout = layoutOf(this.model.data, 0, 0, true);
+    this.model.isFoldChosen = remembered(FOLDED) === true;
+    this.layout = layoutOf(this.model.data, 0, 0, false);
     this.top = h("div", { class: "timeline-head" });
     this.canvas = h("canvas", { class: "plot", "aria-hidden": "true" });
     this.marks = new RepeatMarks((repeat, mark) => this.openRepeat(repeat, mark));
@@ -250,8 +255,12 @@ class TimelineView {
     this.moved();
   }
 
-  /** @param {boolean} folded */
-  setFolded(folded) {
+  /**
+   * The choice of the user, which the browser keeps.
+   * @param {boolean} folded
+   */
+  chooseFolded(folded) {
+    remember(FOLDED, folded);
     this.model.setFolded(folded);
     this.moved();
   }
@@ -264,7 +273,7 @@ class TimelineView {
    */
   showRealRange(start, end, keepsSpan = false) {
     const { model } = this;
-    if (model.data.repeats.length) model.setFolded(false);
+    model.setFolded(false);
     if (keepsSpan) {
       const span = end - start;
       const from = Math.min(Math.max(0, start), model.length - span);
@@ -349,6 +358,7 @@ class TimelineView {
    * @param {number} lane The lane whose strip of stalls was clicked, or -1.
    */
   select(hit, { x, time }, lane) {
+    this.card.close();
     this.seekDrawn(time);
     const { model } = this;
     if (hit?.kind === "task") {
@@ -361,7 +371,7 @@ class TimelineView {
     } else if (lane >= 0 && model.windows().some((window) => !window.exact)) {
       this.pendingStallLane = lane;
       this.moved();
-    } else this.card.close();
+    }
   }
 
   /** Show what a click at the playhead would show. */
@@ -458,6 +468,10 @@ class TimelineView {
     const actions = {
       ArrowRight: () => arrow(1),
       ArrowLeft: () => arrow(-1),
+      w: () => zoom(ZOOM),
+      s: () => zoom(1 / ZOOM),
+      a: () => model.pan(-PAN * model.span),
+      d: () => model.pan(PAN * model.span),
       PageUp: () => model.pan(-0.8 * model.span),
       PageDown: () => model.pan(0.8 * model.span),
       Home: () => this.seek(0, { follow: true }),
@@ -469,12 +483,13 @@ class TimelineView {
       " ": () => transport.toggle(),
       ",": () => transport.changeSpeed(-1),
       ".": () => transport.changeSpeed(1),
-      w: () => this.seekStall(1),
-      W: () => this.seekStall(-1),
+      n: () => this.seekStall(1),
+      N: () => this.seekStall(-1),
+      Escape: () => this.card.close(),
       Enter: () => this.selectAtPlayhead(),
       t: () => this.toggleTables(),
       e: () => {
-        if (model.data.repeats.length) this.setFolded(!model.folded);
+        if (model.data.repeats.length) this.chooseFolded(!model.folded);
       },
     };
     return Object.hasOwn(actions, key) ? actions[key] : undefined;

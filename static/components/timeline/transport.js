@@ -2,6 +2,7 @@
 
 import { h, lineIcon } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
+import { foldNote } from "./texts.js";
 
 /** @import { TimelineModel } from "./model.js" */
 /** @import { TimelineData } from "./types.js" */
@@ -26,7 +27,7 @@ const SHAPES = {
  * @property {(cycle: number, options?: { follow?: boolean }) => void} seek
  * @property {(direction: 1 | -1) => void} step
  * @property {(template: number, place: number[]) => void} find
- * @property {(folded: boolean) => void} setFolded
+ * @property {(folded: boolean) => void} chooseFolded
  */
 
 /** @typedef {{ slider: HTMLInputElement, output: HTMLOutputElement, extent: number }} LoopSlider */
@@ -76,16 +77,17 @@ export class Transport {
     this.speeds.value = "1";
     this.clock = h("span", { class: "clock" });
     this.indices = h("div", { class: "indices", role: "group", "aria-label": "Iterations" });
-    this.expand = h(
+    this.fold = h(
       "button",
       {
-        class: "tool small expand-repeats",
+        class: "tool small fold-repeats",
         type: "button",
-        title: "Draw every repetition at its real time (E)",
-        onclick: () => player.setFolded(!player.model.folded),
+        title: "Draw what repeats once: the axis is then not to scale (E)",
+        onclick: () => player.chooseFolded(!player.model.folded),
       },
-      "Expand repeats",
+      "Fold repeats",
     );
+    this.foldNote = h("span", { class: "fold-note", role: "status" });
     this.element = h(
       "div",
       { class: "transport", role: "toolbar", "aria-label": "Playback" },
@@ -95,7 +97,8 @@ export class Transport {
       this.speeds,
       this.clock,
       this.indices,
-      this.expand,
+      this.foldNote,
+      this.fold,
     );
   }
 
@@ -104,7 +107,7 @@ export class Transport {
     this.isChoosing = false;
     this.element.hidden = !data.cycles;
     if (!data.cycles) return this.stop();
-    this.expand.hidden = !data.repeats.length;
+    this.fold.hidden = !data.repeats.length;
     this.template = mainTemplate(data);
     this.drawSliders();
   }
@@ -113,7 +116,9 @@ export class Transport {
   update() {
     const { model } = this.player;
     this.clock.replaceChildren(h("b", {}, grouped(model.cycle)), ` / ${grouped(model.data.cycles)}`);
-    this.expand.setAttribute("aria-pressed", String(!model.folded));
+    this.fold.setAttribute("aria-pressed", String(model.folded));
+    const note = foldNote(model);
+    if (this.foldNote.textContent !== note) this.foldNote.textContent = note;
     this.updateIndices();
   }
 

@@ -47,7 +47,7 @@ def words(root: ElementTree.Element) -> list[str]:
 def test_given_a_run_drawn_task_by_task_then_the_boxes_are_as_long_as_the_report_says(name: str) -> None:
     root, report, value = drawn(name, width=20_000)
     assert value["window"]["exact"] and not value["repeats"]
-    per_cycle = (20_000 - 192 - 12) / value["length"]
+    per_cycle = (20_000 - 192 - 12) / value["cycles"]
     for group in root.iter(f"{SVG}g"):
         if (engine := group.get("data-engine")) is None:
             continue
@@ -91,12 +91,16 @@ def test_given_any_run_then_figures_engines_memories_and_slots_are_named(name: s
     assert f"{report.cycles}" in root.attrib["aria-label"].replace("\u202f", "")
 
 
-def test_given_repeats_then_each_says_how_often() -> None:
-    root, report, value = drawn("gemmini_gemm")
-    times = [int(group.attrib["data-repeat"]) for group in root.iter(f"{SVG}g") if group.get("data-repeat")]
-    assert times == [repeat["extra"] + 1 for repeat in value["repeats"]] and times
-    # What is drawn, and the copies that are not, are the whole run.
-    assert value["length"] + sum(r["extra"] * r["cycles"] for r in value["repeats"]) == report.cycles
+def test_given_repeats_then_the_axis_is_to_scale() -> None:
+    root, report, value = drawn("gemmini_gemm", width=1000)
+    assert value["repeats"] and value["length"] < report.cycles
+    labels = [text for text in root.iter(f"{SVG}text") if "".join(text.itertext()).replace("\u202f", "").isdigit()]
+    cycles = [int("".join(text.itertext()).replace("\u202f", "")) for text in labels]
+    axis = max(float(text.attrib["y"]) for text in labels)
+    marks = [(c, float(t.attrib["x"])) for c, t in zip(cycles, labels, strict=True) if float(t.attrib["y"]) == axis]
+    assert len(marks) > 4
+    for cycle, x in marks:
+        assert x == pytest.approx(192 + 3 + cycle * (1000 - 192 - 12) / report.cycles, abs=0.1)
 
 
 def test_given_more_tasks_than_can_be_drawn_then_bins_with_the_same_share_of_busy_time() -> None:
