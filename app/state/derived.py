@@ -43,6 +43,8 @@ class Store:
         self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
         self._limit = limit
         self._machines: dict[Machine, Machine] = {}
+        self.colours: dict[str, int] = {}
+        """The colour index of each name of an allocated buffer, for the life of the session."""
 
     def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
         """The result of `compute()`, cached for the same objects. The cache holds the objects, so that their ids stay unique."""

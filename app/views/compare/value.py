@@ -13,7 +13,7 @@ from ...state.comparison import side_state
 from ...state.derived import Store
 from ...state.model import Side, State
 from ..labels.fitness import cycles_text
-from ..labels.palette import BUFFER_COLOURS, buffer_colours
+from ..labels.palette import BUFFER_COLOURS, colours_by_name
 from ..notebook.code import marked
 from ..shell.gallery import Example
 from ..timeline.explanation import explanation_value
@@ -35,7 +35,7 @@ def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Va
     states = tuple(side_state(state, side) for side in sides)
     reports = [store.known_report(side) for side in states]
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
-    lines = store.remember("aligned", tuple(funcs), lambda: aligned_programs(funcs[0], funcs[1]))
+    lines = store.remember("aligned", tuple(funcs), lambda: aligned_programs(funcs[0], funcs[1], store.colours))
     a, b = reports
     table = (
         store.remember("differences", (a, b), lambda: difference_table(a, b))
@@ -65,7 +65,7 @@ def overlay_now(state: State, store: Store) -> Value:
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
     span = state.comparison.span
     made = store.remember(
-        f"overlay {span}", (a, b, *funcs), lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1]), span)
+        f"overlay {span}", (a, b, *funcs), lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1], store.colours), span)
     )
     return {**made, "note": ""}
 
@@ -130,10 +130,10 @@ def _files(state: State) -> list[Value]:
     return [{"key": key, "text": label} for key, label in sides.items()]
 
 
-def aligned_programs(a: PrimFunc, b: PrimFunc) -> Value:
+def aligned_programs(a: PrimFunc, b: PrimFunc, known: dict[str, int]) -> Value:
     """The lines of both trees, and how many of each kind."""
     pairs = aligned(items_of(a), items_of(b))
-    colours = common_colours(a, b)
+    colours = common_colours(a, b, known)
     statuses = [pair.status for pair in pairs]
     names = ("changed", "moved", "only_a", "only_b", "same")
     counts: Value = {name: statuses.count(name) for name in names}
@@ -171,12 +171,14 @@ def _buffer(buffer: Value, colours: dict[str, int]) -> Value:
     return {"name": buffer["name"], "scope": buffer["scope"], "colour": colours.get(buffer["name"], 9)}
 
 
-def common_colours(a: PrimFunc, b: PrimFunc) -> dict[str, int]:
-    """One colour for each name in both programs: B's, and for names only in A a colour that B does not use, while there are any."""
-    colours = {buffer.name: index for buffer, index in buffer_colours(b).items()}
+def common_colours(a: PrimFunc, b: PrimFunc, known: dict[str, int]) -> dict[str, int]:
+    """One colour for each name in both programs: the session's, or a free one where a name only in A has the colour of one in B."""
+    colours = colours_by_name(b, known)
     count = len(BUFFER_COLOURS)
     free = [n for n in range(count) if n not in colours.values()]
-    for buffer, index in buffer_colours(a).items():
-        if buffer.name not in colours:
-            colours[buffer.name] = free.pop(0) if free else index
+    for name, index in colours_by_name(a, known).items():
+        if name in colours:
+            continue
+        colours[name] = index if index in free or not free else free[0]
+        free = [n for n in free if n != colours[name]]
     return colours

@@ -14,7 +14,7 @@ from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import buffer_colours
+from ..labels.palette import buffer_colours, colours_by_name
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..layouts import layout_value
 from ..timeline.waits import blame_section, wait_rows
@@ -40,7 +40,7 @@ def inspector_value(state: State, store: Store) -> dict[str, Any]:
         return value
     func = state.moment.schedule.func
     handle = row_ids(func).get(state.selected)
-    colours = store.remember("colours", (func,), lambda: buffer_colours(func))
+    colours = store.remember("colours", (func,), lambda: buffer_colours(func, store.colours))
     buffer = buffer_ids(func).get(state.buffer) if state.buffer else None
     if buffer is not None:
         row = "" if handle is None else state.selected
@@ -77,7 +77,7 @@ def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> di
     moments = state.shown.states[: state.step_count + 1]
     if rows := wait_rows(data["engines"], moments, state.shown.steps, store):
         sections.append({**_section("Stalls", "cycles"), "rows": rows})
-    return {"sections": sections, "traffic": _traffic(data, func)}
+    return {"sections": sections, "traffic": _traffic(data, colours_by_name(func, store.colours))}
 
 
 def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
@@ -235,8 +235,7 @@ def _engines(data: dict[str, Any]) -> Section:
     return section
 
 
-def _traffic(data: dict[str, Any], func: PrimFunc) -> list[dict[str, Any]]:
-    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+def _traffic(data: dict[str, Any], colours: Mapping[str, int]) -> list[dict[str, Any]]:
     return [
         {
             "buffer": row["buffer"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from zlib import crc32
+
 from ....engine.ir import Buffer, PrimFunc, allocated_buffers
 
 BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
@@ -21,12 +24,38 @@ BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
 """Pairs (light, dark) by colour index."""
 
 
-def buffer_colours(func: PrimFunc) -> dict[Buffer, int]:
-    """The colour index of each buffer: parameters first, then allocated buffers, so that a new cache does not recolour the others.
+def buffer_colours(func: PrimFunc, known: dict[str, int] | None = None) -> dict[Buffer, int]:
+    """The colour index of each buffer, by its name. New names are added to `known`, the colours of a session, and keep their colour.
 
-    With more buffers than colours, colours repeat; a colour is never the only identification of a buffer.
+    Parameters have the first colours. The colour of an allocated buffer depends on its name, so that it is the same after a reload, unless
+    another buffer has it. With more buffers than colours, colours repeat; a colour is never the only identification of a buffer.
     """
-    return {buffer: n % len(BUFFER_COLOURS) for n, buffer in enumerate((*func.buffers, *allocated_buffers(func.body)))}
+    known = {} if known is None else known
+    count = len(BUFFER_COLOURS)
+    found = {buffer: n % count for n, buffer in enumerate(func.buffers)}
+    allocated = allocated_buffers(func.body)
+    parameters = frozenset(found.values())
+    for buffer in allocated:
+        colour = known.get(buffer.name)
+        if colour is not None and (colour not in parameters or len(parameters) == count):
+            found[buffer] = colour
+    for buffer in allocated:
+        if buffer not in found:
+            found[buffer] = known[buffer.name] = _free_colour(buffer.name, frozenset(found.values()), known)
+    return found
+
+
+def _free_colour(name: str, used: frozenset[int], known: Mapping[str, int]) -> int:
+    """A colour that no other buffer of the program uses, and if possible none that the session knows."""
+    count = len(BUFFER_COLOURS)
+    preferred = [(crc32(name.encode()) + n) % count for n in range(count)]
+    unused = [n for n in preferred if n not in used]
+    return next((n for n in unused if n not in known.values()), (unused or preferred)[0])
+
+
+def colours_by_name(func: PrimFunc, known: dict[str, int] | None = None) -> dict[str, int]:
+    """The colour index of each name of a buffer."""
+    return {buffer.name: index for buffer, index in buffer_colours(func, known).items()}
 
 
 def colour(index: int, *, dark: bool) -> str:

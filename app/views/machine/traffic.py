@@ -10,7 +10,7 @@ from ....engine.ir import TilewrightError
 from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import buffer_colours
+from ..labels.palette import colours_by_name
 
 Value = dict[str, Any]
 
@@ -26,7 +26,7 @@ def traffic_value(state: State, store: Store) -> Value:
         note = store.no_report(state)
         return {"columns": [], "flows": [], "trips": [], "caches": [], "total": "", "note": note}
     func = state.moment.schedule.func
-    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    colours = colours_by_name(func, store.colours)
     return store.remember("traffic", (report, func, machine), lambda: value_of(report, machine, colours))
 
 

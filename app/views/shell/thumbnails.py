@@ -19,7 +19,7 @@ from ...actions.cell_actions import checked_text
 from ...document import Notebook, evaluate, read_document
 from ...state.derived import Store
 from ...state.model import State
-from ..labels.palette import buffer_colours
+from ..labels.palette import buffer_colours, colours_by_name
 
 Column = npt.NDArray[np.int64]
 
@@ -103,7 +103,7 @@ def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:
     made = Thumbnail(digest(text), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))
     if report is None:
         return made
-    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    colours = colours_by_name(func)
     return msgspec.structs.replace(
         made,
         cycles=report.cycles,

@@ -20,7 +20,7 @@ from ...state.model import State
 from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import buffer_colours
+from ..labels.palette import colours_by_name
 from .data import Cell, TimelineData, WaitKind
 from .window import edges_of, packed, window
 
@@ -76,7 +76,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
     """The value of a report, in the names and colours of the schedule's program."""
     func = schedule.func
     data = timeline_data(report, store)
-    colours = {buffer.name: index for buffer, index in buffer_colours(func).items()}
+    colours = colours_by_name(func, store.colours)
     ids = store.remember("row-ids", (func,), lambda: row_ids(func))
     scales = [_scale(report.memory[name]) for name in data.rows]
     return {

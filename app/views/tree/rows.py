@@ -53,6 +53,7 @@ def tree_rows(
     live_bytes: Mapping[Buffer, int] | None = None,
     moment: Moment | None = None,
     known: Known | None = None,
+    colours: dict[str, int] | None = None,
 ) -> list[Row]:
     """The loops and blocks below the root, parents first in text order.
 
@@ -60,9 +61,9 @@ def tree_rows(
     A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
     `live_bytes` are the known sizes of buffers after compaction, the memory really held. With the `moment` of a notebook, a row also has
     `by`, the primitives called on it or that made it (then also `made`), and `variable` if the notebook uses another name for it. `known`
-    is the cache from the previous program, updated in place for this one.
+    is the cache from the previous program, updated in place for this one; `colours` are those of the session's buffers.
     """
-    rows = _Rows(func, live_bytes or {}, moment, known or {})
+    rows = _Rows(func, live_bytes or {}, moment, known or {}, buffer_colours(func, colours))
     made = list(rows.below(func.body, parent="", depth=0))
     if known is not None:
         known.clear()
@@ -73,13 +74,20 @@ def tree_rows(
 class _Rows:
     """A walk over a program, with the analyses that its rows need."""
 
-    def __init__(self, func: PrimFunc, live_bytes: Mapping[Buffer, int], moment: Moment | None, known: Known) -> None:
+    def __init__(
+        self,
+        func: PrimFunc,
+        live_bytes: Mapping[Buffer, int],
+        moment: Moment | None,
+        known: Known,
+        colours: Mapping[Buffer, int],
+    ) -> None:
         self.known = known
         self.now_known: Known = {}
         self.func = func
         self.ids: RowIds = row_ids(func)
         self.index = ProgramIndex(func)
-        self.colours = buffer_colours(func)
+        self.colours = colours
         self.buffer_names = {buffer: name for name, buffer in buffer_ids(func).items()}
         self.live_bytes = live_bytes
         self.calls = calls_on(moment)

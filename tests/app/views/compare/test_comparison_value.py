@@ -248,7 +248,7 @@ def test_given_a_name_in_both_then_its_colour_is_bs_and_what_only_a_has_takes_a_
     a, b = opened_example("fused_matmul_relu_roundtrip"), opened_example("fused_matmul_relu")
     assert a.moment is not None and b.moment is not None
     first, second = a.moment.schedule.func, b.moment.schedule.func
-    colours = common_colours(first, second)
+    colours = common_colours(first, second, {})
     theirs = {buffer.name: colour for buffer, colour in buffer_colours(second).items()}
     assert {name: colours[name] for name in theirs} == theirs
     only = {buffer.name for buffer in buffer_colours(first)} - set(theirs)

@@ -1,4 +1,4 @@
-"""Buffer colours are the same in Python and in CSS, and stay when a cache is added."""
+"""Buffer colours are the same in Python and in CSS, and stay when buffers are added or removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from support.programs.sources import MATMUL_RELU
 
 from tilewright.app.components.esm import style
-from tilewright.app.views.labels.palette import BUFFER_COLOURS, buffer_colours, colour
+from tilewright.app.views.labels.palette import BUFFER_COLOURS, buffer_colours, colour, colours_by_name
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -18,13 +18,39 @@ def test_given_the_style_sheet_then_it_has_the_colours_of_the_canvases():
     assert [int(n) for n, _, _ in found] == list(range(len(BUFFER_COLOURS)))
 
 
-def test_given_a_new_cache_then_the_other_buffers_keep_their_colours():
+def test_given_edits_then_every_buffer_keeps_its_colour_and_none_of_a_program_share_one():
     sch = Schedule(parse(MATMUL_RELU).program)
-    before = {b.name: n for b, n in buffer_colours(sch.func).items()}
-    sch.cache_read("matmul", 0, "local")
-    after = {b.name: n for b, n in buffer_colours(sch.func).items()}
-    assert before.items() <= after.items()
-    assert len(after) == len(before) + 1
+    known: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    caches = (("matmul", 0, "local"), ("matmul", 1, "local"), ("relu", 0, "shared"))
+    programs = [sch.func]
+    for block, number, scope in caches:
+        sch.cache_read(block, number, scope)
+        programs.append(sch.func)
+    for func in (*programs, *programs[::-1], programs[0], programs[2]):
+        colours = {b.name: n for b, n in buffer_colours(func, known).items()}
+        assert len(set(colours.values())) == len(colours)
+        assert all(seen.setdefault(name, colour) == colour for name, colour in colours.items())
+    assert len(seen) == 7
+
+
+def test_given_another_session_or_order_then_a_buffer_without_a_rival_has_the_same_colour():
+    whole = Schedule(parse(MATMUL_RELU).program)
+    whole.cache_read("matmul", 0, "local")
+    whole.cache_read("matmul", 1, "local")
+    alone = Schedule(parse(MATMUL_RELU).program)
+    alone.cache_read("matmul", 1, "local")
+    first, second = (colours_by_name(sch.func) for sch in (whole, alone))
+    assert second.items() <= first.items()
+
+
+def test_given_more_buffers_than_colours_then_each_has_one():
+    sch = Schedule(parse(MATMUL_RELU).program)
+    block = "relu"
+    for _ in range(14):
+        sch.cache_read(block, 0, "local")
+    colours = buffer_colours(sch.func, {})
+    assert len(colours) == 18 and set(colours.values()) == set(range(len(BUFFER_COLOURS)))
 
 
 def contrast(a: str, b: str) -> float:
