@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    SUBPACKAGES = ("app", "engine", "static")
+    SUBPACKAGES = ("app", "engine", "plot", "static")
 
     def __getattr__(name: str) -> object:
         """Return and cache a public name, `__version__` or a subpackage."""

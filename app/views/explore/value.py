@@ -247,10 +247,10 @@ def _row(trial: Trial, at: float, request: SearchRequest) -> list[Any]:
 
 def listed(figures: Figures, request: SearchRequest) -> list[float]:
     """The metrics in the order of `figures_value`; the peak of an unused memory is 0."""
-    return [_figure(figures, entry["key"]) for entry in figures_value(request.machine)]
+    return [figure_of(figures, entry["key"]) for entry in figures_value(request.machine)]
 
 
-def _figure(figures: Figures, key: str) -> float:
+def figure_of(figures: Figures, key: str) -> float:
     row = key.removeprefix(f"{PEAK} ")
     return figures.peaks.get(row, 0) if row != key else figures.figure(key)
 

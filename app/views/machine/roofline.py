@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....engine.hwsim import DmaEngine, Machine, Report, operations_per_cycle
@@ -36,8 +37,14 @@ def roofline_value(state: State, store: Store) -> Value:
     if state.shown is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
         return {"roofs": [], "slope": None, "points": [], "ridge": None, "clock_hz": 0, "note": note}
-    points = [_point(key, label, found) for key, label, found in _reports(state, store, report)]
+    return value_of(machine, _reports(state, store, report))
+
+
+def value_of(machine: Machine, versions: Sequence[tuple[str, str, Report]]) -> Value:
+    """The roofline of versions of a program: (key, label, report) of each, the present one last."""
+    points = [_point(key, label, found) for key, label, found in versions]
     shown = [p for p in points if p["x"] > 0 and p["y"] > 0]
+    report = versions[-1][2]
     peak, width = report.roofline.peak_operations_per_cycle, report.roofline.bytes_per_cycle
     return {
         "roofs": _roofs(machine, report),

@@ -76,19 +76,19 @@ def limit_value(found: SensitivityProgress | None, report: Report | TilewrightEr
             f"Improving one of the {found.total} parameters by a factor of two saves less than {percent_text(LEAST)} of the cycles",
         )
     alike = [k for k in found.parameters[1:] if k.saved == best.saved]
-    also = f"; {', '.join(_name(k) for k in alike)} would save the same" if alike else ""
+    also = f"; {', '.join(name_of(k) for k in alike)} would save the same" if alike else ""
     text, _ = change_of(report.cycles, best.cycles)
     detail = (
-        f"With {spoken(_field(best), best.better)} instead of {spoken(_field(best), best.value)}: "
+        f"With {spoken(field_of(best), best.better)} instead of {spoken(field_of(best), best.value)}: "
         f"{grouped(best.cycles)} cycles, {text}{also}"
     )
-    return _limit(f"{_name(best)} limits this program", detail, best.path)
+    return _limit(f"{name_of(best)} limits this program", detail, best.path)
 
 
 def gain_value(parameter: MachineParameter, cycles: int) -> dict[str, Any]:
     """The gain of one parameter: better (value with unit), change, trend, share (of all cycles), hint."""
     text, trend = change_of(cycles, parameter.cycles)
-    better = spoken(_field(parameter), parameter.better)
+    better = spoken(field_of(parameter), parameter.better)
     return {
         "better": better,
         "change": text,
@@ -107,17 +107,17 @@ def sensitivities(found: SensitivityProgress | None, report: Report | Tilewright
     if found is None or not isinstance(report, Report):
         return []
     return [
-        {"path": k.path, "name": _name(k), **gain_value(k, report.cycles)}
+        {"path": k.path, "name": name_of(k), **gain_value(k, report.cycles)}
         for k in found.parameters[:MOST]
         if k.saved > 0
     ]
 
 
-def _field(parameter: MachineParameter) -> str:
+def field_of(parameter: MachineParameter) -> str:
     return parameter.path.rpartition(".")[2]
 
 
-def _name(parameter: MachineParameter) -> str:
+def name_of(parameter: MachineParameter) -> str:
     """The parameter's name, such as "read bandwidth of ddr"."""
     part = parameter.path.split(".")[-2]
-    return f"{meaning_of(_field(parameter)).label} of {part}"
+    return f"{meaning_of(field_of(parameter)).label} of {part}"

@@ -52,7 +52,7 @@ def window(data: TimelineData, start: int, end: int, *, folded: bool, most: int 
         }
     else:
         found["bins"] = _bins(data, start, end, folded=folded)
-    return found | {"bytes": _bytes(data, time_map, start, end)}
+    return found | {"bytes": memory_lines(data, time_map, start, end)}
 
 
 def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def _bytes(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
+def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
     """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` if a bin covers several values."""
     intervals = list(islice(time_map.stretches(start, end), CORNERS + 1))
     binned: _Binned | None = None

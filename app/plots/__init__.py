@@ -1,0 +1,1 @@
+"""Reports and studies as Bokeh figures: `tilewright.plot` has the public functions."""

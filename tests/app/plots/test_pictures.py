@@ -1,0 +1,79 @@
+"""Pictures of figures: what a notebook keeps of them without a script, and what nbconvert makes of it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from bokeh.plotting import figure
+from nbconvert import HTMLExporter
+from nbconvert.preprocessors import ExecutePreprocessor
+from support.sessions.searching import HOLES
+
+import tilewright
+from tilewright.app.document import evaluate, load_document, read_document
+
+EXAMPLE = Path(__file__).parents[3] / "static" / "examples" / "vtcm_double_buffer.py"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def figures() -> dict[str, figure]:
+    notebook = evaluate(load_document(EXAMPLE))
+    report = tilewright.simulate(notebook)
+    study = tilewright.explore(evaluate(read_document(HOLES)), objectives=("cycles", "peak"))
+    plot = tilewright.plot
+    return {
+        **{name: getattr(plot, name)(report) for name in ("timeline", "occupancy", "roofline", "traffic")},
+        **{name: getattr(plot, name)(study) for name in ("pareto", "scatter", "parallel_axes")},
+        "sensitivity": plot.sensitivity(tilewright.sensitivity(notebook)),
+    }
+
+
+def test_given_any_figure_then_its_picture_is_well_formed_and_has_its_glyphs() -> None:
+    for name, drawn in figures().items():
+        picture = ElementTree.fromstring(tilewright.plot.svg(drawn))
+        assert picture.attrib["aria-label"], name
+        shapes = [e for e in picture.iter() if e.tag in {f"{SVG}{t}" for t in ("rect", "path", "polygon", "polyline")}]
+        assert len(shapes) > 2, name
+        for element in shapes:
+            assert "nan" not in " ".join(element.attrib.values()), name
+    quads = ElementTree.fromstring(tilewright.plot.svg(figures()["timeline"])).findall(f"./{SVG}g/{SVG}rect")
+    assert len(quads) > 400
+
+
+def test_given_a_theme_then_the_picture_has_its_ground() -> None:
+    report = tilewright.simulate(evaluate(load_document(EXAMPLE)))
+    assert 'fill="#17191f"' in tilewright.plot.svg(tilewright.plot.roofline(report, theme="dark"))
+
+
+@pytest.fixture(scope="module")
+def executed() -> Any:
+    """A notebook whose cells end with figures, executed by a kernel."""
+    lines = [
+        f"import tilewright\nreport = tilewright.simulate(tilewright.load({str(EXAMPLE)!r}))",
+        "tilewright.plot.timeline(report)",
+        "tilewright.plot.traffic(report)",
+        "import bokeh.io\nbokeh.io.output_notebook(bokeh.resources.INLINE, hide_banner=True)",
+        "tilewright.plot.roofline(report)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(line) for line in lines])
+    ExecutePreprocessor(timeout=120).preprocess(notebook)
+    return notebook
+
+
+def test_given_cells_that_end_with_figures_when_converted_then_the_page_has_their_pictures(executed: Any) -> None:
+    static = executed.cells[1].outputs
+    assert [output.output_type for output in static] == ["display_data"]
+    live = executed.cells[4].outputs
+    assert len(live) > 1, "after output_notebook() the figure is drawn live too"
+    page, _ = HTMLExporter(template_name="classic").from_notebook_node(executed)
+    pictures = [base64.b64decode(found).decode() for found in re.findall(r'src="data:image/svg\+xml;base64,([^"$]+)"', page)]
+    assert len(pictures) == 3
+    for picture, word in zip(pictures, ("Timeline: ", "Traffic. ", "Roofline. "), strict=True):
+        assert word in ElementTree.fromstring(picture).attrib["aria-label"]
+    assert 'alt="Timeline: 203' in page

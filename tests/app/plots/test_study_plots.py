@@ -1,0 +1,99 @@
+"""Figures of studies: every candidate is there once, the front is the study's, axes are those of the space."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from bokeh.models import LogScale
+from bokeh.plotting import figure
+from support.sessions.searching import HOLES
+
+import tilewright
+from tilewright.app.document import evaluate, read_document
+from tilewright.app.plots.study import Amounts
+from tilewright.engine.explore import Study
+
+
+@cache
+def study() -> Study:
+    return tilewright.explore(evaluate(read_document(HOLES)), objectives=("cycles", "peak"))
+
+
+def candidates(drawn: figure) -> dict[int, dict[str, Any]]:
+    """The candidates of a scatter plot by their numbers, with their outcome."""
+    found: dict[int, dict[str, Any]] = {}
+    for status in study().counts:
+        source = _source(drawn, status)
+        for n, number in enumerate(source.data["number"]):
+            assert number not in found
+            found[number] = {"status": status, **{name: column[n] for name, column in source.data.items()}}
+    return found
+
+
+def _source(drawn: figure, name: str) -> Any:
+    (found,) = {r.data_source for r in drawn.renderers if r.data_source.name == name}
+    return found
+
+
+def test_given_a_study_then_each_candidate_is_a_mark_at_its_figures() -> None:
+    drawn = tilewright.plot.scatter(study(), "traffic", "cycles")
+    found = candidates(drawn)
+    assert sorted(found) == [trial.number for trial in study().trials]
+    for trial in study().trials:
+        mark, figures = found[trial.number], trial.outcome.figures
+        assert mark["status"] == trial.outcome.status
+        if figures is not None:
+            assert (mark["x"], mark["y"]) == (figures.traffic_bytes, figures.cycles)
+        else:
+            assert mark["why"] == trial.outcome.message and 0 <= mark["x"] <= 1
+    bound = next(r.glyph.y for r in drawn.renderers if r.name == "bound")
+    known = [t.outcome.figures for t in study().trials if t.outcome.status in ("fits", "pruned")]
+    assert bound in (min(f.bound for f in known if f), {"value": min(f.bound for f in known if f)})
+
+
+def test_given_two_objectives_then_the_front_is_a_line_of_the_studys_front() -> None:
+    drawn = tilewright.plot.pareto(study())
+    front = _source(drawn, "front").data
+    assert sorted(front["number"]) == sorted(trial.number for trial in study().front)
+    assert front["x"] == sorted(front["x"]) and front["y"] == sorted(front["y"], reverse=True)
+    steps = [r for r in drawn.renderers if type(r.glyph).__name__ == "Step"]
+    assert len(steps) == 1
+    assert not [r for r in tilewright.plot.scatter(study(), "energy").renderers if type(r.glyph).__name__ == "Step"]
+
+
+def test_given_parallel_axes_then_each_candidate_is_a_line_and_each_choice_an_axis() -> None:
+    drawn = tilewright.plot.parallel_axes(study())
+    names = list(drawn.xaxis[0].major_label_overrides.values())
+    assert names[: len(study().space.holes)] == [hole.name for hole in study().space.holes]
+    lines = [_source(drawn, name).data for name in ("candidates", "front")]
+    numbers = sorted(number for line in lines for number in line["number"])
+    assert numbers == [trial.number for trial in study().trials]
+    holes = len(study().space.holes)
+    by_number = {
+        n: (xs, ys) for line in lines for n, xs, ys in zip(line["number"], line["xs"], line["ys"], strict=True)
+    }
+    for trial in study().trials:
+        xs, ys = by_number[trial.number]
+        assert len(xs) == (holes if trial.outcome.figures is None else len(names))
+        assert all(0 <= y <= 1 for y in ys)
+    ordered = sorted((t for t in study().trials if t.outcome.figures), key=lambda t: t.outcome.figures.cycles)
+    heights = [by_number[t.number][1][holes] for t in ordered]
+    assert heights == sorted(heights)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_log"), [([], False), ([5.0], False), ([1.0, 100.0], True), ([0.0, 100.0], False)]
+)
+def test_given_values_then_the_axis_holds_them(values: list[float], is_log: bool) -> None:
+    amounts = Amounts(values)
+    low, high = amounts.ends
+    assert amounts.is_log == is_log and low < high and all(low <= value <= high for value in values)
+
+
+def test_given_a_wide_range_then_the_axis_is_logarithmic() -> None:
+    assert (
+        isinstance(tilewright.plot.scatter(study(), "cycles", "cycles").x_scale, LogScale)
+        == Amounts([t.outcome.figures.cycles for t in study().trials if t.outcome.figures]).is_log
+    )
