@@ -16,6 +16,7 @@ import sys
 TYPE_CHECKING = False  # replaces typing.TYPE_CHECKING; type checkers recognize the bare name
 
 if TYPE_CHECKING:
+    from . import plot as plot
     from .face import *  # noqa: F403
     from .face import __all__ as __all__
 

@@ -6,7 +6,7 @@
 
 Each function returns a `bokeh.plotting.figure` with its tools (zoom, hover, tap, save, reset). Its data are in named sources:
 `figure.select_one({"name": "tasks"}).data`. `theme` is "light" or "dark", by default that of Panel. A figure that ends a cell of a notebook
-appears as a picture, which needs no script, and live too after `panel.extension()` or `bokeh.io.output_notebook()`.
+appears as a picture, which needs no script, and live too after `bokeh.io.output_notebook()`.
 """
 
 # pyright: reportMissingImports=false

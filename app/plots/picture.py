@@ -12,6 +12,8 @@ from html import escape
 from typing import Any, cast
 from xml.sax.saxutils import quoteattr
 
+from bokeh.io import show
+from bokeh.io.state import curstate
 from bokeh.models import (
     Axis,
     ColumnDataSource,
@@ -40,32 +42,21 @@ def with_picture(drawn: figure, words: str) -> figure:
     `panel.extension()`; `words` describe it for readers without sight."""
     drawn.tags = [*drawn.tags, words]
 
-    def show() -> None:
-        from IPython.display import display
-
-        display({"text/plain": words, "text/html": _html(drawn, words)}, raw=True)
-        if _is_live():
-            from bokeh.io import show as show_live
-
-            show_live(drawn)
+    def output(include: Any = None, exclude: Any = None) -> dict[str, str]:
+        if curstate().notebook:  # the notebook has loaded Bokeh's script
+            show(drawn)
+        return {"text/plain": words, "text/html": _html(drawn, words)}
 
     # Names with an underscore are the only ones that a Bokeh model accepts beside its properties.
-    drawn._ipython_display_ = show  # pyright: ignore[reportAttributeAccessIssue]
+    drawn._repr_mimebundle_ = output  # pyright: ignore[reportAttributeAccessIssue]
     return drawn
 
 
-def _is_live() -> bool:
-    """Whether the notebook has loaded Bokeh's script."""
-    from bokeh.io.state import curstate
-
-    return curstate().notebook
-
-
 def _html(drawn: figure, words: str) -> str:
-    """The picture as an image, which a front end hides while the live figure follows."""
+    """The picture as an image, which a front end hides after the live figure."""
     data = base64.b64encode(svg_of(drawn).encode()).decode()
     name = f"tw-plot-{drawn.id}"
-    hidden = f".jp-OutputArea-child:has(#{name}):has(~ .jp-OutputArea-child .bk-Figure) {{ display: none; }}"
+    hidden = f".jp-OutputArea-child:has(.bk-Figure) + .jp-OutputArea-child:has(#{name}) {{ display: none; }}"
     image = (
         f'<img alt={quoteattr(words)} style="max-width: 100%; display: block" src="data:image/svg+xml;base64,{data}">'
     )

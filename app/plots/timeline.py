@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from ...engine.hwsim import Report
 from ..views.drawings.timeline import CAUSES
 from ..views.labels.numbers import percent_text, size_text
-from ..views.labels.palette import buffer_colours
+from ..views.labels.palette import colours_by_name
 from ..views.timeline.data import TimelineData
 from ..views.timeline.value import OTHER
 from ..views.timeline.window import memory_lines
@@ -37,9 +37,9 @@ def timeline(
 ) -> figure:
     """Tasks (source "tasks") and stalls (source "stalls") of each engine over real time, repeats included.
 
-    Each rectangle has its exact number of `cycles`: those of an engine's tasks, without its stalls on ports, sum to its busy cycles. A run of more than 2 000 tasks and
-    stalls is drawn as the busy share of bins of time; with a server, a zoom shows the events themselves. `x_range` is the axis of another
-    figure, to zoom and pan both.
+    Each rectangle has its exact number of `cycles`: those of an engine's tasks, without its stalls on ports, sum to its busy cycles. A run
+    of more than 2 000 tasks and stalls is drawn as the busy share of bins of time; with a server, a zoom shows the events themselves.
+    `x_range` is the axis of another figure, to zoom and pan both.
     """
     data = TimelineData(report)
     style = Style(theme)
@@ -248,7 +248,7 @@ class _Memories:
 
 def colours_of(report: Report) -> dict[str, int]:
     """The colour index of each buffer of the report's program, by name."""
-    return {buffer.name: index for buffer, index in buffer_colours(report.program.nest.func).items()}
+    return colours_by_name(report.program.nest.func)
 
 
 def _touched(kind: Any) -> list[str]:

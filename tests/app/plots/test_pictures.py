@@ -68,11 +68,13 @@ def executed() -> Any:
 
 def test_given_cells_that_end_with_figures_when_converted_then_the_page_has_their_pictures(executed: Any) -> None:
     static = executed.cells[1].outputs
-    assert [output.output_type for output in static] == ["display_data"]
+    assert [output.output_type for output in static] == ["execute_result"]
     live = executed.cells[4].outputs
     assert len(live) > 1, "after output_notebook() the figure is drawn live too"
     page, _ = HTMLExporter(template_name="classic").from_notebook_node(executed)
-    pictures = [base64.b64decode(found).decode() for found in re.findall(r'src="data:image/svg\+xml;base64,([^"$]+)"', page)]
+    pictures = [
+        base64.b64decode(found).decode() for found in re.findall(r'src="data:image/svg\+xml;base64,([^"$]+)"', page)
+    ]
     assert len(pictures) == 3
     for picture, word in zip(pictures, ("Timeline: ", "Traffic. ", "Roofline. "), strict=True):
         assert word in ElementTree.fromstring(picture).attrib["aria-label"]

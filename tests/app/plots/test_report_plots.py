@@ -20,7 +20,7 @@ import tilewright
 from tilewright.app.plots import timeline as timelines
 from tilewright.app.plots.time_axis import MOST_RECTANGLES, origin_of
 from tilewright.app.state.derived import Store
-from tilewright.app.views.labels.palette import BUFFER_COLOURS, buffer_colours
+from tilewright.app.views.labels.palette import BUFFER_COLOURS, colours_by_name
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.schedule import Schedule
@@ -185,8 +185,7 @@ def test_given_a_theme_then_colours_are_its_own_and_those_of_the_views() -> None
     report = example_report("vtcm_double_buffer")
     dark, light = (tilewright.plot.timeline(report, theme=theme) for theme in ("dark", "light"))
     assert dark.background_fill_color != light.background_fill_color
-    colours = buffer_colours(report.program.nest.func)
-    copied = next(n for b, n in colours.items() if b.name == "A_local.vtcm")
+    copied = colours_by_name(report.program.nest.func)["A_local.vtcm"]
     for number, drawn in enumerate((light, dark)):
         tasks = data_of(drawn, "tasks")
         of = dict(zip(tasks["block"], tasks["color"], strict=True))
