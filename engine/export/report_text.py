@@ -34,14 +34,15 @@ def headline(report: Report, verdict: Verdict | None = None) -> str:
 def report_text(report: Report, verdict: Verdict | None = None) -> str:
     """Return a report as text tables for people.
 
-    The tables are: the headline, engines with stalls, waits with their buffers, blocks and originating steps, memories with peaks, traffic
-    between scopes, energy, findings.
+    The tables are: the headline, engines with stalls, waits with their buffers, blocks and originating steps, the critical path by cause,
+    memories with peaks, traffic between scopes, energy, findings.
     """
     data = report.to_json()
     blocks = [
         headline(report, verdict),
         _engines(data["engines"], data["cycles"]),
         _waits(data["engines"]),
+        _critical_path(report),
         _memory(data["memory"]),
         _bounds(data.get("bounds", ()), data.get("roofline")),
         _traffic(data["traffic"]),
@@ -79,6 +80,22 @@ def _waits(engines: Mapping[str, Any]) -> str:
     if not any(origin for *_, origin in rows[1:]):
         rows = [row[:-1] for row in rows]
     return table(rows, right=(4,)) if waits else ""
+
+
+def _critical_path(report: Report) -> str:
+    """Return the largest parts of the critical path: where it runs, and what the next task waits for."""
+    parts = report.critical_path.parts
+    rows = [("critical path", "on", "next task waits for", "cycles", "share")]
+    for part in parts[:MAX_WAITS]:
+        awaited = f"{part.cause} {part.buffer}".strip()
+        rows.append(
+            (part.block, part.engine, awaited, f"{part.cycles:,}", f"{100 * part.cycles / report.cycles:.0f} %")
+        )
+    rest = sum(part.cycles for part in parts[MAX_WAITS:])
+    if rest:
+        share = f"{100 * rest / report.cycles:.0f} %"
+        rows.append((f"{len(parts) - MAX_WAITS} more", "", "", f"{rest:,}", share))
+    return table(rows, right=(3, 4)) if parts else ""
 
 
 def _origin(origin: Mapping[str, Any] | None) -> str:

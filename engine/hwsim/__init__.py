@@ -27,6 +27,7 @@ from .replay.repeats import Repeat
 from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
 from .replay.timeline import Timeline
+from .report.critical_path import CriticalPath, PathPart
 from .report.metrics import operations_per_cycle
 from .report.model import (
     Bound,
@@ -64,6 +65,7 @@ __all__ = [
     "CacheRow",
     "CachedTask",
     "CostEstimate",
+    "CriticalPath",
     "Density",
     "DmaEngine",
     "ElementAddresses",
@@ -84,6 +86,7 @@ __all__ = [
     "Moved",
     "Occupancy",
     "Origin",
+    "PathPart",
     "Placement",
     "Repeat",
     "Report",

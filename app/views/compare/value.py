@@ -65,7 +65,9 @@ def overlay_now(state: State, store: Store) -> Value:
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
     span = state.comparison.span
     made = store.remember(
-        f"overlay {span}", (a, b, *funcs), lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1], store.colours), span)
+        f"overlay {span}",
+        (a, b, *funcs),
+        lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1], store.colours), span),
     )
     return {**made, "note": ""}
 

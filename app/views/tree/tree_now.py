@@ -22,7 +22,9 @@ def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
     held = held_buffers(state, func, store)
     live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
     known = store.remember("row-parts", (), dict)
-    rows = store.remember("rows", (shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known, store.colours))
+    rows = store.remember(
+        "rows", (shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known, store.colours)
+    )
     return marked_rows(rows, state, store)
 
 

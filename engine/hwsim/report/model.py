@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Literal, overload
 
 import msgspec
@@ -14,6 +15,7 @@ from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import Timeline
 from ..tasks.nest import Loop
 from ..tasks.tree import TaskProgram
+from .critical_path import CriticalPath
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -230,6 +232,11 @@ class Segments(Sequence[Segment]):
         """The replayed tasks."""
         return self._program
 
+    @cached_property
+    def critical_path(self) -> CriticalPath:
+        """The critical path, found on first use."""
+        return CriticalPath(self._program, self._timeline)
+
     def __len__(self) -> int:
         return len(self._timeline.numbers)
 
@@ -329,6 +336,11 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     def program(self) -> TaskProgram:
         """The replayed tasks, and the placement of each buffer."""
         return self.segments.program
+
+    @property
+    def critical_path(self) -> CriticalPath:
+        """The chain of tasks that determines the duration of the run, with its cycles by cause."""
+        return self.segments.critical_path
 
     @property
     def bound(self) -> int:
