@@ -7,7 +7,7 @@ from .json_view import JsonView
 
 
 class PageView(JsonView):
-    """The page's frame: screen, theme, tabs, notice, keys and downloads. Messages: go, pane, dismiss, undo, redo."""
+    """The page's frame: screen, theme, tabs, notice, keys and downloads. Messages: go, pane, theme, dismiss, undo, redo."""
 
     _esm = bundle("shell/page.js")
     _stylesheets: ClassVar[list[str]] = [
@@ -27,7 +27,7 @@ class PageView(JsonView):
 
 
 class HeadlineView(JsonView):
-    """The top bar. Messages: gallery, machine, undo, redo, theme, export, link, save, save_as, download."""
+    """The top bar. Messages: gallery, machine, undo, redo, export, link, save, save_as, download."""
 
     _esm = bundle("shell/headline.js")
     # Menus use the tree's style.
@@ -79,7 +79,7 @@ class ProblemsView(JsonView):
 
 
 class GalleryView(JsonView):
-    """The start screen. Messages: open, go, open_text, new_file, discard_draft, theme."""
+    """The start screen. Messages: open, go, open_text, new_file, discard_draft."""
 
     _esm = bundle("files/gallery.js")
     _stylesheets: ClassVar[list[str]] = [*JsonView._stylesheets, style("gallery.css"), style("files.css")]

@@ -58,7 +58,7 @@ def test_given_a_block_in_the_hand_then_each_legal_loop_says_what_a_drop_would_c
     page.mouse.move(*point_in(page, "ko"), steps=5)
     page.mouse.up()
     # The drop comes to what was said.
-    expect(page.locator('[data-figure="Peak vtcm"] b')).to_have_text("512 · 16 / 128 KiB ×2", timeout=LONG)
+    expect(page.locator('[data-figure="Peak vtcm"] b')).to_have_text("512 + 16 of 2 × 128 KiB", timeout=LONG)
     assert steps(page)[-1] == "sch.compute_at(AL, ko)"
 
 

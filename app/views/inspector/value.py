@@ -17,7 +17,7 @@ from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours, colours_by_name
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..layouts import layout_value
-from ..timeline.waits import blame_section, wait_rows
+from ..timeline.waits import CAUSES, blame_section, wait_rows
 from .memory_summary import memory_summary
 
 Section = dict[str, Any]
@@ -225,13 +225,14 @@ def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapp
 
 def _engines(data: dict[str, Any]) -> Section:
     """The engines as text, since screen readers cannot read the timeline's canvas."""
-    section = _section("Engines", "busy")
+    section = _section("Engines", "share of the run")
     cycles = data["cycles"]
     for name, engine in data["engines"].items():
-        stalls = [f"{cause} {grouped(count)}" for cause, count in engine["stall"].items() if count]
-        share = percent_text(engine["busy"] / cycles) if cycles else "–"
-        hint = f"{grouped(engine['busy'])} busy cycles; stalled on {', '.join(stalls) or 'nothing'}"
-        section["rows"].append((name, f"{share}{f'  stalls: {stalls[0]}' if stalls else ''}", hint))
+        stalls = {CAUSES[cause]: count for cause, count in engine["stall"].items() if count and cause != "idle"}
+        share, stalled = (percent_text(n / cycles) if cycles else "–" for n in (engine["busy"], sum(stalls.values())))
+        causes = ", ".join(f"{cause} {grouped(count)}" for cause, count in stalls.items())
+        hint = f"{grouped(engine['busy'])} of {grouped(cycles)} cycles busy; stall cycles: {causes or 'none'}"
+        section["rows"].append((name, f"busy {share}{f', stalled {stalled}' if stalls else ''}", hint))
     return section
 
 

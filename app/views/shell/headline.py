@@ -86,8 +86,11 @@ def figures(state: State, store: Store) -> list[Figure]:
     data = store.remember("json", (report,), report.to_json)
     bound = data.get("bound")
     if isinstance(bound, int) and bound:
-        times = f"{report.cycles / bound:.2f} × the lower bound, which is the time of the busiest engine or memory port"
-        found.append(_figure("Bound", grouped(bound), hint=times))
+        hint = (
+            "The busy cycles of the busiest engine or memory port: with these tasks the program cannot be faster. "
+            f"It takes {report.cycles / bound:.2f} × as many cycles"
+        )
+        found.append(_figure("Lower bound", grouped(bound), hint=hint))
     found.append(
         _figure(
             "Overlap",
@@ -137,11 +140,13 @@ def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> Figure:
     capacity = max(entry["capacity_bytes"] for _, entry in rows)
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
     each = [_scaled(entry["peak_bytes"], scale) for _, entry in rows]
-    peaks = " · ".join(each) if len(set(each)) > 1 else each[0]
     over = any(entry["peak_bytes"] > entry["capacity_bytes"] for _, entry in rows)
-    hint = "\n".join([*(_use_text(*row) for row in rows), *(["Capacity exceeded"] if over else [])])
+    head = "The most bytes held at the same time"
+    hint = "\n".join([head, *(_use_text(*row) for row in rows), *(["Capacity exceeded"] if over else [])])
     label = f"Peak {scope.removeprefix('local.')}"
-    value = f"{peaks} / {_scaled(capacity, scale)} {unit}{f' ×{len(rows)}' if len(rows) > 1 else ''}"
+    count = f"{len(rows)} × " if len(rows) > 1 else ""
+    peaks, limit = (f"{count}{each[0]}", "") if len(set(each)) == 1 else (" + ".join(each), count)
+    value = f"{peaks} of {limit}{_scaled(capacity, scale)} {unit}"
     return _figure(label, value, hint=hint, level="bad" if over else "")
 
 

@@ -63,7 +63,10 @@ function buffers(cell) {
   if (!cell.reads.length && !cell.writes.length) return null;
   return h(
     "span",
-    { class: "ab-buffers" },
+    {
+      class: "ab-buffers",
+      title: [cell.reads, cell.writes].map((list) => list.map((b) => b.name).join(", ")).join(" → "),
+    },
     chips(cell.reads),
     cell.reads.length ? h("span", { class: "ab-arrow" }, "→") : null,
     chips(cell.writes),

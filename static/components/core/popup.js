@@ -6,6 +6,8 @@ import { h, nodes } from "./dom.js";
 /** @import { Attributes, Child } from "./dom.js" */
 /** @import { Rect } from "./types.js" */
 
+/** @typedef {"below" | "beside" | "inside"} Side */
+
 const MARGIN = 8;
 const GAP = 5;
 
@@ -19,6 +21,9 @@ export class Popup {
   constructor(host, className, attributes = {}) {
     this.element = h("div", { class: `pop ${className}`, popover: "manual", ...attributes });
     this.host = host;
+    /** @type {[Rect, Side]} */
+    this.place = [pointRect(0, 0), "below"];
+    this.listeners = new AbortController();
   }
 
   get shown() {
@@ -26,9 +31,9 @@ export class Popup {
   }
 
   /**
-   * Show `children` below `anchor`, or right of it if there is room. Returns whether the popup was hidden before.
+   * Show `children` below `anchor`, right of it if there is room, or at its right end. Returns whether the popup was hidden before.
    * @param {Rect} anchor
-   * @param {"below" | "beside"} side
+   * @param {Side} side
    * @param {...Child} children
    */
   show(anchor, side, ...children) {
@@ -37,6 +42,8 @@ export class Popup {
     if (fresh) {
       this.host.append(this.element);
       this.element.showPopover?.();
+      this.listeners = new AbortController();
+      window.addEventListener("resize", () => this.move(...this.place), { signal: this.listeners.signal });
     }
     this.move(anchor, side);
     return fresh;
@@ -44,9 +51,10 @@ export class Popup {
 
   /**
    * @param {Rect} anchor
-   * @param {"below" | "beside"} side
+   * @param {Side} side
    */
   move(anchor, side) {
+    this.place = [anchor, side];
     this.element.style.left = "0px"; // the old position would limit the width
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const room = { width: document.documentElement.clientWidth, height: document.documentElement.clientHeight };
@@ -55,9 +63,9 @@ export class Popup {
     if (side === "beside" && anchor.right + GAP + width <= room.width - MARGIN) {
       left = anchor.right + GAP;
       top = anchor.top - 1;
-    } else if (side === "beside") {
+    } else if (side !== "below") {
       // Below the next row and as far right as possible, so that names stay readable.
-      left = room.width - width - MARGIN;
+      left = (side === "inside" ? Math.min(room.width - MARGIN, anchor.right) : room.width - MARGIN) - width;
       top = anchor.bottom + (anchor.bottom - anchor.top);
     }
     if (top + height > room.height - MARGIN && anchor.top - GAP - height >= MARGIN) top = anchor.top - GAP - height;
@@ -68,6 +76,7 @@ export class Popup {
   }
 
   hide() {
+    this.listeners.abort();
     if (this.shown) this.element.remove();
   }
 }

@@ -3,6 +3,8 @@
 import { promptName } from "../core/name_prompt.js";
 import { focusIn, follow, h, icon, nodes, textOf } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
+import { keep, kept } from "../core/storage.js";
+import { chooseTheme } from "../shell/theme.js";
 import { thumbnail } from "./thumbnail.js";
 
 /** @import { Notice, PayloadModel } from "../core/types.js" */
@@ -35,6 +37,7 @@ import { thumbnail } from "./thumbnail.js";
  */
 
 const FORUM = "forum";
+const PLACE_KEY = "tilewright-gallery";
 
 /**
  * @param {PayloadModel} model
@@ -326,6 +329,16 @@ class Finder {
     this.changed();
   }
 
+  get query() {
+    return { text: this.field.value, kind: this.kind };
+  }
+
+  /** @param {{ text: string, kind: string }} query */
+  restore({ text, kind }) {
+    this.field.value = text;
+    this.kind = kind;
+  }
+
   get active() {
     return Boolean(this.kind || this.field.value.trim());
   }
@@ -347,6 +360,33 @@ class Finder {
   showCount(count, all) {
     this.found.textContent = this.active ? `${count} of ${all}` : "";
   }
+}
+
+/**
+ * Keep the search and the scroll position in the tab, and return to them whenever the gallery is shown. Returns a function that records the
+ * search.
+ * @param {HTMLElement} view
+ * @param {Finder} finder
+ */
+function keepPlace(view, finder) {
+  const place = kept("sessionStorage", PLACE_KEY) ?? { ...finder.query, top: 0 };
+  finder.restore(place);
+  const narrow = matchMedia("(max-width: 980px), (max-height: 520px)"); // the page scrolls, as in the style sheet
+  const scroller = () => (narrow.matches ? document.documentElement : view);
+  let isShown = false;
+  const record = () => {
+    if (!isShown) return;
+    Object.assign(place, finder.query, { top: scroller().scrollTop });
+    keep("sessionStorage", PLACE_KEY, place);
+  };
+  new ResizeObserver(() => {
+    const shows = view.clientHeight > 0;
+    if (shows && !isShown) scroller().scrollTop = place.top;
+    isShown = shows;
+  }).observe(view);
+  view.addEventListener("scroll", record, { passive: true });
+  window.addEventListener("scroll", record, { passive: true });
+  return record;
 }
 
 /**
@@ -398,7 +438,10 @@ export function render({ model }) {
     );
     finder.showCount(found.length, shown.length);
   };
-  const finder = new Finder(narrow);
+  const finder = new Finder(() => {
+    narrow();
+    recordPlace();
+  });
   view.append(
     h(
       "div",
@@ -435,6 +478,7 @@ export function render({ model }) {
       cards,
     ),
   );
+  const recordPlace = keepPlace(view, finder);
   follow(model, (/** @type {GalleryData} */ data) => {
     const mine = data.examples.filter((example) => example.changed !== null);
     shown = data.examples.filter((example) => example.changed === null);
@@ -472,7 +516,7 @@ export function render({ model }) {
     const dark = data.theme === "dark";
     theme.replaceChildren(icon(dark ? "sun" : "moon"));
     theme.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
-    theme.onclick = () => model.send_msg({ kind: "theme", theme: dark ? "light" : "dark" });
+    theme.onclick = () => chooseTheme(dark ? "light" : "dark");
     own.problem.replaceChildren(...(data.problem ? nodes(errorOf(data.problem)) : []));
   });
   return view;

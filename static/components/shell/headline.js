@@ -3,6 +3,7 @@
 import { follow, h, icon, nodes } from "../core/dom.js";
 import { ExportMenu } from "./export_menu.js";
 import { FileChip } from "../files/files.js";
+import { chooseTheme } from "./theme.js";
 import { patchChildren } from "../core/patch.js";
 
 /** @import { Attributes } from "../core/dom.js" */
@@ -101,10 +102,10 @@ function mayLeave(data) {
  * @param {Message} message
  * @param {boolean} disabled
  */
-function button(model, name, label, message, disabled, more = "") {
+function button(model, name, label, message, disabled) {
   return h(
     "button",
-    { class: `tool ${more}`, "aria-label": label, title: label, disabled, onclick: () => model.send_msg(message) },
+    { class: "tool", "aria-label": label, title: label, disabled, onclick: () => model.send_msg(message) },
     icon(name),
   );
 }
@@ -202,13 +203,15 @@ function toolsOf(model, data) {
       h("span", { class: "words" }, "A/B"),
     ),
     button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.saves),
-    button(
-      model,
-      dark ? "sun" : "moon",
-      dark ? "Light theme" : "Dark theme",
-      { kind: "theme", theme: dark ? "light" : "dark" },
-      false,
-      "of-page",
+    h(
+      "button",
+      {
+        class: "tool of-page",
+        "aria-label": dark ? "Light theme" : "Dark theme",
+        title: dark ? "Light theme" : "Dark theme",
+        onclick: () => chooseTheme(dark ? "light" : "dark"),
+      },
+      icon(dark ? "sun" : "moon"),
     ),
     h(
       "button",

@@ -8,6 +8,7 @@ import { Help } from "./help.js";
 import { copyLink, followLinks } from "./links.js";
 import { watchConnection } from "./connection.js";
 import { splitters, unfold } from "./splitters.js";
+import { followTheme } from "./theme.js";
 import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
@@ -20,7 +21,7 @@ const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 /**
  * @typedef {object} PageData
  * @property {"gallery" | "notebook"} screen
- * @property {string} theme
+ * @property {import("./theme.js").Theme} theme
  * @property {string} pane
  * @property {boolean} comparing
  * @property {string} title
@@ -213,6 +214,7 @@ export function render({ model }) {
   let asksName = false;
   const decision = new Decision(model, holder);
   const showAddress = followAddress(model);
+  const showTheme = followTheme(model);
   let leaving = false;
   watchConnection(holder, () => {
     leaving = true;
@@ -247,11 +249,10 @@ export function render({ model }) {
   /** @type {string | null} */
   let screen = null;
   follow(model, (/** @type {PageData} */ data) => {
-    const attributes = { theme: data.theme, screen: data.screen, mode: data.comparing ? "compare" : "" };
-    // An equal assignment would also notify observers, which read all colours again.
+    const attributes = { screen: data.screen, mode: data.comparing ? "compare" : "" };
     for (const [name, value] of Object.entries(attributes))
       if (root.dataset[name] !== value) root.dataset[name] = value;
-    if (root.style.colorScheme !== data.theme) root.style.colorScheme = data.theme;
+    showTheme(data.theme);
     document.title = data.title;
     showAddress(data.address);
     unsaved = data.unsaved;

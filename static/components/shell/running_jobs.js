@@ -56,7 +56,7 @@ export class RunningJobs {
       line.button.title = line.button.ariaLabel = `${title}: ${entry.text}`;
     }
     const words = entry.stopped ? `${entry.text}: stopped` : `${entry.text}…`;
-    if (line.text.textContent !== words) line.text.textContent = words;
+    if (line.text.textContent !== words) line.text.textContent = line.text.title = words;
     line.count.textContent = count;
     line.bar.hidden = entry.stopped;
     if (entry.total) line.bar.value = entry.done / entry.total;

@@ -88,6 +88,7 @@ export class Pointer {
   /** @param {PointerEvent} event */
   down(event) {
     const { tree } = this;
+    this.hideTip(); // it would cover what a click fills
     const finger = event.pointerType !== "mouse";
     // For a finger, browsers choose a pressable element nearby as the target: take the one below the finger.
     const target = (finger && this.elementAt({ x: event.clientX, y: event.clientY })) || event.target;
@@ -270,7 +271,7 @@ export class Pointer {
     if (tree.drag.grab || tree.dialogs.shown || this.hovered !== id) return;
     delete tree.tip.element.dataset.offer;
     const text = tooltip && h("div", { class: "tip-text" }, tooltip);
-    tree.tip.show(tree.anchor(id), "beside", ...markTip(tree.marks[id]), text);
+    tree.tip.show(tree.anchor(id), "inside", ...markTip(tree.marks[id]), text);
   }
 
   /**

@@ -168,11 +168,11 @@ function blockContent(row) {
     h(
       "span",
       { class: "block-line" },
-      h("span", { class: "block-name" }, row.name),
+      h("span", { class: "block-name", title: row.name }, row.name),
       variableOf(row),
       h("span", { class: "iters" }, ...iters),
       ...row.badges.map(badge),
-      h("span", { class: "block-detail" }, row.detail),
+      h("span", { class: "block-detail", title: row.detail }, row.detail),
     ),
     flow,
   );

@@ -1,0 +1,114 @@
+"""Every view at every size of window: no text is cut, covered, or drawn over another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+from support.browser.cut_text import unreadable_texts
+from support.browser.page import go_to_example
+
+SIZES = ((1000, 700), (1100, 700), (1280, 800), (1440, 900), (1920, 1080), (640, 400), (600, 900))
+"""640x400 is 1280x800 at 200 %."""
+
+PANES = ("script", "python", "problems", "machine", "traffic", "explore")
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
+
+
+def wrong_texts(page: Page, view: str) -> list[str]:
+    """The findings of a view at each size, with a title for each."""
+    found: list[str] = []
+    page.mouse.move(2, 2)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(FRAMES)
+        found += [f"{view} at {width}: {text}" for text in unreadable_texts(page)]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    return found
+
+
+def test_given_any_size_of_window_then_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    page.locator(".card[data-example]").first.wait_for()
+    assert not wrong_texts(page, "gallery")
+
+
+def test_given_any_size_of_window_then_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str) -> None:
+    found: list[str] = []
+
+    def look(view: str) -> None:
+        page.evaluate(FRAMES)
+        found.extend(wrong_texts(page, view))
+
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
+    for pane in PANES:
+        page.locator(f'[data-pane-tab="{pane}"]').click()
+        look(pane)
+    page.locator(".row-block").first.click(position={"x": 120, "y": 9})
+    expect(page.locator(".inspector h2").first).to_be_visible()
+    look("block")
+    page.locator('.row-block [data-act="buffer"]').last.click()
+    expect(page.locator(".layout-picker .layout-card").first).to_be_visible(timeout=30_000)
+    look("layout picker")
+    page.get_by_role("button", name="Widen").click()
+    look("wide layout picker")
+    page.get_by_role("button", name="Narrow").click()
+    page.locator(".other-forms").click()
+    look("export")
+    page.keyboard.press("Escape")
+    page.locator(".step .step-text").nth(2).click()
+    expect(page.locator(".banner, .banner-tools").first).to_be_visible()
+    look("history")
+    page.get_by_role("button", name="A/B comparison").click()
+    expect(page.locator("#area-compare .ab-line").first).to_be_visible()
+    look("comparison")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+def test_given_a_system_that_prefers_dark_then_so_does_the_page_until_another_theme_is_chosen(
+    open_page: Callable[..., Page], app_url: str
+) -> None:
+    page = open_page(dark=True)
+    page.goto(app_url)
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.emulate_media(color_scheme="light")
+    expect(root).to_have_attribute("data-theme", "light")
+    page.get_by_label("Dark theme").locator("visible=true").click()
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.reload()
+    page.locator(".card[data-example]").first.wait_for()
+    expect(root).to_have_attribute("data-theme", "dark")
+
+
+def test_given_a_gallery_that_was_searched_and_scrolled_then_it_is_so_when_one_returns(
+    page: Page, app_url: str
+) -> None:
+    page.goto(app_url)
+    page.locator(".card[data-example]").first.wait_for()
+    gallery = page.locator(".gallery")
+    page.set_viewport_size({"width": 1100, "height": 540})
+    gallery.evaluate("(view) => { view.scrollTop = 300; }")
+    page.wait_for_timeout(100)
+    page.locator('[data-example="box_blur"]').dispatch_event("click")
+    page.get_by_role("treeitem").first.wait_for()
+    page.get_by_role("button", name="Gallery").click()
+    expect(gallery).to_be_visible()
+    page.evaluate(FRAMES)
+    assert gallery.evaluate("(view) => view.scrollTop") == 300
+    page.get_by_label("Find an example").fill("blur")
+    page.reload()
+    expect(page.get_by_label("Find an example")).to_have_value("blur")
+
+
+def test_given_a_row_that_is_clicked_then_no_tooltip_covers_the_inspector(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    block = page.locator(".row-block").first
+    block.hover(position={"x": 120, "y": 9})
+    expect(page.locator(".tip")).to_be_visible()
+    tip, inspector = page.locator(".tip").bounding_box(), page.locator("#area-inspector").bounding_box()
+    assert tip is not None and inspector is not None and tip["x"] + tip["width"] <= inspector["x"]
+    block.click(position={"x": 120, "y": 9})
+    page.wait_for_timeout(800)
+    expect(page.locator(".tip")).to_have_count(0)
