@@ -361,6 +361,12 @@ def export_menu(page: Page, url: str) -> None:
     page.get_by_role("menuitem", name="Copy link").wait_for()
 
 
+def export_review(page: Page, url: str) -> None:
+    opened(page, url, "vtcm_double_buffer")
+    page.get_by_role("button", name="Export", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply").wait_for()
+
+
 def replay(page: Page, url: str) -> None:
     """The file that "Replay as a web page" gives, from the disk, in the middle of the run."""
     opened(page, url, "gemmini_gemm")
@@ -380,7 +386,7 @@ PICTURES: dict[str, Picture] = {
     made.__name__: made
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
-        comparison, machine, traffic, problems, export_menu, replay, jupyter, files_versions, files_two_versions,
+        comparison, machine, traffic, problems, export_menu, export_review, replay, jupyter, files_versions, files_two_versions,
         explore_asked, explore_running, explore_ended, explore_branch,
         timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
     )

@@ -98,6 +98,12 @@ class Dismiss(Message, frozen=True, tag="dismiss"):
     """Remove the notice."""
 
 
+class ReviewExport(Message, frozen=True, tag="review_export"):
+    """Show what an export for TVM leaves out; `to` is its kind, "" ends the review."""
+
+    to: str = ""
+
+
 class Saved(Intent, frozen=True):
     """Record that the file has this text."""
 
@@ -217,6 +223,7 @@ _ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
     SetTheme: lambda state, intent: replace(state, theme=intent.theme),
     ShowPane: lambda state, intent: replace(state, pane=intent.pane),
     Dismiss: lambda state, _: replace(state, notice=None),
+    ReviewExport: lambda state, intent: replace(state, export_review=intent.to),
     Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
     Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
 }
@@ -230,6 +237,7 @@ _LEAVES_DRAFT = (
     SetTheme,
     ShowPane,
     Dismiss,
+    ReviewExport,
     Saved,
     Say,
     *TYPING,
@@ -250,6 +258,7 @@ _QUICK = (
     EndCompare,
     ShowSpan,
     Dismiss,
+    ReviewExport,
     Saved,
     Say,
     *EXPLORED,

@@ -20,13 +20,13 @@ from ..state.derived import Store, sizes_of
 from ..state.model import State
 from ..views.drawings import Theme, timeline_svg, tree_svg
 from ..views.drawings.png import png_of
-from ..views.shell.export_kinds import EXPORT_KINDS, ExportKind
+from ..views.shell.export_kinds import EXPORT_KINDS, TVM_VERSIONS, ExportKind
 from ..views.timeline.value import timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
 
 
 class Subject(msgspec.Struct, frozen=True, eq=False):
-    """The state to export and its options. `sizes` become numbers in C and TVM code; `version` is TVM's."""
+    """The state to export and its options. `sizes` become numbers in C and TVM code; `version` is TVM's, for the kind "tvm"."""
 
     state: State
     store: Store
@@ -34,7 +34,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
     width: int = 960
     scale: float = 2
     sizes: Mapping[str, int] = {}
-    version: str = "0.27"
+    version: str = TVM_VERSIONS["tvm"]
 
     @property
     def report(self) -> Report:
@@ -89,11 +89,12 @@ def file_stem(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "notebook"
 
 
-def _tvm(version: str | None) -> Callable[[Subject], str]:
+def _tvm(key: str) -> Callable[[Subject], str]:
     def make(subject: Subject) -> str:
         moment = subject.state.moment
         assert moment is not None
-        return to_tvm_python(moment.schedule, moment.names, version or subject.version, sizes=dict(subject.sizes))
+        version = subject.version if key == "tvm" else TVM_VERSIONS[key]
+        return to_tvm_python(moment.schedule, moment.names, version, sizes=dict(subject.sizes))
 
     return make
 
@@ -149,9 +150,7 @@ def _png(draw: Callable[[Subject], str]) -> Callable[[Subject], bytes]:
 EXPORTS: Mapping[str, ExportKind] = {kind.key: kind for kind in EXPORT_KINDS}
 
 _MAKERS: Mapping[str, Callable[[Subject], str | bytes]] = {
-    "tvm": _tvm(None),
-    "tvm-0.25": _tvm("0.25"),
-    "tvm-0.23": _tvm("0.23"),
+    **{key: _tvm(key) for key in TVM_VERSIONS},
     "tilewright": _tilewright,
     "tvmscript": _script,
     "c": _c,

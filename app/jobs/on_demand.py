@@ -23,6 +23,7 @@ from ..views.explore.candidate_card import trial_now, trial_report
 from ..views.layouts import layout_work
 from ..views.machine.sensitivity import SensitivityProgress, trying
 from ..views.problems.lints import lint_work
+from ..views.shell.export_review import review_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
 from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
@@ -159,6 +160,7 @@ def next_analysis(state: State, store: Store) -> Analysis | None:
         or comparison_analysis(state, store)
         or sensitivity_analysis(state, store)
         or trial_analysis(state, store)
+        or review_analysis(state, store)
         or lint_analysis(state, store)
     )
 
@@ -177,6 +179,12 @@ def lint_analysis(state: State, store: Store) -> Analysis | None:
         if work is None
         else Analysis(work.what, work.of, work.pieces, "pane-problems", "Running lints and testing fixes")
     )
+
+
+def review_analysis(state: State, store: Store) -> Analysis | None:
+    """The cycles that an export for TVM costs, while its review is open."""
+    work = review_work(state, store)
+    return None if work is None else Analysis(work.what, work.of, work.pieces)
 
 
 def comparison_analysis(state: State, store: Store) -> Analysis | None:

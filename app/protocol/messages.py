@@ -90,9 +90,10 @@ class Download(PageMessage, frozen=True, tag="download"):
 
 
 class Export(PageMessage, frozen=True, tag="export"):
-    """Download an export; `to` is its kind."""
+    """Download an export; `to` is its kind. If it leaves out what changes the cycles, the review comes first, unless it was `reviewed`."""
 
     to: str = "tvm"
+    reviewed: bool = False
 
 
 class DismissFileMessage(PageMessage, frozen=True, tag="dismiss_file_message"):

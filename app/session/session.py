@@ -12,7 +12,7 @@ from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..actions.calls import OF_THE_TREE, Call, Calls, resolved
 from ..actions.opening import OpenDocument, opened_text
 from ..actions.relocation import saved_as
-from ..actions.table import ApplyFix, ApplyFoundFix, Saved, Say, ShowGallery, act, is_quick
+from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import TEXTS, KeepTyped, Read
 from ..document import Document
 from ..export.exports import Made as Exported
@@ -54,6 +54,7 @@ from ..state.intents import Intent, Message, Query
 from ..state.model import Exploration, SearchRequest, Side, State
 from ..storage.registry import OpenFileRegistry
 from ..views.problems.lints import offered_fix
+from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.tour import tour_text
 from .file_sync import FileSync, readable, with_version
@@ -377,8 +378,13 @@ def _compared(message: CompareSides | CompareWithText, state: State, opened: Ope
 
 
 async def _export(session: Session, message: Export) -> None:
-    if session.state.moment is not None:
-        export_for_page(message.to, session.state, session.store, session.event_loop, session.exported)
+    if session.state.moment is None:
+        return
+    if not message.reviewed and needs_review(session.state, message.to, session.store):
+        await session.apply(ReviewExport(message.to))
+        return
+    await session.apply(ReviewExport())
+    export_for_page(message.to, session.state, session.store, session.event_loop, session.exported)
 
 
 async def _new_file(session: Session, message: NewFile) -> None:

@@ -145,7 +145,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     the notebook before the unfinished typing in `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the
     wait that is selected on the timeline, until another selection. `file` is the file that edits are saved to, None for a notebook without
     one; `looked_back` are the file's earlier versions, while they are shown; `folder` is the folder for new files, "" for none.
-    `exploration` is the last search, independent of later edits. `address` is the page's; None leaves the browser's address unchanged: it
+    `exploration` is the last search, independent of later edits. `export_review` is the kind of the export whose losses are shown, "" for
+    none. `address` is the page's; None leaves the browser's address unchanged: it
     is a link that carries the notebook itself.
     """
 
@@ -171,6 +172,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     folder: str = ""
     looked_back: LookedBack | None = None
     exploration: Exploration | None = None
+    export_review: str = ""
     address: Address | None = Address()
 
     @property

@@ -7,12 +7,16 @@ from ..schedule import index_map_text, quoted, region_map_text, unique_name, val
 from .c import CFunction, c_function, to_c
 from .calls import call_text, loop_position, named_arguments, signature_of, step_text
 from .chrome_trace import chrome_trace
+from .losses import COSTLY, Loss, LossKind, program_without, tvm_losses, with_pipelines
 from .origins import attributed, attributed_to, names_in, step_of, steps_of
 from .report_text import headline, parameters_text, report_text
 from .tvm import to_tvm_python
 
 __all__ = [
+    "COSTLY",
     "CFunction",
+    "Loss",
+    "LossKind",
     "attributed",
     "attributed_to",
     "c_function",
@@ -24,6 +28,7 @@ __all__ = [
     "named_arguments",
     "names_in",
     "parameters_text",
+    "program_without",
     "quoted",
     "region_map_text",
     "report_text",
@@ -33,6 +38,8 @@ __all__ = [
     "steps_of",
     "to_c",
     "to_tvm_python",
+    "tvm_losses",
     "unique_name",
     "value_text",
+    "with_pipelines",
 ]

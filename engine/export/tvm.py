@@ -73,9 +73,7 @@ def to_tvm_python(
     `names` (variable -> handle) keeps the user's variables; other handles are named after their loop or block. With `sizes`, the file also
     defines `sized`, the module with numbers for its symbolic sizes. Raises TilewrightError "unknown-version", "unknown-size".
     """
-    writer = _Writer(schedule, names or {}, version)
-    for position in range(len(schedule.trace.steps)):
-        writer.write(position)
+    writer = _written(schedule, version, names)
     generation = writer.generation
     remark = ""
     if writer.version < RECORDED:
@@ -94,6 +92,18 @@ def to_tvm_python(
     return "\n".join([text.rstrip("\n"), *writer.lines, *lines, _FOOTER.replace("sch.mod", "sized")])
 
 
+def restarts(schedule: Schedule, version: str, names: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the calls that the file leaves out since it continues from the program after them, each with the reason."""
+    return tuple(_written(schedule, version, names).restarts)
+
+
+def _written(schedule: Schedule, version: str, names: Mapping[str, Any] | None) -> _Writer:
+    writer = _Writer(schedule, names or {}, version)
+    for position in range(len(schedule.trace.steps)):
+        writer.write(position)
+    return writer
+
+
 class _Writer:
     """The lines written so far and the variable of each handle."""
 
@@ -101,8 +111,9 @@ class _Writer:
         self.version = read_version(version)
         self.generation = generation_of(self.version)
         self.lines: list[str] = []
+        self.restarts: list[str] = []
+        """Calls that the file leaves out, with reasons."""
         self._number = 0
-        self._modules = 1
         self._steps = schedule.trace.steps
         self._states = schedule.states
         self._func = self._func_at(0)
@@ -173,8 +184,8 @@ class _Writer:
         """Restart from the program after the step with a new schedule and new handle lookups."""
         state = self._states[position + 1]
         self.remark(f"{why}: the schedule continues from the program after this call.")
-        name = f"Module_{self._modules}"
-        self._modules += 1
+        self.restarts.append(f"{self._steps[position].method}: {why}")
+        name = f"Module_{len(self.restarts)}"
         self.lines += ["", "", self.module_text(state.mod, name), "", f"sch = {self.generation.schedule}({name})"]
         self._earlier |= self._variables
         self._variables = {}

@@ -58,6 +58,7 @@ export type Message =
   | SetTheme
   | ShowPane
   | Dismiss
+  | ReviewExport
   | Open
   | GoTo
   | CompareSides
@@ -515,6 +516,13 @@ export interface Dismiss {
   base?: number | null;
 }
 
+/** Show what an export for TVM leaves out; `to` is its kind, "" ends the review. */
+export interface ReviewExport {
+  kind: "review_export";
+  to?: string;
+  base?: number | null;
+}
+
 /** Open an example, or a notebook of the served folder, by its name in GET /api/notebooks. */
 export interface Open {
   kind: "open";
@@ -588,10 +596,11 @@ export interface Download {
   base?: number | null;
 }
 
-/** Download an export; `to` is its kind. */
+/** Download an export; `to` is its kind. If it leaves out what changes the cycles, the review comes first, unless it was `reviewed`. */
 export interface Export {
   kind: "export";
   to?: string;
+  reviewed?: boolean;
   base?: number | null;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from support.programs.sources import MATMUL, MATMUL_RELU
 from support.schedules.calls import apply, calls
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.tvm.oracle import REFUSALS, assert_same_program
+from support.tvm.passes import tvm_lowered
 
 import tilewright
 import tilewright.static
 from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.engine.adopt import is_hole
-from tilewright.engine.export import to_tvm_python
+from tilewright.engine.export import to_tvm_python, tvm_losses, with_pipelines
 from tilewright.engine.export.tvm import without_separators
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -136,3 +138,23 @@ def test_given_a_loop_above_a_tensorized_block_when_it_is_needed_then_the_block_
 def test_no_calls(tmp_path: Path) -> None:
     sch = Schedule(parse(MATMUL).program)
     assert_exports(sch, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "vta_gemm"])
+def test_slots_that_the_export_loses_are_kept_by_pipelines(name: str, tmp_path: Path) -> None:
+    schedule = evaluate(load_document(next(file for file in EXAMPLES if file.stem == name))).schedule
+    assert schedule is not None
+    piped = with_pipelines(schedule)
+    assert piped is not None
+    (lost,) = (loss.items for loss in tvm_losses(schedule) if loss.kind == "slots")
+    before, after = (_allocated(each, lost, tmp_path) for each in (schedule, piped))
+    assert len(before) == len(lost)
+    assert after == {buffer: [2, *shape] for buffer, shape in before.items()}
+
+
+def _allocated(schedule: Schedule, buffers: tuple[str, ...], folder: Path) -> dict[str, list[int]]:
+    """The shapes that TVM allocates for the buffers once its software pipelines are made."""
+    text = tvm_lowered(run(to_tvm_python(schedule), folder).mod, "InjectSoftwarePipeline").script()
+    names = {buffer.replace(".", "_"): buffer for buffer in buffers}
+    found = re.findall(r"(\w+) = T.sblock_alloc_buffer\(\(([^)]*)\)", text)
+    return {names[name]: [int(n) for n in shape.split(",")] for name, shape in found if name in names}

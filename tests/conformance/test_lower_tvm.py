@@ -12,6 +12,7 @@ from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, box
 from support.programs.vectors import STAGED
 from support.schedules.calls import apply, calls, describe
 from support.tvm.oracle import assert_same_program, tvm, tvm_parse
+from support.tvm.passes import THEIRS, tvm_lowered
 
 from tilewright.engine.ir import Block, PrimFunc, allocated_buffers, walk_stmts
 from tilewright.engine.lower import PASSES, LowerError, lower
@@ -21,32 +22,10 @@ from tilewright.engine.script import parse, to_script
 pytestmark = pytest.mark.tvm
 
 S, X = tvm.s_tir.transform, tvm.tirx.transform
-THEIRS = {
-    "LowerInitBlock": S.LowerInitBlock,
-    "PlanAndUpdateBufferAllocationLocation": S.PlanAndUpdateBufferAllocationLocation,
-    "ConvertBlocksToOpaque": S.ConvertBlocksToOpaque,
-    "CompactBufferAllocation": S.CompactBufferAllocation,
-    "LowerMatchBuffer": S.LowerMatchBuffer,
-    "InjectSoftwarePipeline": S.InjectSoftwarePipeline,
-    "LowerOpaqueBlock": S.LowerOpaqueBlock,
-    "FlattenBuffer": X.FlattenBuffer,
-    "StmtSimplify": X.StmtSimplify,
-    "RemoveNoOp": X.RemoveNoOp,
-}
-"""All passes but InjectDoubleBuffer: TVM's does nothing here, and fails on buffers of two axes. The last three are compared as one."""
 
 ALLOCATION_NOTES = (
     r', annotations=\{"buffer_allocated_addr": \[\], "buffer_data_alignment": 64(, "buffer_dim_align": [^}]*)?\}'
 )
-
-
-def tvm_lowered(mod, until: str):
-    for step in PASSES:
-        if step.name in THEIRS:
-            mod = THEIRS[step.name]()(mod)
-        if step.name == until:
-            return mod
-    raise AssertionError(until)
 
 
 def without_notes(mod):

@@ -47,7 +47,35 @@ def test_given_the_menu_then_each_kind_is_a_file_of_what_is_shown(page: Page, ap
     assert name.endswith("_timeline.png") and data.startswith(b"\x89PNG\r\n")
     name, data = take(page, "Loop tree as SVG")
     assert name.endswith("_tree.svg") and b"A_local.vtcm" in data
-    assert take(page, "Python for TVM 0.23 or older")[1].count(b"get_block") > 0
+    page.get_by_role("button", name="Other formats").click()
+    page.get_by_role("menuitem", name="Python for TVM 0.23 or older", exact=True).click()
+    with page.expect_download() as older:
+        page.get_by_role("dialog").get_by_role("button", name="Download").click()
+    assert Path(older.value.path()).read_bytes().count(b"get_block") > 0
+
+
+def test_given_slots_that_tvm_drops_then_the_export_says_so_first_and_a_pipeline_keeps_them(
+    page: Page, app_url: str, shoot: Shoot
+) -> None:
+    page.goto(app_url)
+    open_example(page, "vtcm_double_buffer")
+    page.get_by_role("button", name="Export", exact=True).click()
+    review = page.get_by_role("dialog", name="What the export leaves out")
+    expect(review.get_by_role("listitem")).to_have_count(3)
+    expect(review.locator(".review-total")).to_contain_text("+")
+    expect(review.get_by_role("button", name="Apply")).to_be_visible()
+    shoot(page, "export-review")
+    page.keyboard.press("Escape")
+    expect(review).to_be_hidden()
+    expect(page.get_by_role("button", name="Other formats")).to_be_focused()
+    page.get_by_role("button", name="Export", exact=True).click()
+    review.get_by_role("button", name="Apply").click()
+    expect(review.get_by_role("listitem")).to_have_count(2)
+    shoot(page, "export-review-kept")
+    with page.expect_download() as download:
+        review.get_by_role("button", name="Download").click()
+    assert b"software_pipeline_stage" in Path(download.value.path()).read_bytes()
+    expect(review).to_be_hidden()
 
 
 def test_given_the_keyboard_then_the_menu_is_gone_through(page: Page, app_url: str) -> None:

@@ -6,9 +6,11 @@ import sys
 from argparse import Namespace
 from typing import get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from ....engine.execute import Verdict
+from ....engine.export import Loss, step_text, tvm_losses, with_pipelines
 from ....engine.ir import Refusal, TilewrightError
 from ...document import DocumentError
 from ...export.exports import EXPORTS, Subject, made
@@ -16,6 +18,7 @@ from ...links import fragment_of
 from ...state.derived import Store
 from ...state.model import State
 from ...views.drawings import Theme
+from ...views.shell.export_kinds import TVM_VERSIONS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
 from ..exit_codes import BAD_INPUT, EXIT_OK, RefusedError
 from ..opened import Opened, opened, simulated
@@ -81,6 +84,7 @@ def run(arguments: Namespace) -> int:
     else:
         with working(arguments, f"exporting {EXPORTS[arguments.to].label}"):
             data = _made(arguments, found)
+    losses = _losses(arguments, found)
     if isinstance(data, bytes) and arguments.output is None and (arguments.json or sys.stdout.isatty()):
         raise DocumentError(Refusal("not-text", f"{arguments.to} is binary and is not printed", fix=("-o FILE",)))
     if arguments.output is not None and not written(arguments.output, data):
@@ -93,6 +97,7 @@ def run(arguments: Namespace) -> int:
                 "output": arguments.output,
                 "size_bytes": len(data if isinstance(data, bytes) else data.encode()),
                 "text": text,
+                "losses": msgspec.to_builtins(losses),
             }
         )
     elif isinstance(data, bytes) and arguments.output is None:
@@ -101,6 +106,24 @@ def run(arguments: Namespace) -> int:
     elif arguments.output is None:
         print_text(str(data))
     return EXIT_OK
+
+
+def _losses(arguments: Namespace, found: Opened) -> tuple[Loss, ...]:
+    """What an export for TVM leaves out. All but the names of loops is also printed on standard error."""
+    if arguments.to not in TVM_VERSIONS:
+        return ()
+    version = arguments.tvm if arguments.to == "tvm" else TVM_VERSIONS[arguments.to]
+    losses = tvm_losses(found.schedule, version)
+    if arguments.quiet or arguments.json:
+        return losses
+    for loss in losses:
+        if loss.kind != "names":
+            print(f"TVM {version} leaves out {loss.kind} ({', '.join(loss.items)}): {loss.message}", file=sys.stderr)
+    piped = with_pipelines(found.schedule) if any(loss.kind == "slots" for loss in losses) else None
+    if piped is not None:
+        calls = [step_text(step) for step in piped.trace.steps[len(found.schedule.trace) :] if step.changes]
+        print(f"{', '.join(calls)} keeps the slots: TVM lowers pipelines itself", file=sys.stderr)
+    return losses
 
 
 def _made(arguments: Namespace, found: Opened) -> str | bytes:

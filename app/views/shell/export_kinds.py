@@ -38,3 +38,6 @@ EXPORT_KINDS: tuple[ExportKind, ...] = (
     ExportKind("timeline-svg", "Timeline as SVG", "a scalable picture", PICTURES, "_timeline.svg"),
     ExportKind("timeline-png", "Timeline as PNG", "a bitmap picture", PICTURES, "_timeline.png"),
 )
+
+TVM_VERSIONS: dict[str, str] = {"tvm": "0.27", "tvm-0.25": "0.25", "tvm-0.23": "0.23"}
+"""The version of TVM that each kind is written for."""

@@ -17,6 +17,7 @@ from ..labels.fitness import DOES_NOT_FIT, cycles_text, effect_of
 from ..labels.numbers import grouped, percent_text, size_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS
+from .export_review import export_review_value
 
 Figure = dict[str, Any]
 
@@ -47,6 +48,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
         "saves": state.unsaved or state.is_draft,
         "leaving": state.loses_work,
         "exports": MENU,
+        "review": export_review_value(state, store),
         "file": file_value(state),
     }
 

@@ -2,6 +2,7 @@
 
 import { follow, h, icon, nodes } from "../core/dom.js";
 import { ExportMenu } from "./export_menu.js";
+import { ExportReview } from "./export_review.js";
 import { FileChip } from "../files/files.js";
 import { chooseTheme } from "./theme.js";
 import { patchChildren } from "../core/patch.js";
@@ -10,6 +11,7 @@ import { patchChildren } from "../core/patch.js";
 /** @import { Message, PayloadModel } from "../core/types.js" */
 /** @import { FileData } from "../files/files.js" */
 /** @import { ExportKind } from "./export_menu.js" */
+/** @import { ReviewData } from "./export_review.js" */
 
 /** @typedef {{ text: string, trend: string, against: string, hint: string }} Change */
 /** @typedef {{ label: string, value: string, changes: Change[], hint: string, level: string | null }} Figure */
@@ -30,6 +32,7 @@ import { patchChildren } from "../core/patch.js";
  * @property {boolean} saves
  * @property {boolean} leaving Whether leaving loses edits.
  * @property {ExportKind[]} exports
+ * @property {ReviewData | null} review
  * @property {FileData} file
  */
 
@@ -263,6 +266,7 @@ export function render({ model }) {
   );
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
+  const review = new ExportReview(model, bar);
   const chip = new FileChip(model, bar);
   follow(model, (/** @type {HeadlineData} */ data) => {
     now = data;
@@ -271,6 +275,7 @@ export function render({ model }) {
     patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file));
     patchChildren(figures, ...data.figures.map((item) => figure(item, basis)));
     patchChildren(tools, ...toolsOf(model, data), forms.draw(data.exports));
+    review.draw(data.review, () => forms.button);
   });
   return bar;
 }

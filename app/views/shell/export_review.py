@@ -1,0 +1,172 @@
+"""The review of an export for TVM: what that version leaves out, what this costs in cycles, and pipelines that keep the slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ....engine.export import COSTLY, Loss, LossKind, program_without, step_text, tvm_losses, with_pipelines
+from ....engine.hwsim import Machine, Report
+from ....engine.ir import PrimFunc, TilewrightError
+from ....engine.lower import with_sizes
+from ....engine.schedule import Schedule
+from ...document import State as Moment
+from ...document import is_applicable
+from ...state.derived import Store, attempt, report_of, sizes_of
+from ...state.model import State
+from ..labels.fitness import cycles_text, effect_of
+from .export_kinds import EXPORT_KINDS, TVM_VERSIONS
+
+TITLES: Mapping[LossKind, str] = {
+    "slots": "Slots",
+    "banks": "Banks",
+    "separators": "Axis separators",
+    "calls": "Calls",
+    "names": "Loop names",
+}
+
+MAX_ITEMS = 8
+"""The number of names in one line."""
+
+Outcome = Report | TilewrightError
+
+
+class Kept(msgspec.Struct, frozen=True, eq=False):
+    """Calls that keep the slots in TVM, and the report of what TVM then runs."""
+
+    calls: tuple[str, ...]
+    report: Outcome
+
+
+class ReviewedExport(msgspec.Struct, frozen=True, eq=False):
+    """Reports of the program without the features of each kind of loss, and without all of them; `kept` if pipelines keep slots."""
+
+    without: Mapping[LossKind, Outcome] = {}
+    there: Outcome | None = None
+    kept: Kept | None = None
+    is_complete: bool = False
+
+
+class ReviewWork(msgspec.Struct, frozen=True, eq=False):
+    """The simulations of a review. Each value from `pieces` is stored under `what` and `of`."""
+
+    what: str
+    of: tuple[object, ...]
+    pieces: Callable[[], Iterator[ReviewedExport]]
+
+
+def losses_of(moment: Moment, key: str, store: Store) -> tuple[Loss, ...]:
+    """The losses of an export of the visible program; () for kinds that are not for TVM."""
+    version = TVM_VERSIONS.get(key)
+    if version is None:
+        return ()
+    found = store.remember(
+        f"losses {version}",
+        (moment.schedule.trace, moment.names),
+        lambda: attempt("export", lambda: tvm_losses(moment.schedule, version, moment.names)),
+    )
+    return () if isinstance(found, TilewrightError) else found
+
+
+def needs_review(state: State, key: str, store: Store) -> bool:
+    """Whether the export leaves out what changes the cycles of the program."""
+    return state.moment is not None and any(loss.kind in COSTLY for loss in losses_of(state.moment, key, store))
+
+
+def export_review_value(state: State, store: Store) -> dict[str, Any] | None:
+    """The open review: `to`, `label`, `losses` [{title, items, message, effect}], `total` {text, effect}, `keep` {calls, text, effect,
+    applicable}, `working`. An effect is {text, trend}; None while it is simulated. None if no review is open."""
+    key, moment = state.export_review, state.moment
+    if not key or moment is None:
+        return None
+    losses, work = losses_of(moment, key, store), review_work(state, store)
+    reviewed = _known(state, store) or ReviewedExport()
+    now = store.known_report(state)
+    there = reviewed.there
+    return {
+        "to": key,
+        "label": next(kind.label for kind in EXPORT_KINDS if kind.key == key),
+        "losses": [_loss(loss, now, reviewed) for loss in losses],
+        "total": {"text": cycles_text(there), "effect": _effect(now, there)} if isinstance(there, Report) else None,
+        "keep": _keep(state, moment, reviewed),
+        "working": work is not None and not reviewed.is_complete,
+    }
+
+
+def review_work(state: State, store: Store) -> ReviewWork | None:
+    """The simulations that the open review lacks."""
+    question, moment, machine = _question(state, store), state.moment, store.machine(state)
+    if question is None or moment is None or isinstance(machine, TilewrightError):
+        return None
+    known = _known(state, store)
+    lost = {loss.kind for loss in losses_of(moment, state.export_review, store)}
+    losses = tuple(kind for kind in COSTLY if kind in lost)
+    if (known is not None and known.is_complete) or not losses:
+        return None
+    func, schedule, sizes = store.costed(state, moment.schedule), moment.schedule, sizes_of(state, moment.schedule.func)
+    return ReviewWork(*question, lambda: _reviewing(func, schedule, sizes, machine, losses))
+
+
+def _reviewing(
+    func: PrimFunc, schedule: Schedule, sizes: Mapping[str, int], machine: Machine, losses: tuple[LossKind, ...]
+) -> Iterator[ReviewedExport]:
+    def on_tvm(program: PrimFunc, *kinds: LossKind) -> Outcome:
+        return report_of(program_without(program, kinds), machine)
+
+    found = ReviewedExport(there=on_tvm(func, *losses))
+    yield found
+    for kind in losses:
+        known = found.there if len(losses) == 1 else on_tvm(func, kind)
+        assert known is not None
+        found = replace(found, without={**found.without, kind: known})
+        yield found
+    piped = with_pipelines(schedule) if "slots" in losses else None
+    if piped is not None:
+        calls = tuple(step_text(step) for step in piped.trace.steps[len(schedule.trace) :] if step.changes)
+        found = replace(found, kept=Kept(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses)))
+    yield replace(found, is_complete=True)
+
+
+def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+    if not state.export_review or state.moment is None:
+        return None
+    what = f"export review {state.export_review} {sizes_of(state, state.moment.schedule.func)}"
+    return what, (state.moment.schedule.func, store.machine(state))
+
+
+def _known(state: State, store: Store) -> ReviewedExport | None:
+    question = _question(state, store)
+    return None if question is None else store.known(*question)
+
+
+def _loss(loss: Loss, now: Outcome | None, reviewed: ReviewedExport) -> dict[str, Any]:
+    items = [*loss.items[:MAX_ITEMS]]
+    if len(loss.items) > MAX_ITEMS:
+        items.append(f"{len(loss.items) - MAX_ITEMS} more")
+    return {
+        "title": TITLES[loss.kind],
+        "items": items,
+        "message": loss.message,
+        "effect": _effect(now, reviewed.without.get(loss.kind)),
+    }
+
+
+def _effect(before: Outcome | None, after: Outcome | None) -> dict[str, str] | None:
+    if not isinstance(before, Report) or not isinstance(after, Report):
+        return None
+    text, trend = effect_of(before, after)
+    return {"text": text, "trend": trend}
+
+
+def _keep(state: State, moment: Moment, reviewed: ReviewedExport) -> dict[str, Any] | None:
+    kept, there = reviewed.kept, reviewed.there
+    if kept is None or not isinstance(kept.report, Report) or not isinstance(there, Report):
+        return None
+    effect = _effect(there, kept.report)
+    if effect is None or effect["trend"] != "better":
+        return None
+    applicable = not state.looks_back and is_applicable(moment, kept.calls)
+    return {"calls": kept.calls, "text": cycles_text(kept.report), "effect": effect, "applicable": applicable}

@@ -1,0 +1,81 @@
+"""What an export for TVM leaves out, the program that TVM runs then, and the pipelines that keep the slots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.programs.sources import MATMUL
+from support.sessions.notebooks import with_lines
+
+from tilewright.app.document import Notebook, evaluate, load_document, read_document
+from tilewright.engine.export import COSTLY, program_without, step_text, to_tvm_python, tvm_losses, with_pipelines
+from tilewright.engine.hwsim import Machine, simulate
+from tilewright.engine.ir import TilewrightError, structural_equal
+from tilewright.engine.schedule import Schedule
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
+
+
+def example(name: str) -> tuple[Schedule, Machine]:
+    return opened(evaluate(load_document(EXAMPLES / f"{name}.py")))
+
+
+def opened(notebook: Notebook) -> tuple[Schedule, Machine]:
+    assert notebook.error is None and notebook.schedule is not None and notebook.machine is not None
+    return notebook.schedule, notebook.machine
+
+
+def scheduled(*lines: str) -> Schedule:
+    return opened(evaluate(read_document(with_lines(*lines))))[0]
+
+
+def items(schedule: Schedule, version: str) -> dict[str, tuple[str, ...]]:
+    return {loss.kind: loss.items for loss in tvm_losses(schedule, version)}
+
+
+def test_a_double_buffer_without_a_pipeline_loses_its_slots_and_separators_by_version() -> None:
+    schedule, _ = example("vtcm_double_buffer")
+    buffers = ("A_local.vtcm", "B_local.vtcm")
+    newest, older = items(schedule, "0.27"), items(schedule, "0.25")
+    assert newest["slots"] == older["slots"] == newest["separators"] == buffers
+    assert "separators" not in older
+    assert newest["names"] == ("mo", "mi", "no", "ni", "ko", "ki")
+
+
+def test_the_program_without_slots_is_the_one_without_the_call() -> None:
+    lines = ('AL = sch.cache_read(C, 0, "local")', "sch.compute_at(AL, i)")
+    with_slots = scheduled(*lines, "sch.double_buffer(AL, slots=3, banks=(0, 1, 2))")
+    assert items(with_slots, "0.27")["slots"] == items(with_slots, "0.27")["banks"] == ("A_local",)
+    assert structural_equal(program_without(with_slots.func, COSTLY), scheduled(*lines).func)
+
+
+def test_a_call_that_a_version_lacks_is_named_with_its_reason() -> None:
+    schedule = scheduled('AL = sch.cache_read(C, 0, "local")', "sch.set_layout(AL, 0, (1, 128))")
+    (call,) = items(schedule, "0.27")["calls"]
+    assert call.startswith("set_layout: ") and call.removeprefix("set_layout: ") in to_tvm_python(schedule)
+
+
+def test_a_schedule_of_tvms_calls_loses_nothing() -> None:
+    plain = Schedule(MATMUL)
+    plain.split(plain.get_loops(plain.get_block("C"))[1], factors=[None, 16])
+    assert tvm_losses(plain) == ()
+    with pytest.raises(TilewrightError, match="no Apache TVM"):
+        tvm_losses(scheduled(), "soon")
+
+
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "vta_gemm"])
+def test_pipelines_keep_the_slots_and_the_cycles(name: str) -> None:
+    schedule, machine = example(name)
+    lost = simulate(program_without(schedule.func, ["slots"]), machine)
+    kept = with_pipelines(schedule)
+    assert kept is not None and "slots" not in items(kept, "0.27")
+    assert [step_text(s) for s in kept.trace.steps[len(schedule.trace) :]] == ["sch.pipeline(ko, [0, 0, 1])"]
+    now = simulate(program_without(kept.func, ["slots"]), machine)
+    assert now.cycles == simulate(schedule.func, machine).cycles < lost.cycles
+    assert kept.check().status in ("proved", "tested")
+
+
+def test_nothing_is_added_where_no_slots_are_lost() -> None:
+    assert with_pipelines(example("vtcm_two_halves")[0]) is None
+    assert with_pipelines(scheduled()) is None
