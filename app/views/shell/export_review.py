@@ -103,7 +103,7 @@ def review_work(state: State, store: Store) -> ReviewWork | None:
         return None
     known = _known(state, store)
     lost = {loss.kind for loss in losses_of(moment, state.export_review, store)}
-    losses = tuple(kind for kind in COSTLY if kind in lost)
+    losses: tuple[LossKind, ...] = tuple(kind for kind in COSTLY if kind in lost)
     if (known is not None and known.is_complete) or not losses:
         return None
     func, schedule, sizes = store.costed(state, moment.schedule), moment.schedule, sizes_of(state, moment.schedule.func)
