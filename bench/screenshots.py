@@ -364,7 +364,7 @@ def export_menu(page: Page, url: str) -> None:
 def export_review(page: Page, url: str) -> None:
     opened(page, url, "vtcm_double_buffer")
     page.get_by_role("button", name="Export", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Apply").wait_for()
+    page.locator(".export-review .fix button").wait_for()
 
 
 def replay(page: Page, url: str) -> None:
