@@ -117,6 +117,8 @@ def _lines(finding: LintFinding) -> Iterator[str]:
         yield f"         {'fix' if number == 0 else 'or'}: {_gain(fix)}"
         for line in fix_lines(fix):
             yield f"             {line}"
+    if finding.no_fix:
+        yield f"         no fix: {finding.no_fix}"
 
 
 def _gain(fix: Fix) -> str:

@@ -57,7 +57,8 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
 
 class LintFinding(msgspec.Struct, frozen=True, eq=False):
     """A finding about a schedule on a machine. Blocks and buffers are names, loops are variables; `memory` is the row of memory concerned,
-    if any. `hints` are calls as the simulator suggests them, not tried; `fixes` were tried, best first."""
+    if any. `hints` are calls as the simulator suggests them, not tried; `fixes` were tried, best first. Without fixes, `no_fix` is the
+    reason."""
 
     code: str
     severity: str
@@ -68,6 +69,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
     memory: str = ""
     hints: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    no_fix: str = ""
 
     def to_json(self) -> dict[str, object]:
         """The finding as JSON values."""
@@ -91,6 +93,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
                 }
                 for fix in self.fixes
             ],
+            "no_fix": self.no_fix,
         }
 
 

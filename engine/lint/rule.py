@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import getdoc
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +32,17 @@ MIN_SPEEDUP = 0.02
 FULL, RELIEF = 0.5, 0.75
 """Alternatively, a fix may reduce a memory filled to at least FULL to at most RELIEF of its use, at no cost in cycles."""
 
+Failure = Literal["refused", "cannot run", "remains", "does not fit", "other finding", "slower"]
+FAILURES: Mapping[Failure, str] = {
+    "refused": "illegal",
+    "cannot run": "refused by the machine",
+    "remains": "without effect on the finding",
+    "does not fit": "above a capacity",
+    "other finding": "with another finding instead",
+    "slower": "not faster",
+}
+"""Why a change is not a fix, as words after a count."""
+
 Find = Callable[[Subject], Iterable[LintFinding]]
 FindFixes = Callable[[Subject, LintFinding], Iterable[Subject | None]]
 """Yields subjects after calls that may fix a finding, the most promising first; None if calls are refused, or do not suffice alone."""
@@ -44,9 +57,9 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     """One row of the table. docs/lints.md is generated from the docstrings of `find` and `find_fixes`: the finding, and the calls that are
     tried.
 
-    With `requires_speedup`, a finding is reported only if a fix makes the program faster or relieves a memory: otherwise the schedule is
-    as good as the proposal. An `informational` finding is a warning only if it has a fix. A finding `from_report` needs only the report of
-    the simulator.
+    `no_fix` is the reason why no schedule call fixes it, for a lint without `find_fixes`. With `requires_speedup`, a finding is reported
+    only if a fix makes the program faster or relieves a memory: otherwise the schedule is as good as the proposal. An `informational`
+    finding is a warning only if it has a fix. A finding `from_report` needs only the report of the simulator.
     """
 
     code: str
@@ -57,6 +70,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     requires_speedup: bool = False
     informational: bool = False
     from_report: bool = False
+    no_fix: str = ""
 
     @property
     def what(self) -> str:
@@ -73,27 +87,37 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
         left = MOST_TRIALS
         for finding in self.find(subject):
             fixes: list[Fix] = []
+            failed = Counter[Failure]()
             each = min(left, MOST_EACH)
             for after in self.find_fixes(subject, finding) if left else ():
-                if after is not None:
+                if after is None:
+                    failed["refused"] += 1
+                else:
                     fix = self._fix(subject, finding, after)
-                    fixes += [] if fix is None else [fix]
+                    if isinstance(fix, Fix):
+                        fixes.append(fix)
+                    else:
+                        failed[fix] += 1
                     each, left = each - 1, left - 1
                 yield None
                 if not each:
                     break
             if fixes or not self.requires_speedup:
                 severity = "info" if self.informational and not fixes else finding.severity
-                yield replace(finding, severity=severity, fixes=_best(fixes))
+                no_fix = "" if fixes else self.no_fix or _no_fix(failed)
+                yield replace(finding, severity=severity, fixes=_best(fixes), no_fix=no_fix)
 
-    def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | None:
-        """The calls between two subjects, if they end the finding and nothing gets worse."""
-        if after.report is None or any(same(finding, other) for other in self.find(after)):
-            return None
-        if not _no_worse(before.report, after.report, any_price=finding.severity == "error"):
-            return None
+    def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | Failure:
+        """The calls between two subjects, if they end the finding and nothing gets worse; else what is wrong with them."""
+        if after.report is None:
+            return "cannot run"
+        if any(same(finding, other) for other in self.find(after)):
+            return "remains"
+        worse = _worse(before.report, after.report, any_price=finding.severity == "error")
+        if worse is not None:
+            return worse
         if self.requires_speedup and not _is_improvement(before, after):
-            return None
+            return "slower"
         steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
         cycles = None if before.report is None else before.report.cycles
         peaks = _peaks(before.report, after.report)
@@ -123,21 +147,28 @@ def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
     return tuple(kept.values())[:MOST_FIXES]
 
 
-def _no_worse(before: Report | None, after: Report, *, any_price: bool) -> bool:
-    """Whether there is no new error, no slowdown, and no new warning unless the program is faster. A program that the machine refused need
-    only run now: it may need further fixes."""
+def _worse(before: Report | None, after: Report, *, any_price: bool) -> Failure | None:
+    """What gets worse: a new error, a new warning although the program is not faster, an overflow, or the cycles; None if nothing does. A
+    program that the machine refused need only run now: it may need further fixes."""
     if before is None:
-        return True
+        return None
     old = tuple((f.code, f.memory) for f in before.findings)
     new = {f.severity for f in after.findings if (f.code, f.memory) not in old}
+    scopes = {m.scope for m in after.memory.values()}
+    if any(overflow_bytes(after, scope) > overflow_bytes(before, scope) for scope in scopes):
+        return "does not fit"
     if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - MIN_SPEEDUP)):
-        return False
-    if any(
-        overflow_bytes(after, scope) > overflow_bytes(before, scope)
-        for scope in {m.scope for m in after.memory.values()}
-    ):
-        return False
-    return after.cycles <= before.cycles * (MAX_SLOWDOWN if any_price else 1)
+        return "other finding"
+    return None if after.cycles <= before.cycles * (MAX_SLOWDOWN if any_price else 1) else "slower"
+
+
+def _no_fix(failed: Mapping[Failure, int]) -> str:
+    """The reason why a finding has no fix: the changes that were tried, and what is wrong with them."""
+    if not failed:
+        return "No call of this lint applies here"
+    total = sum(failed.values())
+    parts = [f"{count} {FAILURES[failure]}" for failure, count in failed.items()]
+    return f"{total} change{'s' if total > 1 else ''} tried: {', '.join(parts)}"
 
 
 def overflow_bytes(report: Report, scope: str) -> int:

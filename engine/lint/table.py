@@ -61,11 +61,38 @@ LINTS: tuple[Lint, ...] = (
     Lint("recompute", "warning", "Redundant recomputation", find_recomputed, recompute_fixes, requires_speedup=True),
     Lint("whole-buffer", "warning", "Untiled intermediate buffer", find_whole, whole_fixes, requires_speedup=True),
     Lint("guard", "warning", "Condition in the innermost loop", find_guards, guard_fixes, informational=True),
-    Lint("uncoalesced", "warning", "Uncoalesced access", find_uncoalesced, from_report=True),
-    Lint("unused-block", "warning", "Unused result", find_unused_blocks),
-    Lint("unused-buffer", "info", "Unused buffer", find_unused_buffers),
-    Lint("more-parts-than-blocks", "info", "More parts than physical blocks", find_wrapped_parts, from_report=True),
-    Lint("caches-left-out", "warning", "Caches not simulated", find_caches_left_out, from_report=True),
+    Lint(
+        "uncoalesced",
+        "warning",
+        "Uncoalesced access",
+        find_uncoalesced,
+        from_report=True,
+        no_fix="The lanes follow a loop: bind the loop of the last axis instead, or stage a tile in shared memory",
+    ),
+    Lint(
+        "unused-block",
+        "warning",
+        "Unused result",
+        find_unused_blocks,
+        no_fix="No schedule call removes a block; remove it from the program",
+    ),
+    Lint("unused-buffer", "info", "Unused buffer", find_unused_buffers, no_fix="It needs no memory when lowered"),
+    Lint(
+        "more-parts-than-blocks",
+        "info",
+        "More parts than physical blocks",
+        find_wrapped_parts,
+        from_report=True,
+        no_fix="The parts are the axis in front of the separator; a layout with fewer of them has none that share a block",
+    ),
+    Lint(
+        "caches-left-out",
+        "warning",
+        "Caches not simulated",
+        find_caches_left_out,
+        from_report=True,
+        no_fix="The program has more accesses than the limit; the command line has a higher one, and `max_accesses=` of `simulate` sets it",
+    ),
 )
 """In the order in which findings of one severity are reported."""
 

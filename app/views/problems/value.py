@@ -24,7 +24,7 @@ RANK = {"error": 0, "warning": 1, "info": 2}
 
 def problems_value(state: State, store: Store) -> dict[str, Any]:
     """The pane's value. `problems`, most severe first, then by the cycles that the best fix saves: severity, code, message, found,
-    expected, place, `rows` (of the tree), `fixes`. `looking`: lints are running.
+    expected, place, `rows` (of the tree), `fixes`, `no_fix` (why a lint has none). `looking`: lints are running.
 
     A fix: `calls` as texts, `replaces` (the call that they replace or that is removed), `applicable` (whether it applies to the displayed
     schedule), and for tried fixes `change` {text, trend} of the cycles and `detail`.
@@ -42,7 +42,13 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         problems.append(_refused(state, report.refusal, linted, ids))
     problems += _verdict(state, store, report)
     for finding in sorted(_findings(state, store, report, linted), key=_saved, reverse=True):
-        problems.append(_finding(finding, ids) | {"fixes": [_fix(state, fix) for fix in finding.fixes]})
+        problems.append(
+            _finding(finding, ids)
+            | {
+                "fixes": [_fix(state, fix) for fix in finding.fixes],
+                "no_fix": finding.no_fix,
+            }
+        )
     is_done = (
         report is None
         or isinstance(store.machine(state), TilewrightError)
@@ -135,6 +141,7 @@ def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Prob
         "place": place,
         "rows": [] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
         "fixes": [_untried(refusal.fix, applicable=False)] if refusal.fix else [],
+        "no_fix": "",
     }
 
 

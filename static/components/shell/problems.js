@@ -18,6 +18,7 @@ import { highlighted } from "../core/python_text.js";
  * @property {string} place
  * @property {string[]} rows Rows of the tree.
  * @property {Fix[]} fixes
+ * @property {string} no_fix Why there is no fix.
  */
 
 /** @typedef {{ problems: Problem[], looking: boolean }} ProblemsData `looking`: whether fixes are still being tried. */
@@ -106,6 +107,7 @@ function problem(model, item) {
       item.found ? h("div", {}, h("span", { class: "quiet" }, "found "), item.found) : null,
       item.expected ? h("div", {}, h("span", { class: "quiet" }, "expected "), item.expected) : null,
       item.fixes.map((fix, n) => fixBox(model, fix, n === 0)),
+      item.no_fix ? h("div", { class: "quiet no-fix" }, "No fix. ", item.no_fix) : null,
     ),
   );
 }

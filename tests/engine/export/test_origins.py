@@ -75,7 +75,9 @@ def test_given_an_attributed_report_then_its_text_names_the_step():
     report = attributed_to(reported(sch), sch)
     (wait,) = [w for w in every_wait(report) if (w.cause, w.buffer) == ("data", "B_local.vtcm")]
     assert wait.origin is not None
-    (line,) = [line for line in report_text(report).splitlines() if line.startswith("matrix ") and "B_local.vtcm" in line]
+    (line,) = [
+        line for line in report_text(report).splitlines() if line.startswith("matrix ") and "B_local.vtcm" in line
+    ]
     assert line.endswith(f'step {wait.origin.step}: sch.cache_read("C", 1, "local.vtcm")')
 
 

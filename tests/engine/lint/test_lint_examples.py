@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def linted(name: str) -> tuple[Notebook, tuple[LintFinding, ...]]:
 def test_given_an_example_then_only_what_an_expert_would_say_is_said(name: str):
     _, found = linted(name)
     assert {f.code: f.severity for f in found} == SAID.get(name, {})
+
+
+def test_given_a_finding_without_a_fix_then_it_names_what_was_tried():
+    (finding,) = [f for f in linted("box_blur")[1] if not f.fixes]
+    assert finding.code == "bank-conflict"
+    tried = re.fullmatch(r"(\d+) changes tried: (\d+) without effect on the finding, (\d+) not faster", finding.no_fix)
+    assert tried is not None and int(tried[1]) == int(tried[2]) + int(tried[3]) > 0
 
 
 @pytest.mark.parametrize(("name", "codes"), list(SAID.items()))

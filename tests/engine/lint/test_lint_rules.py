@@ -400,6 +400,7 @@ def test_given_findings_then_they_are_in_the_order_of_severity_and_as_json(name:
     for finding in found:
         data = finding.to_json()
         assert data["code"] == finding.code and len(data["fixes"]) == len(finding.fixes)  # type: ignore[arg-type]
+        assert bool(data["no_fix"]) == (not finding.fixes), "a finding has a fix, or the reason why it has none"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
