@@ -216,12 +216,14 @@ CARRIED = """
 @I.ir_module
 class Module:
     @T.prim_func
-    def lowered(A: T.Buffer((16,), "float32"), p: T.handle("float32", "shared"), q: T.handle(storage_scope="shared"), n: T.int32):
+    def lowered(A: T.Buffer((16,), "float32"), p: T.handle("float32", "shared"), q: T.handle(storage_scope="shared"), n: T.int32, D: T.Buffer((16,), "float32", elem_offset=0)):
         T.func_attr({"none": None})
         T.evaluate(1)
         T.evaluate(q)
         B = T.decl_buffer((4, 4), data=p, scope="shared")
         C = A.view(4, 4)
+        E = D.view(4, 4)
+        E[0, 0] = C[0, 0]
         i: T.int32
         i = i + 1
         while B[0, 1] < C[0, 1]:

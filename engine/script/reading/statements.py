@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
+from msgspec.structs import replace as replace_fields
+
 from ...cancellation import checkpoint
 from ...ir import (
     FAULTS,
@@ -255,10 +257,10 @@ class StatementReader:
 
     def _view(self, name: ast.Name, node: ast.Call, owner: Buffer) -> Wrapper:
         """Read `B = A.view(16, 16)`: another shape for the memory of A."""
-        if node.keywords or owner.elem_offset is not None or owner.axis_separators:
+        if node.keywords or owner.axis_separators:
             raise self.source.error(node, "unsupported", "this view is not supported", expected="A.view(16, 16)")
         shape = tuple(map(self.exprs.index, node.args))
-        buffer = Buffer(name.id, shape, owner.dtype, owner.scope, data_alignment=owner.data_alignment)
+        buffer = replace_fields(owner, name=name.id, shape=shape)
         self.exprs.define(name.id, buffer, name)
         place = self.source.place(node)
         return lambda body: self.mark(DeclBuffer(buffer, BufferData(owner), body, is_view=True), place)
