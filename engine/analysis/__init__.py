@@ -1,5 +1,6 @@
 """Program analysis: positions of blocks and loops, producers and consumers, accessed regions, dependences."""
 
+from .boxes import contains_box
 from .cover import is_covered, only_guards_domain, provably_runs, runs_at, touched_box, writes_all
 from .dependence import (
     Conflict,
@@ -27,6 +28,7 @@ __all__ = [
     "ProgramIndex",
     "Update",
     "accessed_regions",
+    "contains_box",
     "find_carried",
     "find_conflicts",
     "find_identities",

@@ -31,6 +31,18 @@ def holds(outer: Sequence[Ends], inner: Sequence[Ends], known: Analyzer, limits:
     return all(_holds(m, n, known, limit) for m, n, limit in zip(outer, inner, cut, strict=True))
 
 
+def contains_box(outer: BufferRegion, inner: BufferRegion, known: Analyzer) -> bool:
+    """Whether the box `outer` provably contains the box `inner`, axis by axis."""
+    return holds(
+        tuple(_ends_of(r, known) for r in outer.region), tuple(_ends_of(r, known) for r in inner.region), known
+    )
+
+
+def _ends_of(axis: Range, known: Analyzer) -> Ends:
+    first = known.form(axis.min)
+    return Ends(first, first.plus(known.form(axis.extent)))
+
+
 def holds_all(outer: Sequence[Ends], limits: Sequence[Expr], known: Analyzer) -> bool:
     """Whether `outer` contains all elements from 0 to below the `limits`."""
     return all(_begins(m, known) and _reaches(m, known, limit) for m, limit in zip(outer, limits, strict=True))

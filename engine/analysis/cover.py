@@ -63,6 +63,18 @@ def is_covered(
     TVM calls this region cover. Reads past the ends of the buffer are ignored: a condition prevents them. With `element` (indices in the
     consumer's iterators), the result says whether `producer` writes that element in every iteration, whether or not the consumer reads it.
     """
+    if element is None:
+        return index.fact_here(_is_covered, producer, consumer, buffer)
+    return _is_covered(index, producer, consumer, buffer, element)
+
+
+def _is_covered(
+    index: ProgramIndex,
+    producer: BlockRealize,
+    consumer: BlockRealize,
+    buffer: Buffer,
+    element: Sequence[Expr] | None = None,
+) -> Decision:
     write = _sure_write(producer.block, buffer)
     regions = [r for r in consumer.block.reads if r.buffer is buffer]
     whole = element is not None
@@ -92,13 +104,13 @@ def provably_runs(index: ProgramIndex, realize: BlockRealize, around: Container[
 
 def runs_at(index: ProgramIndex, stmt: Stmt, around: Container[Stmt]) -> bool:
     """Whether the body of `stmt` provably runs whenever the statements `around` it do."""
-    loops = {f.loop_var: Range(f.min, f.extent) for f in (*index.loops_above(stmt), stmt) if isinstance(f, For)}
+    loops = {f.loop_var: Range(f.min, f.extent) for f in (*index.loops_above(stmt), stmt) if type(f) is For}
     for outer in (stmt, *index.path(stmt)):
-        if isinstance(outer, Block):
+        if type(outer) is Block:
             return True
         if outer in around:
             continue
-        if isinstance(outer, IfThenElse) or (isinstance(outer, For) and not has_iterations(outer.extent, loops)):
+        if type(outer) is IfThenElse or (type(outer) is For and not has_iterations(outer.extent, loops)):
             return False
     return True
 
@@ -113,8 +125,13 @@ def has_iterations(extent: Expr, loops: Ranges) -> bool:
     return all(prove(build.ge(case, 1), loops) for case in least_of(extent))
 
 
-def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For]) -> Decision:
-    """Whether the block writes all of `box` in each iteration of the loops `around` it. The box uses their variables."""
+def writes_all(
+    index: ProgramIndex, realize: BlockRealize, box: BufferRegion, around: Sequence[For], *, is_hull: bool = False
+) -> Decision:
+    """Whether the block writes all of `box` in each iteration of the loops `around` it. The box uses their variables.
+
+    `is_hull`: the box is in the hull of the block's own writes, so it remains to show that these have no gaps.
+    """
     write, condition = _guarded_write(realize.block, box.buffer)
     if write is None or not provably_runs(index, realize, around):
         return UNCERTAIN_WRITE
@@ -128,7 +145,7 @@ def writes_all(index: ProgramIndex, realize: BlockRealize, box: BufferRegion, ar
     if (
         _leaves_no_gaps(realize, write, {**inner, **outer})
         and _is_dense(written, inner, outer)
-        and holds(hull_of(written, inner, known), hull_of(box, {}, known), known)
+        and (is_hull or holds(hull_of(written, inner, known), hull_of(box, {}, known), known))
     ):
         return HOLDS
     needed = Elements(Instances(realize.block.name, {}, in_range(outer)), (box,))
@@ -332,8 +349,11 @@ def touched_box(
     regions = [r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer]
     if not regions:
         return None
+    loops = inner_loops(index, realize, common)
+    if len(regions) == 1 and not loops:
+        return realized(regions[0], realize)
     outer = {f.loop_var: Range(f.min, f.extent) for f in common}
-    return hull([realized(r, realize) for r in regions], inner_loops(index, realize, common), outer)
+    return hull([realized(r, realize) for r in regions], loops, outer)
 
 
 def _is_dense(region: BufferRegion, inner: Ranges, outer: Ranges) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from ..arith import prove
+from ..arith import Analyzer
 from ..ir import (
     Block,
     BlockRealize,
@@ -26,6 +26,7 @@ from ..ir import (
     structural_equal,
     walk,
 )
+from .boxes import contains_box
 from .cover import common_loops, is_covered, touched_box
 from .index import ProgramIndex
 from .instances import HOLDS, Decision, Elements, Instances, never_meet
@@ -98,9 +99,9 @@ def _never_carried(
     if not wanted:
         return HOLDS
     places = [n for n, v in enumerate(loops) if v in wanted]
+    boxes = [{w: touched_box(index, r, buffer, common, writes=w) for w in (True, False)} for r in (first, second)]
     for mine_writes, other_writes in ((True, True), (True, False), (False, True)):
-        mine = touched_box(index, first, buffer, common, writes=mine_writes)
-        other = touched_box(index, second, buffer, common, writes=other_writes)
+        mine, other = boxes[0][mine_writes], boxes[1][other_writes]
         if not mine or not other or wanted <= separated_loops(mine.region, other.region, loops):
             continue
         left, right = _elements(index, first, buffer, mine_writes), _elements(index, second, buffer, other_writes)
@@ -134,11 +135,11 @@ def updates_only_own_element(block: Block) -> bool:
     """
     written = {w.buffer: w for w in block.writes}
     nodes = list(walk(block))
-    views = {m.buffer for b in nodes if isinstance(b, Block) for m in b.match_buffers if m.source.buffer in written}
+    views = {m.buffer for b in nodes if type(b) is Block for m in b.match_buffers if m.source.buffer in written}
     addressed = addressed_buffers(block)
     if any(not _reads_what_it_writes(block, w) for b, w in written.items() if b in addressed or addressed & views):
         return False
-    loads = [node for node in nodes if isinstance(node, BufferLoad)]
+    loads = [node for node in nodes if type(node) is BufferLoad]
     if any(load.buffer in views for load in loads):
         return False
     other = {b for b in (n.buffer for n in loads) if b in written}
@@ -168,11 +169,7 @@ def _is_within(inner: BufferRegion, outer: BufferRegion, ranges: Ranges) -> bool
     """Whether the box `outer`, of more than one element, provably contains `inner`."""
     if all(build.is_const(r.extent, 1) for r in outer.region):
         return False
-    return all(
-        prove(build.le(a.min, b.min), ranges)
-        and prove(build.le(build.add(b.min, b.extent), build.add(a.min, a.extent)), ranges)
-        for a, b in zip(outer.region, inner.region, strict=True)
-    )
+    return contains_box(outer, inner, Analyzer(ranges))
 
 
 def _reads_what_it_writes(block: Block, write: BufferRegion) -> bool:

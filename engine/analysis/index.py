@@ -50,6 +50,7 @@ class ProgramIndex:
         self.func = func
         known = before._facts if before is not None else {}
         self._facts: dict[Stmt, dict[Callable[..., object], object]] = {}
+        self._facts_here: dict[tuple[object, ...], object] = {}
         self._parent: dict[Stmt, Stmt] = {}
         self._scope: dict[Stmt, Block] = {}
         self._above: dict[Stmt, tuple[For, ...]] = {}
@@ -84,6 +85,13 @@ class ProgramIndex:
         if find not in facts:
             facts[find] = find(stmt)
         return cast("T", facts[find])
+
+    def fact_here(self, find: Callable[..., T], *nodes: Node) -> T:
+        """`find(index, *nodes)`, cached: for properties of nodes that depend on their positions in this program."""
+        key = (find, *nodes)
+        if key not in self._facts_here:
+            self._facts_here[key] = find(self, *nodes)
+        return cast("T", self._facts_here[key])
 
     # Positions.
 
@@ -142,8 +150,8 @@ class ProgramIndex:
         found = self._above.get(stmt)
         if found is None:
             parent = self._parent.get(stmt)
-            above = () if parent is None or isinstance(parent, Block) else self.loops_above(parent)
-            found = self._above[stmt] = (*above, parent) if isinstance(parent, For) else above
+            above = () if parent is None or type(parent) is Block else self.loops_above(parent)
+            found = self._above[stmt] = (*above, parent) if type(parent) is For else above
         return found
 
     def position(self, name: str) -> int:
@@ -330,7 +338,7 @@ def _blocks_below(stmt: Stmt) -> tuple[BlockRealize, ...]:
     stack = child_stmts(stmt)[::-1]
     while stack:
         node = stack.pop()
-        if isinstance(node, BlockRealize):
+        if type(node) is BlockRealize:
             found.append(node)
         else:
             stack += reversed(child_stmts(node))
@@ -343,7 +351,7 @@ def _touched_below(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
     stack: list[Node] = [stmt]
     while stack:
         node = cast("Stmt", stack.pop())
-        if not isinstance(node, Block):
+        if type(node) is not Block:
             found |= _touched_here(node, apart)
             stack += child_stmts(node)
     return found
@@ -355,15 +363,15 @@ def _touched_here(stmt: Stmt, apart: Container[Node] = ()) -> set[Buffer]:
     stack: list[Node] = _own_parts(stmt)
     while stack:
         node = stack.pop()
-        if node in apart:
+        if node.__class__ in _LEAVES or node in apart:
             continue
-        if type(node) is Var or type(node) is IntImm:
-            continue
-        if isinstance(node, BufferData | BufferLoad):
+        if type(node) is BufferLoad or type(node) is BufferData:
             found.add(node.buffer)
-        if not isinstance(node, Buffer):
-            stack += children(node)
+        stack += children(node)
     return found
+
+
+_LEAVES = frozenset((Var, IntImm, Buffer))
 
 
 def _addressed_here(stmt: Stmt) -> set[Buffer]:
@@ -373,10 +381,8 @@ def _addressed_here(stmt: Stmt) -> set[Buffer]:
 
 def _own_parts(stmt: Stmt) -> list[Node]:
     """The children of the statement that are neither statements nor buffers."""
-    return [part for part in children(stmt) if not isinstance(part, _STMT_OR_BUFFER)]
-
-
-_STMT_OR_BUFFER = (Stmt, Buffer)
+    below = set(child_stmts(stmt))
+    return [part for part in children(stmt) if type(part) is not Buffer and part not in below]
 
 
 def init_starts_afresh(block: Block) -> bool:

@@ -77,6 +77,8 @@ def prove(condition: Expr, ranges: Ranges | None = None) -> bool:
 
 def prove_equal(a: Expr, b: Expr, ranges: Ranges | None = None) -> bool:
     """Whether both expressions provably have the same value; False if unknown."""
+    if type(a) is IntImm and type(b) is IntImm:
+        return a.value == b.value
     return a is b or Analyzer(ranges).proves_equal(a, b)
 
 

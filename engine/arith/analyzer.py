@@ -47,6 +47,7 @@ Ranges = Mapping[Var, Range]
 _MOST_PRODUCT_TERMS = 64
 _LEAVES = frozenset((IntImm, Var))
 _CHOICES = frozenset((Select, Call, Cast))
+_LOGIC = frozenset((And, Or))
 
 
 class Analyzer:
@@ -249,7 +250,7 @@ class Analyzer:
 
     def decided(self, condition: Expr) -> bool | None:
         """Whether the condition always holds (True), never holds (False), or neither is known (None)."""
-        if isinstance(condition, Predicate) and not isinstance(condition, And | Or) and dt.is_int(condition.a.dtype):
+        if isinstance(condition, Predicate) and type(condition) not in _LOGIC and dt.is_int(condition.a.dtype):
             return decided(type(condition), self._gap(condition), self.sum_bounds)
         result = self.simplify(condition)
         return bool(result.value) if isinstance(result, IntImm) else None

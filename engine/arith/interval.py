@@ -88,25 +88,26 @@ class Relaxer:
     def _span_of_sum(self, form: Sum, dtype: str) -> _Span | None:
         low = high = Sum((), form.constant)
         exact, seen = True, set[Var]()
+        moved = False  # whether the sums contain digits of other expressions than the form, which may have to be merged
         for digit in form.digits:
             used = self._relaxed_in(digit.source)
             if not used:
-                still, same = Sum((digit,)), low is high
-                low = low.plus(still)
-                high = low if same else high.plus(still)
+                low = low.plus(Sum((digit,))) if moved else Sum((*low.digits, digit), low.constant)
+                high = high.plus(Sum((digit,))) if moved else Sum((*high.digits, digit), high.constant)
                 continue
             span = self._of_digit(digit, dtype)
             if span is None:
                 return None
             exact = exact and span.exact and seen.isdisjoint(used)
             seen |= used
+            moved = moved or bool(span.low.digits or span.high.digits)
             low, high = low.plus(span.low), high.plus(span.high)
         return _Span(low, high, exact)
 
     def _relaxed_in(self, source: Expr) -> set[Var]:
         """Return the relaxed variables that a source depends on, also through the ranges of relaxed variables."""
         found: set[Var] = set()
-        if not self.relaxed:
+        if not self.relaxed or (type(source) is Var and source not in self.relaxed):
             return found
         stack = [source] if type(source) is Var else list(free_vars(source))
         while stack:

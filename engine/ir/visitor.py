@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cache
 from inspect import get_annotations
 from operator import attrgetter
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from msgspec.structs import replace as replace_fields
 
@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 BINDING = IterVar | Let | LetStmt | LaunchThread
 """Nodes that define the variable `var`."""
+
+_BINDING = frozenset(get_args(BINDING))
 
 # Fields that hold definitions, not uses.
 _DEFINES: dict[type[Node], frozenset[str]] = {
@@ -401,10 +403,10 @@ def free_vars(root: Node) -> set[Var]:
         elif kind is IntImm or kind is Buffer:
             continue
         else:
-            if isinstance(node, For):
+            if type(node) is For:
                 defined.add(node.loop_var)
-            elif isinstance(node, BINDING):
-                defined.add(node.var)
+            elif kind in _BINDING:
+                defined.add(cast("IterVar", node).var)
             stack += _GETTERS[kind](node)
     return cast("set[Var]", used - defined)
 
@@ -417,8 +419,9 @@ def uses_var(root: Node, var: Var) -> bool:
         node = stack.pop()
         if node is var:
             return True
-        if node.__class__ is not Buffer:
-            stack += _GETTERS[node.__class__](node)
+        kind = node.__class__
+        if kind not in _LEAVES:
+            stack += _GETTERS[kind](node)
     return False
 
 

@@ -42,17 +42,17 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
     """`root` with each key of `changes` replaced in accesses, regions and allocations."""
 
     def leave(node: Node) -> Node:
-        if isinstance(node, BufferLoad) and (change := changes.get(node.buffer)):
+        if type(node) is BufferLoad and (change := changes.get(node.buffer)):
             return BufferLoad(change.buffer, change.indices(node.indices))
-        if isinstance(node, BufferStore) and (change := changes.get(node.buffer)):
+        if type(node) is BufferStore and (change := changes.get(node.buffer)):
             return BufferStore(change.buffer, node.value, change.indices(node.indices))
-        if isinstance(node, BufferData) and (change := changes.get(node.buffer)):
+        if type(node) is BufferData and (change := changes.get(node.buffer)):
             return BufferData(change.buffer)
-        if isinstance(node, BufferRegion) and (change := changes.get(node.buffer)):
+        if type(node) is BufferRegion and (change := changes.get(node.buffer)):
             return BufferRegion(change.buffer, change.region(node.region))
-        if isinstance(node, Block) and any(b in changes for b in node.alloc_buffers):
+        if type(node) is Block and any(b in changes for b in node.alloc_buffers):
             return replace_fields(node, alloc_buffers=tuple(_changed(b, changes) for b in node.alloc_buffers))
-        if isinstance(node, Allocate) and any(b in changes for b in node.buffers):
+        if type(node) is Allocate and any(b in changes for b in node.buffers):
             return replace_fields(node, buffers=tuple(_changed(b, changes) for b in node.buffers))
         return node
 

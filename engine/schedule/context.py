@@ -263,9 +263,9 @@ class Context:
         """The range of each loop around `stmt`, through enclosing blocks to the root, and of the blocks' iterators."""
         ranges: dict[Var, Range] = {}
         for outer in self.index.path(stmt):
-            if isinstance(outer, For):
+            if type(outer) is For:
                 ranges[outer.loop_var] = Range(outer.min, outer.extent)
-            elif isinstance(outer, Block):
+            elif type(outer) is Block:
                 ranges.update({iv.var: iv.dom for iv in outer.iter_vars})
         return ranges
 

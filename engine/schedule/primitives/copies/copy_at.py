@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ....analysis import hull, is_covered, realized
+from ....analysis import hull, is_covered, realized, writes_all
 from ....arith import Analyzer
 from ....ir import (
     Block,
@@ -67,7 +67,7 @@ def read_at(
         )  # fmt: skip
     require_not_stored_loosely(ctx, tile.scope, source)
     users = [r for r in tile.blocks(first, len(tile.parts)) if does_read(r.block, source)]
-    func, name = _copied(tile, users, storage_scope, first, writes=False)
+    func, name = _copied(tile, users, tile.box(users, writes=False), storage_scope, first, writes=False)
     after = ctx.after(func)
     if not holds_values(after.index, after.realize(name), source, given=is_given(ctx.index, source)):
         raise refuse(
@@ -108,14 +108,15 @@ def write_at(
     inside = tile.blocks(0, end)
     writers = [r for r in inside if does_write(r.block, target)]
     require_written_before(ctx, inside, writers, target)
-    func, name = _copied(tile, inside, storage_scope, end, writes=True)
-    after = ctx.after(func)
-    copy, stage = after.block(name).reads[0].buffer, after.realize(name)
-    if not any(is_covered(after.index, after.realize(w.block.name), stage, copy) for w in writers):
+    box = tile.box(writers, writes=True)
+    around = (*ctx.index.loops_above(tile.loop), tile.loop)
+    is_hull = len(writers) == 1 and not tile.shared
+    if not any(writes_all(ctx.index, w, box, around, is_hull=is_hull) for w in writers):
         raise refuse(
             "region-not-covered", f"an iteration of loop {tile.name!r} may not write all elements of {target.name!r} that would be copied",
             tile.loop, *writers, expected="a block that writes the whole box in each iteration",
         )  # fmt: skip
+    func, name = _copied(tile, inside, box, storage_scope, end, writes=True)
     return Result(func, name, traced={"write_buffer_index": position})
 
 
@@ -219,19 +220,19 @@ def require_written_before(
 
 
 def _copied(
-    tile: Tile, users: Sequence[BlockRealize], storage_scope: str, position: int, *, writes: bool
+    tile: Tile, users: Sequence[BlockRealize], box: BufferRegion, storage_scope: str, position: int, *, writes: bool
 ) -> tuple[PrimFunc, str]:
-    """The function with the copy at the position in the loop's body and the users redirected to it, and the block's name."""
+    """The function with the copy of the box at the position in the loop's body and the users redirected to it, and the block's name."""
     ctx, buffer = tile.ctx, tile.buffer
     users = [r for r in users if _regions(r, buffer, False) or _regions(r, buffer, True)]
-    box = tile.box([r for r in users if _regions(r, buffer, writes)], writes=writes)
     cached = cache_of(ctx, buffer, storage_scope, box, users, is_whole=True)
     name = ctx.fresh_block_name(cached.copy.name)
     source, target = (cached.copy, buffer) if writes else (buffer, cached.copy)
     new: dict[Node, Node] = {r: moved_to(r, cached) if writes else reading_from(r, cached) for r in users}
     parts = [replace_nodes(part, new) for part in tile.parts]
     parts.insert(position, _auto_copy(name, source, target, box, tile.around))
-    body = replace_nodes(tile.scope.body, {tile.loop: replace_fields(tile.loop, body=build.seq(parts))})
+    changed = replace_fields(tile.loop, body=build.seq(parts))
+    body = replace_nodes(tile.scope.body, {tile.loop: changed}, within=set(ctx.index.path(tile.loop)))
     return ctx.replaced({tile.scope: with_allocations(replace_fields(tile.scope, body=body), [cached.copy])}), name
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ....analysis import (
     ProgramIndex,
+    contains_box,
     is_covered,
     is_update,
     only_guards_domain,
@@ -36,7 +37,6 @@ from ....ir import (
     Var,
     build,
     children,
-    walk_stmts,
 )
 from ...context import BlockRV, Context
 from ...errors import refuse
@@ -56,7 +56,7 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     block = realize.block
     if not ctx.index.fact(is_update, block) or fills_before_reading(ctx, block, buffer):
         return
-    if not starts_from_init(ctx, realize):
+    if not ctx.index.fact_here(starts_from_init, realize):
         raise refuse(
             "reads-own-output", f"block {block.name!r} reads {buffer.name!r} before writing it", realize,
             expected="a block that only writes it, or a reduction that begins with its init",
@@ -64,11 +64,11 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
     require_updates_own_element(ctx, realize, "cache")
 
 
-def starts_from_init(ctx: Context, realize: BlockRealize) -> bool:
+def starts_from_init(index: ProgramIndex, realize: BlockRealize) -> bool:
     """Whether the block is a reduction that starts each of its sums with its init."""
-    loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize)}
+    loops = {f.loop_var: Range(f.min, f.extent) for f in index.loops_above(realize)}
     block = realize.block
-    return block.init is not None and ctx.index.is_reduction(block.name) and starts_with_init(realize, loops)
+    return block.init is not None and index.is_reduction(block.name) and starts_with_init(realize, loops)
 
 
 def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
@@ -80,7 +80,9 @@ def fills_before_reading(ctx: Context, block: Block, buffer: Buffer) -> bool:
         return False
     writers = [r for r in inner if any(w.buffer is buffer for w in r.block.writes)]
     readers = [r for r in inner if does_read(r.block, buffer)]
-    if len(writers) != 1 or (ctx.index.fact(is_update, writers[0].block) and not starts_from_init(ctx, writers[0])):
+    if len(writers) != 1 or (
+        ctx.index.fact(is_update, writers[0].block) and not starts_from_init(ctx.index, writers[0])
+    ):
         return False
     return all(
         inner.index(writers[0]) < inner.index(r) and is_covered(ctx.index, writers[0], r, buffer) for r in readers
@@ -172,7 +174,7 @@ def is_overwritten_later(
 
 # A bare store is in no block, so its order relative to the copy is unknown.
 def require_not_stored_loosely(ctx: Context, scope: Block, buffer: Buffer) -> None:
-    stack: list[Node] = [scope.body]
+    stack: list[Node] = [scope.body] if buffer in ctx.index.touched_loosely(scope) else []
     while stack:
         node = stack.pop()
         if isinstance(node, Block):
@@ -203,11 +205,11 @@ def require_initialized(ctx: Context, realize: BlockRealize, after: Context, sta
 
 def is_given(index: ProgramIndex, buffer: Buffer) -> bool:
     """Whether the caller initializes a parameter: the first block that accesses it, or a view of it, reads it before writing it."""
-    blocks = [stmt for stmt in walk_stmts(index.func.body) if isinstance(stmt, Block)]
+    blocks = [index.block(name) for name in index.block_names]
     names = {buffer}
     for block in blocks:  # outer blocks come first, because a view may view another view
         names |= {match.buffer for match in block.match_buffers if match.source.buffer in names}
-    leaves = (b for b in blocks if not any(isinstance(n, Block) for n in walk_stmts(b.body)))
+    leaves = (b for b in blocks if not index.child_blocks(b))
     first = next((b for b in leaves if any(r.buffer in names for r in (*b.reads, *b.writes))), None)
     return first is not None and any(r.buffer in names for r in first.reads) and not _stores_first(first.body, names)
 
@@ -249,12 +251,7 @@ def holds_values(index: ProgramIndex, realize: BlockRealize, buffer: Buffer, *, 
 
 def is_within(inner: BufferRegion, outer: BufferRegion, ranges: Mapping[Var, Range] | None = None) -> bool:
     """Whether the box `outer` provably contains the box `inner`."""
-    known = Analyzer(ranges)
-    return all(
-        known.proves(build.le(o.min, i.min))
-        and known.proves(build.le(build.add(i.min, i.extent), build.add(o.min, o.extent)))
-        for i, o in zip(inner.region, outer.region, strict=True)
-    )
+    return contains_box(outer, inner, Analyzer(ranges))
 
 
 def provably_loads(stmt: Node, buffer: Buffer) -> bool:

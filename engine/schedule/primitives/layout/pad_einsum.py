@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -11,6 +12,7 @@ from ....analysis import Update, find_update, is_once, provably_runs, starts_wit
 from ....arith import prove_equal, simplify
 from ....ir import (
     Add,
+    BinaryOp,
     Block,
     BlockRealize,
     Buffer,
@@ -156,11 +158,14 @@ def require_trivial_accesses(realize: BlockRealize) -> list[_Access]:
     if block.alloc_buffers or block.match_buffers:
         raise _not_einsum(realize, "local buffers")
     for node in walk(block):
-        if isinstance(node, BufferLoad | BufferStore) and _differ(node.indices, at.get(node.buffer)):
+        if (type(node) is BufferLoad or type(node) is BufferStore) and _differ(node.indices, at.get(node.buffer)):
             raise _not_einsum(realize, f"an undeclared access to {node.buffer.name!r}")
-        if isinstance(node, Block | For | IfThenElse) and node is not block:
+        if type(node) in _NESTED and node is not block:
             raise _not_einsum(realize, "statements other than stores")
     return found
+
+
+_NESTED = frozenset((Block, For, IfThenElse))
 
 
 def _differ(indices: Sequence[Expr], declared: Sequence[Expr] | None) -> bool:
@@ -252,9 +257,10 @@ def require_outputs_filled(ctx: Context, realize: BlockRealize, accesses: Sequen
 # A padded reduction has extra terms, which must not change the result; extra computations must not fail.
 def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
     block = realize.block
-    for node in walk(block):
-        divides = isinstance(node, Div | Mod | FloorDiv | FloorMod) and not node.dtype.startswith(("float", "bfloat"))
-        if grown and (divides and any(isinstance(n, BufferLoad | Var) for n in walk(node.b))):  # pyright: ignore
+    divisions = [cast("BinaryOp", n) for n in walk(block) if type(n) in _DIVISIONS] if grown else []
+    for node in divisions:
+        divides = not node.dtype.startswith(("float", "bfloat"))
+        if divides and any(isinstance(n, BufferLoad | Var) for n in walk(node.b)):
             raise refuse("not-padded-with-zeros", f"block {block.name!r} may divide by zero in the padding", realize)
     reduced = [iv.var for iv in block.iter_vars if iv.iter_type == "reduce" and iv.var in grown]
     update = find_update(block)
@@ -265,6 +271,9 @@ def require_zeros_harmless(realize: BlockRealize, grown: Grown) -> None:
                 "not-padded-with-zeros", f"terms of block {block.name!r} beyond the end of {var.name!r} would change the result", realize,
                 expected=f"a sum of products with an input indexed by {var.name!r}",
             )  # fmt: skip
+
+
+_DIVISIONS = frozenset((Div, Mod, FloorDiv, FloorMod))
 
 
 def _is_zero_beyond(expr: Expr, var: Var) -> bool:
