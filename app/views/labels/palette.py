@@ -24,6 +24,10 @@ BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
 """Pairs (light, dark) by colour index."""
 
 
+LEAST_DISTANCE = 62
+"""The distance in RGB from which two light colours are told apart in a picture."""
+
+
 def buffer_colours(func: PrimFunc, known: dict[str, int] | None = None) -> dict[Buffer, int]:
     """The colour index of each buffer, by its name. New names are added to `known`, the colours of a session, and keep their colour.
 
@@ -46,11 +50,18 @@ def buffer_colours(func: PrimFunc, known: dict[str, int] | None = None) -> dict[
 
 
 def _free_colour(name: str, used: frozenset[int], known: Mapping[str, int]) -> int:
-    """A colour that no other buffer of the program uses, and if possible none that the session knows."""
+    """A colour that no other buffer of the program uses: if possible unlike all of those, and none that the session knows."""
     count = len(BUFFER_COLOURS)
     preferred = [(crc32(name.encode()) + n) % count for n in range(count)]
-    unused = [n for n in preferred if n not in used]
-    return next((n for n in unused if n not in known.values()), (unused or preferred)[0])
+    unused = [n for n in preferred if n not in used] or preferred
+    distinct = [n for n in unused if not any(_are_alike(n, other) for other in used)] or unused
+    return next((n for n in distinct if n not in known.values()), distinct[0])
+
+
+def _are_alike(one: int, other: int) -> bool:
+    """Whether two colours are close in RGB, such as two shades of purple."""
+    pairs = zip(*(bytes.fromhex(BUFFER_COLOURS[n][0][1:]) for n in (one, other)), strict=True)
+    return sum((a - b) ** 2 for a, b in pairs) < LEAST_DISTANCE**2
 
 
 def colours_by_name(func: PrimFunc, known: dict[str, int] | None = None) -> dict[str, int]:
