@@ -20,7 +20,7 @@ from ..state.derived import Store
 from ..state.model import State
 from ..views.drawings import tree_svg
 from ..views.shell.headline import figures, verdict_value
-from ..views.timeline.value import timeline_data, timeline_value
+from ..views.timeline.value import path_value, timeline_data, timeline_value
 from ..views.timeline.waits import step_to_blame
 from ..views.timeline.window import window
 from ..views.tree.tree_now import costs_now, rows_now
@@ -70,6 +70,7 @@ def recording(state: State, store: Store, report: Report, most: int) -> dict[str
         "folded": folded,
         "detail": detail if detail["exact"] and not folded["exact"] else None,
         "steps": steps,
+        "path": path_value(report, store, 0, report.cycles),
         "script": store.script(state.moment.schedule).splitlines(),
     }
 

@@ -166,6 +166,14 @@ class FindWindow(Query, frozen=True, tag="window"):
     folded: bool
 
 
+class FindPath(Query, frozen=True, tag="path"):
+    """The critical path of the run between two cycles, and its parts by cause."""
+
+    ticket: Whole
+    start: Whole
+    end: Whole
+
+
 class FindTask(Query, frozen=True, tag="find"):
     """The cycle at which a task starts: its template, and the iterations of the loops around it."""
 
@@ -210,7 +218,7 @@ _SESSION: tuple[type[Message], ...] = (
     Open, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
-    FindTargets, FindMenu, FindRepair, FindWindow, FindTask, FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
+    FindTargets, FindMenu, FindRepair, FindWindow, FindPath, FindTask, FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
 )  # fmt: skip
 
 MESSAGES: dict[str, type[Message]] = {

@@ -18,6 +18,7 @@ from ..protocol.messages import (
     FindCommands,
     FindLink,
     FindMenu,
+    FindPath,
     FindPrimitives,
     FindTargets,
     FindTask,
@@ -34,7 +35,7 @@ from ..views.notebook.words import words_value
 from ..views.shell.commands import commands_value
 from ..views.shell.gallery import Example
 from ..views.shell.primitives import primitive_docs
-from ..views.timeline.value import start_of_task, window_value
+from ..views.timeline.value import path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
 
 Answer = dict[str, Any]
@@ -101,6 +102,14 @@ def _window(context: QueryContext, message: FindWindow) -> Answer | None:
     return {"kind": "window", "ticket": message.ticket, "report": id(report), "window": found}
 
 
+def _path(context: QueryContext, message: FindPath) -> Answer | None:
+    report = context.store.report_now(context.state)
+    if not isinstance(report, Report):
+        return None
+    found = path_value(report, context.store, message.start, message.end)
+    return {"kind": "path", "ticket": message.ticket, "report": id(report), **found}
+
+
 def _task(context: QueryContext, message: FindTask) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -155,6 +164,7 @@ QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindMenu: _menu,
     FindRepair: _repair,
     FindWindow: _window,
+    FindPath: _path,
     FindTask: _task,
     SelectStall: _step_to_blame,
     FindTrials: _trials,

@@ -83,6 +83,7 @@ export type Message =
   | FindMenu
   | FindRepair
   | FindWindow
+  | FindPath
   | FindTask
   | FindTrials
   | FindWords
@@ -692,6 +693,15 @@ export interface FindWindow {
   start: number;
   end: number;
   folded: boolean;
+  base?: number | null;
+}
+
+/** The critical path of the run between two cycles, and its parts by cause. */
+export interface FindPath {
+  kind: "path";
+  ticket: number;
+  start: number;
+  end: number;
   base?: number | null;
 }
 

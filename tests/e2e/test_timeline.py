@@ -334,6 +334,38 @@ def test_given_a_card_then_a_click_elsewhere_or_escape_closes_it(page: Page, app
         expect(card).to_be_hidden()
 
 
+def test_given_a_task_then_arrows_and_words_say_what_it_waits_for_and_the_critical_path_is_drawn(
+    page: Page, app_url: str, shoot: Shoot
+) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
+    playhead(page).focus()
+    for _ in range(8):
+        page.keyboard.press("w")
+    for _ in range(6):
+        page.keyboard.press("Shift+ArrowRight")
+    links = page.locator(".timeline > p[role=status]")
+    page.keyboard.press("l")
+    page.keyboard.press("l")
+    expect(links).to_contain_text(re.compile(r"waits for .*(for the data in|for the slot) .*vtcm"))
+    expect(links).to_contain_text("is awaited by")
+    shoot(page, "timeline-links")
+    page.keyboard.press("t")
+    tables = page.get_by_role("region", name="Timeline as tables")
+    expect(tables.get_by_role("table", name="Selected task")).to_contain_text("waits for")
+    page.keyboard.press("t")
+    page.keyboard.press("Escape")
+    expect(links).to_have_text("")
+    page.keyboard.press("0")
+    page.get_by_role("button", name="Critical path").click()
+    expect(page.locator(".fold-note")).to_have_text(re.compile(r"Critical path: 42 % A_local.vtcm \(engine busy\)"))
+    shoot(page, "timeline-path")
+    playhead(page).focus()
+    page.keyboard.press("t")
+    expect(tables.get_by_role("table", name="Critical path")).to_contain_text("end of the run")
+    page.keyboard.press("t")
+    assert_no_violations(page, "#area-timeline")
+
+
 def test_given_cards_and_tables_then_axe_has_no_complaint(page: Page, app_url: str) -> None:
     opened(page, app_url, "gemmini_gemm")
     fold(page)

@@ -60,6 +60,7 @@ class TimelineData:
         self.rows = [name for name, m in report.memory.items() if m.peak_bytes and m.scope != "global"]
         numbers, first = np.unique(line.numbers, return_inverse=True)
         self.kinds: list[Kind] = [report.segments.kind(n) for n in numbers.tolist()]
+        self.variants = [report.program.variants[n].replay for n in numbers.tolist()]
         self.kind_of: Column = first.astype(np.int64)
         self.templates = list({k.template: k for k in self.kinds}.values())
         place = {k.template: n for n, k in enumerate(self.templates)}

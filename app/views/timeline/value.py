@@ -7,8 +7,10 @@ tables, so that an event travels as a few numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ....engine.analysis import ProgramIndex
@@ -22,7 +24,7 @@ from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import colours_by_name
 from .data import Cell, TimelineData, WaitKind
-from .window import edges_of, packed, window
+from .window import BINS, MAX_EVENTS, edges_of, packed, window
 
 HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
@@ -89,8 +91,11 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
         "cells": [_cell(cell, scales[cell.row], colours) for cell in data.cells],
         "templates": _templates(data, ids, store.index(func), colours),
         "kinds": [
-            {"template": int(t), "reads": k.reads, "writes": k.writes}
-            for k, t in zip(data.kinds, data.template_of_kind.tolist(), strict=True)
+            {
+                "template": int(t), "reads": k.reads, "writes": k.writes,
+                "inputs": _cells_of(v.reads, data), "outputs": _cells_of(v.writes, data),
+            }
+            for k, t, v in zip(data.kinds, data.template_of_kind.tolist(), data.variants, strict=True)
         ],
         "waits": [_wait(wait, ids, colours) for wait in data.waits],
         "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
@@ -105,6 +110,32 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]
 def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> dict[str, Any]:
     """Another window of the timeline."""
     return window(timeline_data(report, store), start, end, folded=folded)
+
+
+def _cells_of(cells: tuple[int, ...], data: TimelineData) -> list[tuple[int, str]]:
+    """The engine's numbers of cells, with their labels."""
+    places = data.report.program.places
+    return [(cell, places.of_cell[cell].label(cell)) for cell in cells]
+
+
+def path_value(report: Report, store: Store, start: int, end: int) -> dict[str, Any]:
+    """The critical path from cycle `start` to `end`: its steps backward in time, or the share of each bin on each lane; and its parts."""
+    data, path = timeline_data(report, store), report.critical_path
+    end = max(start + 1, min(end, report.cycles))
+    steps = list(islice(path.steps(start, end), MAX_EVENTS + 1))
+    found: dict[str, Any] = {
+        "start": start,
+        "end": end,
+        "parts": msgspec.to_builtins(path.parts),
+        "steps": None,
+        "lanes": [],
+    }
+    if len(steps) > MAX_EVENTS:
+        shares = path.shares(edges_of(start, end, BINS))
+        return found | {"lanes": [packed(shares[:, n]) for n in np.argsort(data.lane_of) if data.lane_of[n] >= 0]}
+    lanes = [int(data.lane_of[data.line.engines[step.row]]) for step in steps]
+    lengths = [step.until - step.start for step in steps]
+    return found | {"steps": {"lane": lanes, "start": [step.start - start for step in steps], "length": lengths}}
 
 
 def start_of_task(report: Report, store: Store, template: int, place: tuple[int, ...]) -> int | None:

@@ -6,7 +6,7 @@ import { decodedLevels } from "../timeline/windows.js";
 /** @import { Message } from "../core/types.js" */
 /** @import { Copies } from "../timeline/time_map.js" */
 /** @import { Band, BinnedWindowOf, StallQuery, BlamedAnswer, FindQuery, FoundAnswer, Intervals, MemoryLine, Repeat } from "../timeline/types.js" */
-/** @import { Select, SentExactWindow, SentWindow, TimelineData, WindowAnswer, WindowQuery } from "../timeline/types.js" */
+/** @import { PathAnswer, PathQuery, Select, SentExactWindow, SentWindow, TimelineData, WindowAnswer, WindowQuery } from "../timeline/types.js" */
 
 /**
  * What app/export/replay.py writes.
@@ -15,12 +15,13 @@ import { decodedLevels } from "../timeline/windows.js";
  * @property {SentWindow} folded The whole run in compressed time.
  * @property {SentExactWindow | null} detail All tasks in compressed time, if `folded` has bins.
  * @property {Partial<Record<string, { step: number, text: string }>>} steps The step that introduced each stall, by "BUFFER BLOCK".
+ * @property {Omit<PathAnswer, "kind" | "ticket" | "report">} path The critical path of the whole run.
  * @property {string[]} script The lines of the program.
  */
 
 /** @typedef {{ start: number, end: number, later: number }} TimeInterval An interval of compressed time, `later` in real time. */
 
-/** @typedef {(message: { data: WindowAnswer | FoundAnswer | BlamedAnswer }) => void} AnswerListener */
+/** @typedef {(message: { data: WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer }) => void} AnswerListener */
 
 const MAX_TASKS = 6000;
 const MAX_INTERVALS = 4000;
@@ -54,18 +55,19 @@ export class RecordedModel {
 
   /** @param {Message} message */
   send_msg(message) {
-    const answer = this.answer(/** @type {WindowQuery | FindQuery | StallQuery | Select} */ (message));
+    const answer = this.answer(/** @type {WindowQuery | PathQuery | FindQuery | StallQuery | Select} */ (message));
     if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.({ data: answer }));
   }
 
   /**
-   * @param {WindowQuery | FindQuery | StallQuery | Select} query
-   * @returns {WindowAnswer | FoundAnswer | BlamedAnswer | null}
+   * @param {WindowQuery | PathQuery | FindQuery | StallQuery | Select} query
+   * @returns {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | null}
    */
   answer(query) {
     const { steps, value } = this.recording;
     const { report } = value;
     if (query.kind === "window") return { kind: "window", ticket: query.ticket, report, window: this.window(query) };
+    if (query.kind === "path") return { kind: "path", ticket: query.ticket, report, ...this.recording.path };
     if (query.kind === "find")
       return { kind: "found", ticket: query.ticket, report, cycle: this.find(query.template, query.place) };
     if (query.kind === "select_stall")

@@ -10,9 +10,10 @@ import { RecordedModel } from "./source.js";
 function recorded(folded = exactWindow()) {
   const value = { ...timelineData(), window: binnedWindow() };
   const steps = { "A copy": { step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' } };
+  const path = { start: 0, end: 400, steps: null, lanes: ["/w=="], parts: [] };
   /** @type {string[]} */
   const selected = [];
-  const recording = { value, folded, detail: null, steps, script: [] };
+  const recording = { value, folded, detail: null, steps, path, script: [] };
   return { model: new RecordedModel(recording, (row) => selected.push(row)), selected };
 }
 

@@ -66,8 +66,8 @@ export function timelineData(fields = {}) {
       { lane: 1, block: "C", rows: ["C"], loops, colour: 2 },
     ],
     kinds: [
-      { template: 0, reads: ["A"], writes: ["A#0"] },
-      { template: 1, reads: ["A#0"], writes: [] },
+      { template: 0, reads: ["A"], writes: ["A#0"], inputs: [], outputs: [[0, "A#0"]] },
+      { template: 1, reads: ["A#0"], writes: [], inputs: [[0, "A#0"]], outputs: [] },
     ],
     waits: [
       { lane: 1, cause: "data", what: "A#0", buffer: "A", block: "copy", colour: 1, row: "copy" },

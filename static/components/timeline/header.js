@@ -7,15 +7,15 @@ import { patchChildren } from "../core/patch.js";
 /** @import { Cause } from "../core/colors.js" */
 /** @import { TimelineData } from "./types.js" */
 
-/** @typedef {{ selectBuffer: (name: string) => void, toggleTables: () => void, fit: () => void }} HeaderActions */
+/** @typedef {{ selectBuffer: (name: string) => void, togglePath: () => void, toggleTables: () => void, fit: () => void }} HeaderActions */
 
 /**
  * @param {HTMLElement} element
  * @param {TimelineData} data
- * @param {boolean} hasTables Whether the tables are shown.
+ * @param {{ path: boolean, tables: boolean }} shown
  * @param {HeaderActions} actions
  */
-export function drawHeader(element, data, hasTables, actions) {
+export function drawHeader(element, data, shown, actions) {
   const causes = /** @type {Cause[]} */ (Object.keys(CAUSES)).filter((cause) =>
     data.waits.some((wait) => wait.cause === cause),
   );
@@ -35,9 +35,20 @@ export function drawHeader(element, data, hasTables, actions) {
       h(
         "button",
         {
+          class: "tool small path-button",
+          type: "button",
+          "aria-pressed": String(shown.path),
+          title: "Draw the chain of tasks that determines the cycles (C)",
+          onclick: actions.togglePath,
+        },
+        "Critical path",
+      ),
+      h(
+        "button",
+        {
           class: "tool small table-button",
           type: "button",
-          "aria-pressed": String(hasTables),
+          "aria-pressed": String(shown.tables),
           title: "Show the timeline as tables (T)",
           onclick: actions.toggleTables,
         },

@@ -17,7 +17,12 @@ test("the label of a slot keeps its number", () => {
 test("the label of a task has its innermost index where both fit", () => {
   const loops = ["io", "ko"].map((name) => ({ name, row: "", extent: 4 }));
   const template = { lane: 0, block: "matmul", rows: [], loops, colour: 0 };
-  const task = { kind: { template: 0, reads: [], writes: [] }, template, number: 0, place: [1, 3] };
+  const task = {
+    kind: { template: 0, reads: [], writes: [], inputs: [], outputs: [] },
+    template,
+    number: 0,
+    place: [1, 3],
+  };
   assert.equal(taskLabel(task, 100), "matmul ko=3");
   assert.equal(taskLabel(task, 40), "matmul");
   assert.equal(taskLabel({ ...task, template: { ...template, loops: [] }, place: [] }, 100), "matmul");

@@ -29,8 +29,9 @@ const MIN_WIDTH = { gap: 3, task: 26, tile: 30 };
  * @param {Layout} layout
  * @param {Colors} colors
  * @param {PlayheadState | null} state The state at the playhead, which the gutter shows.
+ * @param {(pen: Pen) => void} overlay Draws over the tasks.
  */
-export function paintTimeline(canvas, model, layout, colors, state) {
+export function paintTimeline(canvas, model, layout, colors, state, overlay) {
   canvas.style.height = `${layout.height}px`;
   const pen = new Pen(sharp(canvas, layout.width, layout.height), layout, colors, model.view);
   const right = layout.width - RIGHT;
@@ -44,6 +45,7 @@ export function paintTimeline(canvas, model, layout, colors, state) {
     paint(fine, pen.x(fine.start), pen.x(fine.end));
     paint(coarse, pen.x(fine.end), right);
   } else if (coarse) paint(coarse, GUTTER, right);
+  pen.clipped(GUTTER, right, () => overlay(pen));
   paintAxis(pen, model);
   paintGutter(pen, model.data, state);
 }

@@ -99,6 +99,46 @@ export class Pen {
   }
 
   /**
+   * The outline of a rectangle.
+   * @param {number} from
+   * @param {number} to
+   * @param {number} top
+   * @param {number} height
+   * @param {string} color
+   */
+  frame(from, to, top, height, color) {
+    this.context.strokeStyle = color;
+    this.context.lineWidth = 1.5;
+    this.context.strokeRect(from, top, Math.max(2, to - from), height);
+  }
+
+  /**
+   * A curve with a head at its end.
+   * @param {[x: number, y: number]} from
+   * @param {[x: number, y: number]} to
+   * @param {string} color
+   * @param {number[]} dash
+   * @param {number} head
+   */
+  arrow([x0, y0], [x1, y1], color, dash, head) {
+    const { context } = this;
+    const reach = Math.max(12, Math.abs(x1 - x0) / 2);
+    context.strokeStyle = context.fillStyle = color;
+    context.lineWidth = 1.5;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - head, y1);
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.moveTo(x1 + 1, y1);
+    context.lineTo(x1 - 1.5 * head, y1 - head);
+    context.lineTo(x1 - 1.5 * head, y1 + head);
+    context.fill();
+  }
+
+  /**
    * A sharp vertical line.
    * @param {number} x
    * @param {number} top

@@ -9,12 +9,15 @@ import { activityText } from "./texts.js";
 /** @import { PlayheadState, TimelineModel } from "./model.js" */
 /** @import { TimelineData } from "./types.js" */
 
+/** @typedef {{ caption: string, heads: string[], rows: string[][] }} Table */
+
 /**
  * The state at the playhead, engines, memories, and repeats if there are any.
  * @param {TimelineModel} model
  * @param {PlayheadState | null} state
+ * @param {Table[]} further Tables that follow; empty ones are omitted.
  */
-export function tablesOf(model, state) {
+export function tablesOf(model, state, further) {
   const { data } = model;
   const activities = data.engines.map(({ name }, lane) => [name, activityText(model, state, lane)]);
   const tables = [
@@ -23,6 +26,7 @@ export function tablesOf(model, state) {
     memoriesTable(data, state),
   ];
   if (data.repeats.length) tables.push(repeatsTable(model));
+  for (const { caption, heads, rows } of further) if (rows.length) tables.push(table(caption, heads, rows));
   return tables;
 }
 

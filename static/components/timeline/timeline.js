@@ -14,6 +14,8 @@ import { Overview } from "./overview.js";
 import { paintTimeline } from "./paint.js";
 import { TimelinePointer, isWithin } from "./pointer.js";
 import { tablesOf } from "./tables.js";
+import { CriticalPath } from "./path.js";
+import { TaskSelection } from "./task_selection.js";
 import { playheadText } from "./texts.js";
 import { Transport } from "./transport.js";
 
@@ -22,12 +24,12 @@ import { Transport } from "./transport.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
-/** @import { BlamedAnswer, FoundAnswer, TimelineData, WindowAnswer } from "./types.js" */
+/** @import { BlamedAnswer, FoundAnswer, PathAnswer, TimelineData, WindowAnswer } from "./types.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
   "range, 0 shows all cycles. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
-  "Escape closes them, E folds the repeats, T shows tables.";
+  "Escape closes them, L shows what the running tasks wait for, C the critical path, E folds the repeats, T shows tables.";
 
 const ZOOM = 0.6;
 const PAN = 0.2; // of the visible range
@@ -58,6 +60,8 @@ class TimelineView {
   constructor(send) {
     this.send = send;
     this.model = new TimelineModel(send, () => this.moved());
+    this.path = new CriticalPath(send, this.model);
+    this.selection = new TaskSelection(this.model);
     this.model.isFoldChosen = remembered(FOLDED) === true;
     this.layout = layoutOf(this.model.data, 0, 0, false);
     this.top = h("div", { class: "timeline-head" });
@@ -87,6 +91,7 @@ class TimelineView {
     this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks.element, this.head);
     this.stage = h("div", { class: "stage" }, this.plot, this.bubble, this.card.element, this.tables);
     this.blank = h("div", { class: "timeline-blank" });
+    this.links = h("p", { class: "tw-hidden", role: "status" });
     this.transport = new Transport(this);
     this.overview = new Overview({
       show: (start, end, keepsSpan) => this.showRealRange(start, end, keepsSpan),
@@ -106,6 +111,7 @@ class TimelineView {
       this.stage,
       this.overview.element,
       this.blank,
+      this.links,
       h("p", { id: "timeline-keys", class: "tw-hidden" }, KEYS),
     );
     new ResizeObserver(() => this.moved()).observe(this.stage);
@@ -118,6 +124,8 @@ class TimelineView {
   /** @param {TimelineData} data */
   show(data) {
     this.model.show(data);
+    this.path.forget();
+    this.selection.clear();
     this.search = this.nextSearch = null; // a search in another report gets no answer
     this.element.classList.toggle("is-empty", !data.cycles);
     this.card.close();
@@ -130,9 +138,10 @@ class TimelineView {
     this.moved();
   }
 
-  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer} answer */
+  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer} answer */
   receive(answer) {
     if (answer.kind === "window") this.model.receive(answer);
+    else if (answer.kind === "path") this.receivePath(answer);
     else if (answer.kind === "found") this.receiveFound(answer);
     else if (answer.kind === "blamed") this.card.showStep(answer);
   }
@@ -161,10 +170,15 @@ class TimelineView {
     this.colors ??= readColors(this.element);
     this.layout = layoutOf(model.data, width, height, model.folded);
     model.requestMissing();
+    this.path.requestMissing();
     const state = model.stateAtPlayhead();
     this.state = state ?? this.state;
     this.overview.paint(this.colors, document.documentElement.dataset.theme); // reads its width: before any change of the layout
-    paintTimeline(this.canvas, model, this.layout, this.colors, state);
+    paintTimeline(this.canvas, model, this.layout, this.colors, state, (pen) => {
+      this.path.paint(pen);
+      this.selection.paint(pen);
+    });
+    this.announceSelection();
     this.plot.style.height = `${this.layout.height}px`;
     this.marks.draw(model, this.layout);
     this.drawPlayhead(state);
@@ -177,8 +191,10 @@ class TimelineView {
   }
 
   drawHeader() {
-    drawHeader(this.top, this.model.data, !this.tables.hidden, {
+    const shown = { path: this.path.isShown, tables: !this.tables.hidden };
+    drawHeader(this.top, this.model.data, shown, {
       selectBuffer: (name) => this.send({ kind: "select", buffer: name }),
+      togglePath: () => this.togglePath(),
       toggleTables: () => this.toggleTables(),
       fit: () => this.fit(),
     });
@@ -208,7 +224,49 @@ class TimelineView {
     const key = `${this.model.data.report} ${Math.round(this.model.cycle)} ${this.state !== null}`;
     if (key === this.tableKey) return;
     this.tableKey = key;
-    this.tables.replaceChildren(...tablesOf(this.model, this.state));
+    const further = [
+      {
+        caption: "Critical path",
+        heads: ["Task", "Engine", "The next task waits for", "Cycles", "Share"],
+        rows: this.path.isShown ? this.path.rows : [],
+      },
+      { caption: "Selected task", heads: ["It", "Task", "Why", "Start"], rows: this.selection.rows },
+    ];
+    this.tables.replaceChildren(...tablesOf(this.model, this.state, further));
+  }
+
+  /** Show or hide the critical path; it is drawn over a true axis. */
+  togglePath() {
+    this.path.isShown = !this.path.isShown;
+    if (this.path.isShown) this.model.setFolded(false);
+    this.tableKey = "";
+    this.drawHeader();
+    this.moved();
+  }
+
+  /** @param {PathAnswer} answer */
+  receivePath(answer) {
+    this.path.receive(answer);
+    this.tableKey = "";
+    this.moved();
+  }
+
+  /** Tell what the selected task waits for, if that changed. */
+  announceSelection() {
+    const { text } = this.selection;
+    if (this.links.textContent !== text) this.links.textContent = text;
+  }
+
+  /** Select the tasks that run at the playhead one after another. */
+  selectRunning() {
+    const known = this.model.exactAtPlayhead();
+    const { lane } = this.selection.at ?? { lane: -1 };
+    if (!known) return;
+    const { start, length } = known.window.tasks;
+    const running = [...start.keys()].filter((n) => start[n] <= known.at && known.at < start[n] + length[n]);
+    const next = running.find((n) => this.selection.laneOf(known.window, n) > lane) ?? running[0];
+    if (next !== undefined) this.selection.select(known.window, next);
+    this.tableKey = "";
   }
 
   toggleTables() {
@@ -359,11 +417,14 @@ class TimelineView {
    */
   select(hit, { x, time }, lane) {
     this.card.close();
+    this.selection.clear();
+    this.tableKey = "";
     this.seekDrawn(time);
     const { model } = this;
     if (hit?.kind === "task") {
       const { template, number } = model.task(hit.window, hit.n);
       this.transport.showLoopsOf(number);
+      this.selection.select(hit.window, hit.n);
       if (template.rows.length) this.send({ kind: "select", id: template.rows[0] });
     } else if (hit?.kind === "wait") {
       const { of, length } = hit.window.waits;
@@ -485,7 +546,12 @@ class TimelineView {
       ".": () => transport.changeSpeed(1),
       n: () => this.seekStall(1),
       N: () => this.seekStall(-1),
-      Escape: () => this.card.close(),
+      Escape: () => {
+        this.card.close();
+        this.selection.clear();
+      },
+      c: () => this.togglePath(),
+      l: () => this.selectRunning(),
       Enter: () => this.selectAtPlayhead(),
       t: () => this.toggleTables(),
       e: () => {

@@ -24,6 +24,7 @@ const SHAPES = {
  * The timeline that is played. `find` moves the playhead to the task of a template at given iterations.
  * @typedef {object} Player
  * @property {TimelineModel} model
+ * @property {{ note: string }} path
  * @property {(cycle: number, options?: { follow?: boolean }) => void} seek
  * @property {(direction: 1 | -1) => void} step
  * @property {(template: number, place: number[]) => void} find
@@ -117,8 +118,8 @@ export class Transport {
     const { model } = this.player;
     this.clock.replaceChildren(h("b", {}, grouped(model.cycle)), ` / ${grouped(model.data.cycles)}`);
     this.fold.setAttribute("aria-pressed", String(model.folded));
-    const note = foldNote(model);
-    if (this.foldNote.textContent !== note) this.foldNote.textContent = note;
+    const note = foldNote(model) || this.player.path.note;
+    if (this.foldNote.textContent !== note) this.foldNote.textContent = this.foldNote.title = note;
     this.updateIndices();
   }
 

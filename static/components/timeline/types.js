@@ -80,7 +80,15 @@
  * @property {number} colour
  */
 
-/** @typedef {{ template: number, reads: string[], writes: string[] }} TaskKind */
+/** @typedef {[number: number, label: string]} CellLabel */
+
+/**
+ * `reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels.
+ * @typedef {{ template: number, reads: string[], writes: string[], inputs: CellLabel[],
+ *   outputs: CellLabel[] }} TaskKind
+ */
+
+/** @typedef {{ engine: string, block: string, cause: string, buffer: string, cycles: number, tasks: number }} PathPart */
 
 /**
  * A stall of an engine: `what` is the awaited slot, port, queue or engine; `block` holds it.
@@ -145,6 +153,19 @@
 
 /** @typedef {{ kind: "window", ticket: number, report: number, window: SentWindow }} WindowAnswer */
 /** @typedef {{ kind: "found", ticket: number, report: number, cycle: number | null }} FoundAnswer */
+/**
+ * The critical path from `start` to `end`: its steps, backward in time and relative to `start`, or the share of each bin on each lane.
+ * @typedef {object} PathAnswer
+ * @property {"path"} kind
+ * @property {number} ticket
+ * @property {number} report
+ * @property {number} start
+ * @property {number} end
+ * @property {{ lane: number[], start: number[], length: number[] } | null} steps
+ * @property {string[]} lanes
+ * @property {PathPart[]} parts
+ */
+/** @typedef {{ kind: "path", ticket: number, start: number, end: number }} PathQuery */
 /** @typedef {{ kind: "blamed", step: number | null, text: string }} BlamedAnswer */
 
 export {};

@@ -96,7 +96,7 @@ def test_given_a_replay_then_all_is_in_it_and_nothing_is_loaded(name: str) -> No
     assert not re.search(r"<(?:link|img|iframe)\b|\bimport\s*[({'\"]|@import|\bfetch\(", html)
     data = recorded(html)
     report = of.report
-    assert data["value"]["cycles"] == report.cycles and data["value"]["window"]["exact"]
+    assert data["value"]["cycles"] == report.cycles and data["folded"]["exact"]
     assert {e["name"]: e["busy"] for e in data["value"]["engines"]} == {
         n: e.busy for n, e in report.engines.items() if e.tasks
     }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+from itertools import pairwise
+
+import numpy as np
 import pytest
 from support.sessions.hostile import NoClock
 
@@ -14,7 +18,7 @@ from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.inspector.value import inspector_value
 from tilewright.app.views.machine.value import machine_value
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.app.views.timeline.value import start_of_task, timeline_value, window_value
+from tilewright.app.views.timeline.value import path_value, start_of_task, timeline_value, window_value
 from tilewright.app.views.timeline.waits import step_to_blame
 from tilewright.engine.hwsim import Report
 
@@ -96,6 +100,27 @@ def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_r
         (s.start, s.end, s.block, tuple(i for _, i in s.indices)) for s in report.segments.between(600_000, 612_000)
     }
     assert told == real and len(real) > 10
+
+
+@pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer"])
+def test_given_the_critical_path_then_steps_or_shares_cover_the_interval(name: str) -> None:
+    _, store, report = example(name)
+    near = path_value(report, store, 1_000, 5_000)
+    assert sum(part["cycles"] for part in near["parts"]) == report.cycles
+    spans = sorted((max(0, a), a + n) for a, n in zip(near["steps"]["start"], near["steps"]["length"], strict=True))
+    assert spans[0][0] == 0 and spans[-1][1] >= 4_000
+    assert all(end == start for (_, end), (start, _) in pairwise(spans))
+    whole = path_value(report, store, 0, report.cycles)
+    if whole["steps"] is None:
+        levels = [np.frombuffer(base64.b64decode(lane), np.uint8) / 255 for lane in whole["lanes"]]
+        assert np.sum(levels, axis=0) == pytest.approx(1, abs=0.02)
+
+
+def test_given_kinds_then_their_cells_are_those_of_the_replay() -> None:
+    state, store, report = example("vtcm_double_buffer")
+    for kind in timeline_value(state, store)["kinds"]:
+        assert {label for _, label in kind["inputs"]} <= set(kind["reads"])
+    assert any(kind["inputs"] for kind in timeline_value(state, store)["kinds"]) and report.cycles
 
 
 def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
