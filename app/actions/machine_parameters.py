@@ -42,6 +42,8 @@ MEANINGS: dict[str, Meaning] = {
     "burst_bytes": Meaning("burst", "B"),
     "energy_pj_per_byte": Meaning("energy", "pJ/B"),
     "setup_cycles": Meaning("set-up", "cycles"),
+    "wait_cycles": Meaning("wait for a token", "cycles", by_one=True),
+    "signal_cycles": Meaning("signal a token", "cycles", by_one=True),
     "queue_tasks": Meaning("queue", "tasks"),
     "dimensions": Meaning("descriptor dimensions (0: any)", by_one=True),
     "channels": Meaning("channels", "channels", by_one=True),

@@ -19,7 +19,7 @@ FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "v
           "register_rows", "register_columns", "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
 """Parameters that are doubled."""
 
-SHORTER = ("setup_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_operation")
+SHORTER = ("setup_cycles", "wait_cycles", "signal_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_operation")
 """Parameters that are halved."""
 
 

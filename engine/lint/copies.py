@@ -101,7 +101,7 @@ def _wasted(subject: Subject, template: Template, number: int) -> int:
     asked = max((cycles for _, cycles in cost.demands), default=0) * descriptor.wanted_bytes // moved
     copied = descriptor.wanted_bytes // getattr(engine, "bytes_per_cycle", 1)
     setup = 0 if descriptor.run_bytes < _burst(subject, template) else engine.setup_cycles
-    return max(cost.duration - setup - max(asked, copied, 1), 0)
+    return max(cost.duration - cost.tokens - setup - max(asked, copied, 1), 0)
 
 
 def _burst(subject: Subject, template: Template) -> int:

@@ -4,7 +4,8 @@
 # Gemmini's array is 16 x 16 cells; weights stay in them while rows of the other operand pass through. `mvin` fills the scratchpad, `mvout`
 # empties the accumulator, and both go through the one port of memory: what one of them moves, the other waits for, burst by burst.
 #
-# Operands come in tiles of 64 x 64 bytes, two slots each, so that the next tile is on its way while the array works on this one.
+# Operands come in tiles of 64 x 64 bytes, two slots each, so that the next tile is on its way while the array works on this one. Each slot
+# is in a bank of its own: a bank has one port, which serves either `mvin` or the array.
 
 # %% machine
 import tilewright
@@ -45,8 +46,8 @@ sch.compute_at(B_pad, ko)
 sch.reverse_compute_at(C_acc, jo)
 
 # %% schedule: two slots each
-sch.double_buffer(A_pad)
-sch.double_buffer(B_pad)
+sch.double_buffer(A_pad, banks=[0, 1])
+sch.double_buffer(B_pad, banks=[2, 3])
 
 # %% [markdown]
 # ## What to look at

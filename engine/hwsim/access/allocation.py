@@ -40,12 +40,16 @@ class Spot(msgspec.Struct, frozen=True):
     address: int
 
 
-def allocate(chunks: Sequence[Chunk], blocks: int, room: int, alignment: int) -> tuple[Spot, ...]:
+def allocate(
+    chunks: Sequence[Chunk], blocks: int, room: int, alignment: int, *, spread: bool = False
+) -> tuple[Spot, ...]:
     """The spot of each chunk, in a memory of `blocks` physical blocks of `room` bytes each. Addresses are multiples of `alignment`.
+
+    While there is room, a chunk without a block is in the first one with enough of it, or with `spread` in the one with the most.
 
     A memory that is too small for any packing gets the one with the lowest overflow.
     """
-    apart = _side_by_side(chunks, blocks, room, alignment)
+    apart = _side_by_side(chunks, blocks, room, alignment, spread=spread)
     if _overflow(chunks, apart, blocks, room)[0] == 0:
         return apart
     packings = [_packed(chunks, order, blocks, room, alignment) for order in _orders(chunks)]
@@ -84,15 +88,15 @@ def _overflow(chunks: Sequence[Chunk], spots: Sequence[Spot], blocks: int, room:
     return sum(max(0, end - room) for end in ends), sum(ends)
 
 
-def _side_by_side(chunks: Sequence[Chunk], blocks: int, room: int, alignment: int) -> tuple[Spot, ...]:
-    """One after the other; a chunk without a block is in the first one with enough room, else in the one with the most."""
+def _side_by_side(chunks: Sequence[Chunk], blocks: int, room: int, alignment: int, *, spread: bool) -> tuple[Spot, ...]:
+    """One after the other; a chunk that fits in no block is in the one with the most room."""
     ends = [0] * blocks
     spots: list[Spot] = []
     for chunk in chunks:
         starts = [_aligned(end, alignment) for end in ends]
         block = chunk.block
         if block == ANY:
-            fitting = (b for b, start in enumerate(starts) if start + chunk.size_bytes <= room)
+            fitting = (b for b, start in enumerate(starts) if start + chunk.size_bytes <= room and not spread)
             block = next(fitting, starts.index(min(starts)))
         spots.append(Spot(block, starts[block]))
         ends[block] = starts[block] + chunk.size_bytes

@@ -129,7 +129,8 @@ def place(machine: Machine, nest: Nest) -> Places:
             for block, count in Counter(r.blocks).items()
         }
         room = memory.capacity_bytes // memory.blocks
-        found = allocate(tuple(chunks.values()), memory.blocks, room, memory.alignment_bytes)
+        spread = memory.has_own_ports
+        found = allocate(tuple(chunks.values()), memory.blocks, room, memory.alignment_bytes, spread=spread)
         spots.update(zip(chunks, found, strict=True))
         for block in range(memory.blocks):
             use[row_name(memory, block)] = _use({p: c for p, c in chunks.items() if spots[p].block == block}, spots)

@@ -87,15 +87,16 @@ def memory_port(memory: Memory, *, written: bool) -> PortSpec:
 
 
 def block_port(memory: Memory, block: int, *, written: bool) -> PortSpec:
-    """Returns the port for reads or writes of a physical block that has its own."""
-    return _port(memory, f"{memory.scope}[{block}]", memory.blocks, written=written)
+    """Returns the port for reads or writes of a physical block or an interleaved bank that has its own. A bank is granted for a row."""
+    return _port(memory, f"{memory.scope}[{block}]", memory.banks, written=written)
 
 
 def _port(memory: Memory, name: str, parts: int, *, written: bool) -> PortSpec:
     shared = memory.ports == "shared"
     width = (memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle) // parts
     side = "port" if shared else "write port" if written else "read port"
-    return PortSpec(f"{name} {side}", width, over(memory.burst_bytes, width))
+    burst = memory.interleave_bytes if parts > 1 and memory.has_bank_ports else memory.burst_bytes
+    return PortSpec(f"{name} {side}", width, over(burst, width))
 
 
 def bus_port(bus: Bus) -> PortSpec:
@@ -106,11 +107,14 @@ def bus_port(bus: Bus) -> PortSpec:
 def ports_of(
     engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, Sequence[int], bool]]
 ) -> tuple[PortSpec, ...]:
-    """Returns all ports that an engine uses for its accesses to memories, in these physical blocks, each read or written."""
+    """Returns all ports that an engine uses for its accesses to memories, in these physical blocks or all interleaved banks, each read or
+    written.
+    """
     found: dict[PortSpec, None] = {}
     for memory, blocks, written in sides:
         if memory.has_own_ports:
-            found.update(dict.fromkeys(block_port(memory, block, written=written) for block in blocks))
+            parts = range(memory.banks) if memory.has_bank_ports else blocks
+            found.update(dict.fromkeys(block_port(memory, part, written=written) for part in parts))
         else:
             found[memory_port(memory, written=written)] = None
     return (*found, *map(bus_port, machine.buses_of(engine.name)))
@@ -133,8 +137,8 @@ def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool
 
 
 def block_demands(moved: Iterable[tuple[Memory, bool, int, Sequence[int]]]) -> dict[PortSpec, int]:
-    """Returns the cycles of each physical block's ports for these bytes (memory, whether written, bytes, and the blocks of the cells over
-    which they are spread evenly).
+    """Returns the cycles of the ports of blocks or banks for these bytes (memory, whether written, bytes, and the blocks of the cells, or
+    the banks of the rows, over which they are spread evenly).
     """
     sizes: dict[PortSpec, int] = {}
     for memory, written, size, blocks in moved:

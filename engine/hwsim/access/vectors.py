@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Buffer, Max, Min, Var
+from ...ir import Buffer, Expr, Max, Min, Var
 from ...ir import dtype as dt
 from ..machine.parts import Memory, VectorEngine
 from ..tasks.boxes import Inside, inside
@@ -126,14 +126,14 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
     operations = sum(r.count * over(r.elements, width) for r in found) * steps
     if found and row_of(work, layouts, where, width) is not None:
         rows = joint_values(indexing(work.writes[0], where), where)
-        operations += rows * tree_steps(min(width, max(r.elements for r in found)), work, rates)
+        value = None if work.piece.store is None else work.piece.store.value
+        operations += rows * tree_steps(min(width, max(r.elements for r in found)), value, rates)
     return operations
 
 
-def tree_steps(lanes: int, work: Work, rates: Mapping[str, int]) -> int:
+def tree_steps(lanes: int, value: Expr | None, rates: Mapping[str, int]) -> int:
     """Returns the operations that combine `lanes` partial results of a row: a shuffle and an operation for each halving."""
-    combines_by_max = work.piece.store is not None and isinstance(work.piece.store.value, Max | Min)
-    step = rates.get("shuffle", 1) + (rates.get("max", 1) if combines_by_max else 1)
+    step = rates.get("shuffle", 1) + (rates.get("max", 1) if isinstance(value, Max | Min) else 1)
     return (lanes - 1).bit_length() * step
 
 

@@ -33,13 +33,13 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import marks_of
 from ..access.allocation import Chunk, allocate
-from ..access.ports import PortSpec, demands, memory_port, over
-from ..access.vectors import lanes_of_type
+from ..access.ports import PortSpec, block_port, demands, memory_port, over
+from ..access.vectors import lanes_of_type, tree_steps
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE, supports
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
-from ..tasks.work import Kind, activations_of, padded_load, slower_steps
+from ..tasks.work import Kind, activations_of, padded_load, steps_of
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles
 
@@ -150,6 +150,9 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
         kind = "pad"
     elif len(loads) < len(every):
         kind = "mac" if any(isinstance(e, Mul) for e in walk(store.value)) and len(loads) == 2 else "reduce"
+    applied = activations_of(store.value) if kind == "elementwise" else None
+    if applied is not None:
+        loads = tuple(sorted(loads, key=lambda load: load is not applied[1]))
     loops = {s.loop_var: build.int_value(s.extent) or 1 for s in path if below[s] == 1 and isinstance(s, For)}
     values = zip(leaf.block.iter_vars, leaf.iter_values, strict=True)
     used = {iv.var: frozenset(v for v in free_vars(value) if v in loops) for iv, value in values}
@@ -166,7 +169,9 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         engine = _engine_of(task, machine)
         if engine is None:
             continue
-        one = engine.setup_cycles + _duration(engine, task, machine)
+        # One token each way is assumed.
+        fixed = engine.setup_cycles + engine.wait_cycles + engine.signal_cycles
+        one = fixed + _duration(engine, task, machine)
         unit = engine.unit or engine.name
         if not isinstance(engine, DmaEngine):
             working[unit] += task.count * one
@@ -176,7 +181,7 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         source, target = _memory(read, machine), _memory(written, machine)
         for who in {unit, memory_port(source, written=False), memory_port(target, written=True)}:
             # Of the channels of an engine, one at a time uses its rate; their set-ups overlap.
-            copying[who] += task.count * max(one - engine.setup_cycles, over(one, engine.channels))
+            copying[who] += task.count * max(one - fixed, over(one, engine.channels))
         leaves = target is machine.far
         copies.append(_Copy(task.count, slots[read if leaves else written].turns, one, leaves))
     moving, work = (max(busy.values(), default=0) for busy in (copying, working))
@@ -218,7 +223,8 @@ def _engine_of(task: _Task, machine: Machine) -> Engine | None:
     """Returns the best engine for the task's kind that reaches its operands and its result."""
     target = _memory(task.store.buffer, machine).name
     sources = {_memory(load.buffer, machine).name for load in task.loads}
-    activations = activations_of(task.store.value) if task.kind == "elementwise" else None
+    applied = activations_of(task.store.value) if task.kind == "elementwise" else None
+    activations = applied and applied[0]
     for wanted in PREFERENCE[task.kind]:
         for engine in machine.engines:
             reaches = target in engine.writes and sources <= {*engine.reads}
@@ -234,15 +240,34 @@ def _duration(engine: Engine, task: _Task, machine: Machine) -> int:
         case MatrixEngine() | SystolicEngine() if len(task.loads) == 2:
             return _multiplied(engine, task, machine)
         case VectorEngine():
-            lanes = lanes_of_type(engine, task.store.buffer.dtype)
-            turns = len(task.loads) + 1 if engine.operands == "in_turn" else 1
-            slower = slower_steps(task.store.value, dict(engine.rates))
-            return over(task.iterations, lanes) * (turns + slower) * engine.cycles_per_operation
+            return _vectorized(engine, task) * engine.cycles_per_operation
         case MatrixEngine() | SystolicEngine():
             return task.iterations
         case _:
-            slower = slower_steps(task.store.value, dict(engine.rates))
-            return task.iterations * (len(task.loads) + 1 + slower) * engine.cycles_per_operation
+            steps = steps_of(task.store.value, dict(engine.rates)) + len(task.loads) + 1
+            return task.iterations * steps * engine.cycles_per_operation
+
+
+def _vectorized(engine: VectorEngine, task: _Task) -> int:
+    """Operations of a vector engine: whole vectors along the result, or along rows that are reduced, each with its tree."""
+    rates, value = dict(engine.rates), task.store.value
+    lanes = min(lanes_of_type(engine, access.buffer.dtype) for access in (*task.loads, task.store))
+    steps = steps_of(value, rates)
+    row = 0 if task.kind not in ("reduce", "mac") or engine.lanes == "program" else _row(task, lanes)
+    if not row:
+        return over(task.iterations, lanes) * steps
+    rows = task.times(task.reach(*task.store.indices))
+    return task.iterations // row * over(row, lanes) * steps + rows * tree_steps(min(lanes, row), value, rates)
+
+
+def _row(task: _Task, lanes: int) -> int:
+    """Elements of a contiguous row that a reduction combines, as `vectors.row_of` finds it; 0 if its lanes follow the result."""
+    kept = task.reach(*task.store.indices)
+    along = task.reach(*task.store.indices[-1:])
+    if any(along & task.reach(*x.indices[-1:]) and task.reach(*x.indices) - kept for x in task.loads):
+        return 0
+    rows = (_run(task, x, kept) for x in task.loads)
+    return next((row for row in rows if row >= lanes or (row > 1 and task.times(kept) == 1)), 0)
 
 
 def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
@@ -259,10 +284,12 @@ def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
     )
 
 
-def _run(task: _Task, access: BufferLoad | BufferStore) -> int:
-    """Elements of a contiguous run: the product over the innermost axes that are traversed completely, and the next one."""
+def _run(task: _Task, access: BufferLoad | BufferStore, apart: frozenset[Var] = frozenset()) -> int:
+    """Elements of a contiguous run: the product over the innermost axes that are traversed completely, and the next one. Loops of `apart`
+    end a run.
+    """
     axes = [
-        (task.times(task.reach(i)), build.int_value(n) or 1)
+        (1 if task.reach(i) & apart else task.times(task.reach(i)), build.int_value(n) or 1)
         for i, n in zip(access.indices, access.buffer.shape, strict=True)
     ]
     whole = list(takewhile(lambda axis: axis[0] >= axis[1], reversed(axes)))
@@ -277,11 +304,20 @@ def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, machine: Mac
     traffic = operand_traffic(engine, product)
     sides = ((task.loads[0], False, traffic.first), (task.loads[1], False, traffic.second),
              (task.store, False, traffic.sums), (task.store, True, traffic.sums))  # fmt: skip
-    moved = ((_memory(a.buffer, machine), written, n * dt.size_bytes(a.buffer.dtype)) for a, written, n in sides)
-    ports = demands(engine, machine, moved)
+    moved = [(_memory(a.buffer, machine), written, n * dt.size_bytes(a.buffer.dtype)) for a, written, n in sides]
+    ports = [
+        *demands(engine, machine, moved).values(),
+        *(over(n, _own_width(m, w)) for m, w, n in moved if m.has_own_ports),
+    ]
     if isinstance(engine, SystolicEngine):
-        return max(array_cycles(engine, product) * passes_of(engine, types), *ports.values())
-    return max(tiles_of(engine, product) * tile_cycles(engine, types), *ports.values())
+        return max(array_cycles(engine, product) * passes_of(engine, types), *ports)
+    return max(tiles_of(engine, product) * tile_cycles(engine, types), *ports)
+
+
+def _own_width(memory: Memory, written: bool) -> int:
+    """Bytes per cycle of an operand in a memory whose parts have their own ports: those of one block, or of all interleaved banks."""
+    port = block_port(memory, 0, written=written) if memory.blocks > 1 else memory_port(memory, written=written)
+    return port.bytes_per_cycle
 
 
 def _memory(buffer: Buffer, machine: Machine) -> Memory:

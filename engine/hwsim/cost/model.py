@@ -55,7 +55,8 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
     memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start. `in_blocks` is
     the traffic of memories whose physical blocks have ports of their own. `preloaded` are stationary operands of an array, each with the
-    cycles by which it has to be ready before the task starts.
+    cycles by which it has to be ready before the task starts. `tokens` is the part of the duration in which the engine waits for tokens of
+    other engines, and signals its own.
     """
 
     duration: int
@@ -70,6 +71,12 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     preloaded: tuple[tuple[Buffer, int], ...] = ()
     setup: int = 0
     in_blocks: tuple[Touched, ...] = ()
+    tokens: int = 0
+
+    def with_tokens(self, waits: int, signals: int) -> Cost:
+        """Returns the cost of a task that waits for tokens before its set-up, and signals some after its work."""
+        tokens = waits + signals
+        return replace_fields(self, duration=self.duration + tokens, setup=self.setup + waits, tokens=tokens)
 
     def with_blocks(self, needed: Mapping[PortSpec, int]) -> Cost:
         """Returns the cost with these demands of physical blocks: they depend on the cells of a task."""
@@ -100,6 +107,11 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     @property
     def accesses(self) -> tuple[Access, ...]:
         return (*self.work.reads, *self.work.writes)
+
+    @property
+    def copied(self) -> tuple[Access, Access]:
+        """The source and the target of a copy."""
+        return self.work.reads[0], self.work.writes[0]
 
 
 def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
@@ -189,15 +201,15 @@ def _spreads(engine: Engine, measured: Measured, where: Domain, places: Places) 
 
 
 def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> Descriptor:
-    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
-    return describe(engine, measured.work, measured.layouts, where, source, target)
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.copied)
+    return describe(engine, measured.work, (measured.layouts[0], measured.layouts[-1]), where, source, target)
 
 
 def _copy(engine: DmaEngine, measured: Measured, descriptor: Descriptor, places: Places) -> int:
     """Cycles of a copy: each contiguous run moves in whole bursts of either memory, at the rate of the slowest of both ports, the engine,
     and its transposer. Functions apply as elements leave the source: only results pass the engine.
     """
-    source, target = (places.by_buffer[a.buffer].memory for a in measured.accesses)
+    source, target = (places.by_buffer[a.buffer].memory for a in measured.copied)
     sides = ((source, descriptor.read_bytes), (target, descriptor.written_bytes))
     waited = max(_requested(engine, memory, size) for memory, size in sides)
     reading = engine.bytes_per_cycle if measured.work.kind == "copy" else source.read_bytes_per_cycle
@@ -273,7 +285,10 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     for access, written in sides:
         groups.setdefault((access[0].buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():
-        each = isinstance(engine, ScalarEngine | DmaEngine) and not any(a.extents for a, _ in accesses)
+        each = isinstance(engine, ScalarEngine) or (
+            isinstance(engine, DmaEngine) and any(a in measured.copied for a, _ in accesses)
+        )
+        each = each and not any(a.extents for a, _ in accesses)
         if each:
             inside = where.inside if isinstance(engine, DmaEngine) and not written else None
             elements = (where if inside is None else inside).iterations * len(accesses)
@@ -302,7 +317,7 @@ def _moved(
     engine: Engine, touched: Sequence[Touched], descriptor: Descriptor | None, spreads: Sequence[Spread], places: Places
 ) -> Iterator[Touched]:
     """Yields the traffic of memory ports. Copies and vectors move whole bursts. Memory behind caches
-    moves by the line and is left out here: `cached` has its stalls.
+    moves by the line and is left out here: `cached` has its stalls. The first operand that a copy reads is its source.
     """
     spread = {(s.buffer, s.written): s.moved_bytes for s in spreads}
     for t in touched:
@@ -310,7 +325,10 @@ def _moved(
             continue
         size = spread.get((t.buffer, t.written), t.size_bytes)
         if descriptor is not None:
-            size = descriptor.written_bytes if t.written else descriptor.read_bytes
+            is_end = t.written or t is touched[0]
+            burst = places.by_buffer[t.buffer].memory.burst_bytes
+            size = over(size, burst) * burst
+            size = (descriptor.written_bytes if t.written else descriptor.read_bytes) if is_end else size
         yield Touched(t.buffer, t.written, size)
 
 

@@ -84,8 +84,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     block_ports: Annotated[
         Literal["common", "own"],
         described(
-            'With "common" all accesses use the ports of the memory; with "own" each physical block has its own, with an equal part of '
-            "the widths: accesses to different blocks do not delay each other."
+            'With "common" all accesses use the ports of the memory; with "own" each physical block, or each interleaved bank, has its '
+            "own, with an equal part of the widths: accesses to different ones do not delay each other."
         ),
     ] = "common"
     interleave_bytes: Annotated[
@@ -143,8 +143,13 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_own_ports(self) -> bool:
-        """Whether each physical block has ports of its own."""
-        return self.block_ports == "own" and self.blocks > 1
+        """Whether each physical block, or each interleaved bank, has ports of its own."""
+        return self.block_ports == "own" and self.banks > 1
+
+    @property
+    def has_bank_ports(self) -> bool:
+        """Whether each interleaved bank has ports of its own."""
+        return self.has_own_ports and self.mapping == "interleave"
 
     def block_of(self, scope: str) -> int | None:
         """Returns the number of the physical block that a scope names; None for a scope of the whole memory."""
@@ -165,6 +170,15 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     latency_cycles: Annotated[
         Natural, described("Delay from the end of a task's work until its result is available.")
     ] = 0
+    wait_cycles: Annotated[
+        Natural,
+        described(
+            "Cycles that it waits for a token before a task, for each other unit whose tasks the task depends on."
+        ),
+    ] = 0
+    signal_cycles: Annotated[
+        Natural, described("Cycles that it signals a token after a task, for each other unit whose tasks depend on it.")
+    ] = 0
     queue_tasks: Annotated[
         Positive, described("Capacity of its queue; while a queue is full, no task is issued to any engine.")
     ] = 8
@@ -175,7 +189,7 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     source: Sources = ()
 
 
-Activation = Literal["cast", "clip", "offset", "relu", "scale"]
+Activation = Literal["bias", "cast", "channel_scale", "clip", "offset", "relu", "scale"]
 
 
 class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="dma"):
@@ -218,8 +232,9 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
     activations: Annotated[
         tuple[Activation, ...],
         described(
-            "Functions that it applies to elements on their way: cast (rounding included), clip, offset, relu and scale, by constants. "
-            "An elementwise block of only these is one copy."
+            "Functions that it applies to elements on their way: cast (rounding included), clip, offset, relu and scale, by constants; "
+            "bias and channel_scale, a sum and a product with an element of another operand, which it reads too. An elementwise block "
+            "of only these is one copy."
         ),
     ] = ()
     zero_padding: Annotated[

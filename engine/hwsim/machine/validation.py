@@ -117,13 +117,15 @@ def _bank_violation(memory: Memory) -> Violation | None:
         return Violation(
             "no-interleave", message, section, "mapping", "no interleave_bytes", expected, ("interleave_bytes = 32",)
         )
-    if memory.block_ports == "own" and memory.mapping == "interleave":
-        message = f"memory {memory.name!r} has no physical blocks that could have ports of their own"
-        return Violation("uneven-banks", message, section, "block_ports", 'mapping = "interleave"', 'mapping = "block"')
+    if memory.block_ports == "own" and memory.bank_groups:
+        message = f"the banks of a group of memory {memory.name!r} share its ports, so they cannot have their own"
+        return Violation(
+            "uneven-banks", message, section, "block_ports", f"{memory.bank_groups} groups", "no bank_groups"
+        )
     if memory.has_own_ports and any(
         n % memory.banks for n in (memory.read_bytes_per_cycle, memory.write_bytes_per_cycle)
     ):
-        message = f"the ports of memory {memory.name!r} cannot be divided among its blocks"
+        message = f"the ports of memory {memory.name!r} cannot be divided among its banks"
         found = (
             f"{memory.read_bytes_per_cycle} and {memory.write_bytes_per_cycle} bytes per cycle, {memory.banks} banks"
         )

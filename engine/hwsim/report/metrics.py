@@ -174,7 +174,9 @@ def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[s
 
 
 def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[Traffic, ...], tuple[EngineAccess, ...]]:
-    """Returns the copies of DMA engines by tensor, source and target scope, and the accesses of other engines by engine and buffer."""
+    """Returns the copies of DMA engines by tensor, source and target scope, and the other accesses by engine and buffer: those of other
+    engines, and biases and scales that copies read.
+    """
     places = program.places
     copied: Counter[tuple[Buffer, str, str]] = Counter()
     accessed: Counter[tuple[str, str, str, bool]] = Counter()
@@ -187,7 +189,9 @@ def traffic_of(program: TaskProgram, counts: Mapping[int, int]) -> tuple[tuple[T
                     t.size_bytes * count
                 )
             continue
-        (read,) = (t for t in variant.cost.touched if not t.written)
+        read, *operands = (t for t in variant.cost.touched if not t.written)
+        for t in operands:
+            accessed[engine.name, t.buffer.name, places.by_buffer[t.buffer].memory.scope, False] += t.size_bytes * count
         (written,) = (t for t in variant.cost.touched if t.written)
         source, target = places.by_buffer[read.buffer].memory, places.by_buffer[written.buffer].memory
         tensor = written.buffer if target.capacity_bytes > source.capacity_bytes else read.buffer

@@ -154,7 +154,7 @@ class Roofline(msgspec.Struct, frozen=True):
 
 
 class EngineAccess(msgspec.Struct, frozen=True):
-    """Bytes that a computing engine itself reads from a buffer and writes to it."""
+    """Bytes that a computing engine itself reads from a buffer and writes to it, or that a DMA reads from a bias or a scale."""
 
     engine: str
     buffer: str

@@ -153,6 +153,7 @@ def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskPr
     """Returns the tasks of a program; `waits` are the stalls on caches. Raises MachineError if no engine reaches an operand."""
     builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
+    builder.synchronise()
     return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
 
 
@@ -200,6 +201,20 @@ class _Builder:
             self.nest.analyzer,
             {},
         )
+
+    def synchronise(self) -> None:
+        """Counts the tokens of each task, if any engine takes cycles for them: one from and one to each unit with a task that it must not
+        overlap."""
+        if not any(e.wait_cycles or e.signal_cycles for e in self.places.machine.engines):
+            return
+        kinds = [(self.units[t.engine], frozenset(t.variants.cells), t.variants.changed_cells) for t in self.templates]
+        for template, (unit, cells, changed) in zip(self.templates, kinds, strict=True):
+            partners = {
+                other
+                for other, theirs, written in kinds
+                if other != unit and not (changed.isdisjoint(theirs) and written.isdisjoint(cells))
+            }
+            template.variants.synchronise(len(partners))
 
     def share(self) -> tuple[PortSpec, ...]:
         """Numbers the ports that tasks may have to share."""

@@ -13,13 +13,14 @@ from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer
 from ...cancellation import checkpoint
-from ...ir import Expr, Var, build, free_vars
+from ...ir import Buffer, Expr, Var, build, free_vars
+from ..access.bank_rows import banks_of_rows, first_row
 from ..access.placement import Placement, Places
 from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..replay.exclusive import Variant
-from .geometry import Domain, domain
+from .geometry import Domain, Layout, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
 from .periodicity import IterationClass
@@ -122,6 +123,7 @@ class Variants:
         self._pieces = pieces
         self._places = places
         self._shared = shared
+        self._partners = 0
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
@@ -143,10 +145,26 @@ class Variants:
     @property
     def cells(self) -> tuple[int, ...]:
         """All cells that any variant may access or destroy."""
-        ranges = (range(s.placement.first_cell, s.placement.first_cell + s.placement.cells) for s in self._sides)
-        accessed = dict.fromkeys(cell for cells in ranges for cell in cells)
-        shared = (other for cell in accessed for other in self._places.sharing.get(cell, ()))
-        return tuple(accessed | dict.fromkeys(shared))
+        accessed = self._accessed(None)
+        return tuple(accessed | self._sharing(accessed))
+
+    @property
+    def changed_cells(self) -> frozenset[int]:
+        """All cells that any variant may write or destroy."""
+        written = self._accessed(True)
+        return frozenset(written | self._sharing(written))
+
+    def _accessed(self, written: bool | None) -> dict[int, None]:
+        """Returns the cells of buffers that are accessed, or only of those that are written."""
+        sides = (s.placement for s in self._sides if written in (None, s.written))
+        return dict.fromkeys(cell for p in sides for cell in range(p.first_cell, p.first_cell + p.cells))
+
+    def _sharing(self, cells: Iterable[int]) -> dict[int, None]:
+        return dict.fromkeys(other for cell in cells for other in self._places.sharing.get(cell, ()))
+
+    def synchronise(self, partners: int) -> None:
+        """Sets the number of other units whose tasks these depend on, which is also the number of those that depend on them."""
+        self._partners = partners
 
     @property
     def port_user(self) -> PortUser:
@@ -177,8 +195,11 @@ class Variants:
             waited = int(self._waits[tuple(at[v] for v in self._outer)])
             costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
         cells = tuple(side.cells(at) for side in self._sides)
-        costs = costs.with_blocks(self._in_blocks(costs, cells)) if costs.in_blocks else costs
-        key = (same, costs.duration, cells)
+        costs = costs.with_blocks(self._in_blocks(costs, cells, at)) if costs.in_blocks else costs
+        engine = self._places.machine.engines[self._engine]
+        if self._partners:
+            costs = costs.with_tokens(self._partners * engine.wait_cycles, self._partners * engine.signal_cycles)
+        key = (same, costs.duration, costs.demands, cells)
         if key not in self._numbers:
             variant = self._variant(costs, cells)
             self._numbers[key] = len(self._table)
@@ -194,16 +215,35 @@ class Variants:
             self._costs[key] = None if found is None else (found, found.key)
         return self._costs[key]
 
-    def _in_blocks(self, costs: Cost, cells: Sequence[range]) -> dict[PortSpec, int]:
-        """Returns the demands of physical blocks that have their own ports, for the cells of a task."""
+    def _in_blocks(self, costs: Cost, cells: Sequence[range], at: Mapping[Var, int]) -> dict[PortSpec, int]:
+        """Returns the demands of physical blocks that have their own ports, for the cells of a task, and of interleaved banks."""
         of_buffer = {s.placement.buffer: c for s, c in zip(self._sides, cells, strict=True)}
         of_side = {(s.placement.buffer, s.written): c for s, c in zip(self._sides, cells, strict=True)}
         moved: list[tuple[Memory, bool, int, list[int]]] = []
         for t in costs.in_blocks:
             placement = self._places.by_buffer[t.buffer]
             touched = of_side.get((t.buffer, t.written), of_buffer[t.buffer])
-            moved.append((placement.memory, t.written, t.size_bytes, [placement.bank_of(cell) for cell in touched]))
+            if placement.memory.has_bank_ports:
+                start = placement.address if placement.site.slot_loop is None else placement.address_of(touched[0])
+                parts = banks_of_rows(placement.memory, start, self._accessing(t.buffer, at, written=t.written))
+            else:
+                parts = [placement.bank_of(cell) for cell in touched]
+            moved.append((placement.memory, t.written, t.size_bytes, parts))
         return block_demands(moved)
+
+    def _accessing(
+        self, buffer: Buffer, at: Mapping[Var, int], *, written: bool
+    ) -> list[tuple[Access, Layout, Domain]]:
+        """Returns the accesses to a buffer, each with its layout and iterations."""
+        found: list[tuple[Access, Layout, Domain]] = []
+        for piece in self._pieces:
+            work = piece.measured.work
+            for access, layout in zip(piece.measured.accesses, piece.measured.layouts, strict=True):
+                is_write = any(access is w for w in work.writes)
+                if access.buffer is buffer and (is_write == written or (is_write and work.updates)):
+                    where = _domain(piece, at)
+                    found.append((access, layout, where if is_write or where.inside is None else where.inside))
+        return found
 
     def _variant(self, costs: Cost, cells: Sequence[range]) -> TaskVariant:
         reads: dict[int, None] = {}
@@ -222,7 +262,7 @@ class Variants:
         written = (*writes, *destroyed)
         ahead = dict(costs.preloaded)
         preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
-        setup = engine.setup_cycles
+        setup = engine.setup_cycles + self._partners * engine.wait_cycles
         replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, setup, asked, preloads)
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
@@ -278,11 +318,18 @@ def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequ
         return tuple(e for e in exprs if used_vars(e, around) and is_known(e))
 
     turns = dict.fromkeys((s.placement.site.slot_loop, s.placement.slots) for s in sides)
+    banked = {s.placement.buffer: s.placement.memory for s in sides if s.placement.memory.has_bank_ports}
+    first_rows = (
+        first_row(banked[a.buffer], a, x, p.measured.inner)
+        for p in pieces
+        for a, x in zip(p.measured.accesses, p.measured.layouts, strict=True)
+        if a.buffer in banked
+    )
     return IterationClass(
         decisive(c for p in pieces for c in (*p.conditions, *p.measured.work.inside)),
         decisive(
             x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
         ),
-        decisive(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts),
+        decisive((*(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts), *first_rows)),
         tuple((loop.var, slots) for loop, slots in turns if loop is not None and loop.var in around),
     )

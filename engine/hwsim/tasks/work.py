@@ -35,6 +35,7 @@ from ...ir import (
     Var,
     build,
     children,
+    free_vars,
     structural_equal,
     walk,
 )
@@ -72,8 +73,8 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     """A classified piece: its kind, its reads and writes, and its operations per iteration.
 
     `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
-    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its only operand.
-    A padded copy reads where all of `inside` hold.
+    that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its first operand;
+    the other operands are elements of biases and scales. A padded copy reads where all of `inside` hold.
     """
 
     piece: Piece
@@ -91,20 +92,21 @@ class Work(msgspec.Struct, frozen=True, eq=False):
         return self.operations + _slower(self.rated, rates)
 
 
-def activations_of(value: Expr) -> Activations | None:
-    """Returns the functions that a value applies to one element, with constants; None if it is anything else.
+def activations_of(value: Expr) -> tuple[Activations, BufferLoad] | None:
+    """Returns the functions that a value applies to an element, with constants or elements of other operands, and the load of the element;
+    None if the value is anything else.
 
     A maximum with zero is a relu, part of a clip if there is also another bound. Shifts and divisions by a constant scale; rounding is part
     of a cast.
     """
     found: set[Activation] = set()
     while not isinstance(value, BufferLoad):
-        step = _activation(value)
+        step = _activation(value) or _activation_by_operand(value)
         if step is None:
             return None
         found.add(step[0])
         value = step[1]
-    return frozenset(found - {"relu"} if "clip" in found else found)
+    return frozenset(found - {"relu"} if "clip" in found else found), value
 
 
 _WITH_CONSTANTS: dict[type[Node], Activation] = {
@@ -133,14 +135,26 @@ def _activation(value: Expr) -> tuple[Activation, Expr] | None:
     return "relu" if is_relu else name, operand
 
 
+def _activation_by_operand(value: Expr) -> tuple[Activation, Expr] | None:
+    """Returns a sum, a difference or a product with an element of another operand, which depends on at most as many loops."""
+    if not isinstance(value, Add | Sub | Mul):
+        return None
+    orders = ((value.a, value.b),) if isinstance(value, Sub) else ((value.a, value.b), (value.b, value.a))
+    for operand, other in orders:
+        if isinstance(_uncast(other), BufferLoad) and len(free_vars(operand)) >= len(free_vars(other)):
+            return ("channel_scale" if isinstance(value, Mul) else "bias"), operand
+    return None
+
+
 def _is_constant(value: Expr, number: float | None = None) -> bool:
     value = _uncast(value)
     return isinstance(value, IntImm | FloatImm) and number in (None, value.value)
 
 
-def slower_steps(value: Expr, rates: Mapping[str, int]) -> int:
-    """Returns what the rates of a value's operations add to one step for each."""
-    return _slower(_seen(value).rated, rates)
+def steps_of(value: Expr, rates: Mapping[str, int]) -> int:
+    """Returns the duration of a value's operations at these rates, as `Work.steps` does."""
+    seen = _seen(value)
+    return max(seen.operations, 1) + _slower(seen.rated, rates)
 
 
 def _slower(rated: Iterable[str], rates: Mapping[str, int]) -> int:
@@ -180,12 +194,15 @@ class _Reader:
                 loads.append(access)
         by_data = nested or any(places for _, places in seen.loads)
         kind = "other" if by_data or seen.opaque else _kind(store.value, loads, old)
-        activations = activations_of(store.value) if kind == "elementwise" else None
+        applied = activations_of(store.value) if kind == "elementwise" else None
+        if applied is not None:
+            element = self._access(applied[1])
+            loads.sort(key=lambda a: not same_place(a, element, self._analyzer))
         inside: tuple[Expr, ...] = ()
         padded = padded_load(store.value) if kind == "elementwise" else None
         if padded is not None:
             kind, inside = "pad", tuple(self._analyzer.simplify(c) for c in build.conjuncts(padded[0]))
-        operations = max(seen.operations, 1)
+        operations, activations = max(seen.operations, 1), applied and applied[0]
         return Work(piece, kind, tuple(loads), (target,), bool(old), operations, tuple(seen.rated), activations, inside)
 
     def _access(self, node: BufferLoad | BufferStore) -> Access:

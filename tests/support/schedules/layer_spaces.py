@@ -63,7 +63,11 @@ TARGETS = {target.machine: target for target in (GEMMINI, DUAL)}
 def study_machine(name: str) -> Machine:
     """The machine of the recorded study: gemmini with one register per cell, so that each fold fills the array, as LOMA's model has it."""
     machine = load_machine(name)
-    return machine.replace("engines.array.weights", "single") if name == GEMMINI.machine else machine
+    if name != GEMMINI.machine:
+        return machine
+    for memory in ("scratchpad", "accumulator"):
+        machine = machine.replace(f"memories.{memory}.block_ports", "common")
+    return machine.replace("engines.array.weights", "single")
 
 
 MOST = 6

@@ -94,6 +94,9 @@ def varied(rng: Random, machine: Machine) -> Machine:
             for figure in ("read_bytes_per_cycle", "write_bytes_per_cycle"):
                 machine = machine.replace(f"{path}.{figure}", memory.banks * more.choice((1, 4, 16)))
             machine = machine.replace(f"{path}.block_ports", "own")
+            if more.random() < 0.5 and memory.capacity_bytes % (32 * memory.banks) == 0:
+                machine = machine.replace(f"{path}.interleave_bytes", more.choice((4, 8, 32)))
+                machine = machine.replace(f"{path}.mapping", "interleave")
     for engine in machine.engines:
         for figure, counts in (
             ("queue_tasks", (1, 2, 4, 16)),
@@ -102,6 +105,9 @@ def varied(rng: Random, machine: Machine) -> Machine:
         ):
             if rng.random() < 0.4:
                 machine = machine.replace(f"engines.{engine.name}.{figure}", rng.choice(counts))
+        for figure in ("wait_cycles", "signal_cycles"):
+            if more.random() < 0.2:
+                machine = machine.replace(f"engines.{engine.name}.{figure}", more.choice((1, 6, 30)))
         if isinstance(engine, DmaEngine):
             path = f"engines.{engine.name}"
             if more.random() < 0.4 and not machine.engine(engine.name).unit:

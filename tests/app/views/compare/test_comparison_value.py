@@ -156,7 +156,7 @@ def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named
     (example,) = (e for e in EXAMPLES if e.name == "gemmini_gemm")
     # With one register per cell neither step alone explains half.
     text = example.text.replace('("gemmini")', '("gemmini").replace("engines.array.weights", "single")')
-    lines = ("sch.reorder(io, jo, ko, ii, ji, ki)", "sch.double_buffer(A_pad)")
+    lines = ("sch.reorder(io, jo, ko, ii, ji, ki)", "sch.double_buffer(A_pad, banks=[0, 1])")
     state, store = act(State(), OpenText(text)), Store()
     compared = act(state, Compare(side_without(text, *lines), NOW))
     study_all(compared, store)

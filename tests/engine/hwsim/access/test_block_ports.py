@@ -95,10 +95,10 @@ def test_given_gemmini_with_ports_of_its_banks_when_operands_share_one_then_it_i
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("pad.mapping", "interleave"), ("pad.read_bytes_per_cycle", 15), ("pad.write_bytes_per_cycle", 7)],
+    [("pad.read_bytes_per_cycle", 15), ("pad.write_bytes_per_cycle", 7)],
 )
 def test_given_ports_that_cannot_be_divided_then_the_machine_is_refused(path: str, value: object):
-    found = machine().replace("pad.interleave_bytes", 4)
+    found = machine()
     with pytest.raises(MachineError) as caught:
         found.replace(path, value)
     assert caught.value.code == "uneven-banks"

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from support.programs.gemms import array_machine, gemm
 from support.simulator.machines import PLAIN
 
-from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.analysis import ProgramIndex
+from tilewright.engine.hwsim import Machine, MachineError, estimate_cost, load_machine, read_machine, simulate
 from tilewright.engine.hwsim.cost.model import Cost
 from tilewright.engine.hwsim.simulate import replayed
+from tilewright.engine.ir import PrimFunc
 from tilewright.engine.script import parse
 
 VECTOR = PLAIN.replace(
@@ -141,27 +143,51 @@ def test_given_lanes_by_type_then_a_type_has_its_own(dtype: str, lanes: int):
     assert cost(elementwise("A[vi] + A[vi]", dtype), typed).duration == 3 + 64 // lanes
 
 
-@pytest.mark.parametrize(
-    ("dtype", "cycles"), [("int8", 1), ("float16", 2), ("bfloat16", 2), ("float32", 4), ("float64", 32)]
-)
-def test_given_a_tensor_core_when_types_differ_then_so_do_the_cycles_of_a_tile(dtype: str, cycles: int):
-    wide = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"
+def tensor_product(first: str, second: str, wide: str) -> PrimFunc:
     zero = "0" if wide == "int32" else f"T.{wide}(0)"
-    source = f'''
+    return parse(f'''
 @T.prim_func
-def main(A: T.Buffer((32, 32), "{dtype}"), B: T.Buffer((32, 16), "{dtype}"), C: T.Buffer((32, 16), "{wide}")):
+def main(A: T.Buffer((32, 32), "{first}"), B: T.Buffer((32, 16), "{second}"), C: T.Buffer((32, 16), "{wide}")):
     for i, j, k in T.grid(32, 16, 32):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = {zero}
             C[vi, vj] = C[vi, vj] + T.Cast("{wide}", A[vi, vk]) * T.Cast("{wide}", B[vk, vj])
-'''
+''').program
+
+
+def tensor_core() -> Machine:
+    """The tensor core of gpu-sm on memories that are no limit."""
     sm = load_machine("gpu-sm")
     for memory in ("hbm", "registers"):
         sm = sm.replace(f"{memory}.read_bytes_per_cycle", 1 << 20).replace(f"{memory}.write_bytes_per_cycle", 1 << 20)
-    sm = sm.replace("tensor.reads", ("hbm",)).replace("tensor.writes", ("hbm",))
-    assert simulate(parse(source).program, sm).engines["tensor"].busy == 2 * 2 * 2 * cycles
+    return sm.replace("tensor.reads", ("hbm",)).replace("tensor.writes", ("hbm",))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cycles"), [("int8", 1), ("float16", 2), ("bfloat16", 2), ("float32", 4), ("float64", 32)]
+)
+def test_given_a_tensor_core_when_types_differ_then_so_do_the_cycles_of_a_tile(dtype: str, cycles: int):
+    wide = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"
+    found = simulate(tensor_product(dtype, dtype, wide), tensor_core())
+    assert found.engines["tensor"].busy == 2 * 2 * 2 * cycles
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cycles"),
+    [
+        ("float8_e4m3fn", "float8_e4m3fn", 1),
+        ("float8_e4m3fn", "float8_e5m2", 1),
+        ("float8_e5m2", "float16", 2),
+        ("float16", "float16", 2),
+    ],
+)
+def test_given_a_tensor_core_with_fp8_then_it_takes_half_of_fp16_unless_one_operand_is_wider(
+    first: str, second: str, cycles: int
+) -> None:
+    hopper = tensor_core().replace("tensor.cycles_by_type", {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 2})
+    assert simulate(tensor_product(first, second, "float32"), hopper).engines["tensor"].busy == 2 * 2 * 2 * cycles
 
 
 @pytest.mark.parametrize(("table", "passes"), [({}, 4), ({"float16": 2}, 2)])
@@ -192,3 +218,18 @@ def test_given_a_wrong_name_in_a_file_then_the_error_has_its_line():
         machine("rates = { exp = 4, gelu = 4 }")
     place = caught.value.refusal.place
     assert place is not None and place.line == VECTOR.splitlines().index("vector_bytes = 32") + 2
+
+
+@pytest.mark.parametrize("combine", ["C[vi] + {term}", "T.max(C[vi], {term})"])
+@pytest.mark.parametrize(("rows", "length"), [(1, 3), (1, 64), (16, 7), (16, 8), (16, 100), (7, 256)])
+def test_given_a_row_reduction_then_its_estimate_is_the_reports_work(rows: int, length: int, combine: str) -> None:
+    on = machine("rates = { exp = 4, shuffle = 3, max = 2 }")
+    for term in ("A[vi, vk]", "T.exp(A[vi, vk] - M[vi])"):
+        func = parse(row_sum(rows, length, term, combine)).program
+        assert estimate_cost(ProgramIndex(func), on).busy == simulate(func, on).bound
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(16, 8), (64, 24), (5, 16)])
+def test_given_columns_that_are_summed_then_the_estimate_has_no_tree(rows: int, columns: int) -> None:
+    func = parse(column_sum(rows, columns)).program
+    assert estimate_cost(ProgramIndex(func), machine()).busy == simulate(func, machine()).bound
