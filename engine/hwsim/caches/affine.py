@@ -1,16 +1,21 @@
 """The byte addresses of a stream as a tree of loops.
 
-A loop is a repetition if every access in it moves by a constant number of bytes, equal for all accesses to one buffer. All other loops are
-taken iteration by iteration: conditions over the loop, clamped indices, slots that rotate.
+A loop is a repetition if every access in it moves by a constant number of bytes, equal for all accesses to one buffer. Conditions over the
+loop divide it into ranges of iterations with the same accesses. All other loops are taken iteration by iteration: conditions that an inner
+loop changes, too, clamped indices, slots that rotate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import prod
+from typing import cast
+
+import numpy as np
 
 from ...arith import Linear, linear
-from ...ir import Buffer, Var
+from ...ir import Buffer, Expr, Var, walk
 from ..tasks.nest import Loop
 from .budget import Budget
 from .line_trees import Forest, Offset, Placed
@@ -35,6 +40,7 @@ class TreeReader:
         self.coordinates, self.instances = coordinates, instances
         self._forms = {e.number: _plain(linear(e.place)) for e in stream.events}
         self._shifts: dict[Var, Offset | None] = {}
+        self._conditions: dict[StreamLoop, list[tuple[Event, Expr]] | None] = {}
 
     def nodes(self, nodes: Sequence[StreamNode], at: dict[Var, int]) -> Placed | None:
         """Returns the tree of stream nodes, with the loops around them at `at`."""
@@ -46,8 +52,11 @@ class TreeReader:
         if var not in self._shifts:
             self._shifts[var] = self._shift(node)
         shift = self._shifts[var]
-        if shift is not None:
-            return self.forest.rep(node.loop.extent, shift, self.nodes(node.children, {**at, var: 0}))
+        ranges = None if shift is None else self._ranges(node, at)
+        if shift is not None and ranges is not None:
+            return self.forest.seq(
+                [self.forest.rep(end - i, shift, self.nodes(node.children, {**at, var: i})) for i, end in ranges]
+            )
         return self._folded([self.nodes(node.children, {**at, var: i}) for i in range(node.loop.extent)])
 
     def event(self, event: Event, at: Mapping[Var, int]) -> Placed | None:
@@ -71,6 +80,23 @@ class TreeReader:
         for n, loop in enumerate(loops):
             offset[instance] += at[loop.var] * prod(inner.extent for inner in loops[n + 1 :])
         return self.forest.leaf(event.number, coordinate, instance, event.written), tuple(offset)
+
+    def _ranges(self, node: StreamLoop, at: Mapping[Var, int]) -> list[tuple[int, int]] | None:
+        """Returns the ranges of iterations in which the conditions over a loop do not change; None if inner loops change them."""
+        var, extent = node.loop.var, node.loop.extent
+        if node not in self._conditions:
+            self._conditions[node] = _conditions(node, self.cached)
+        conditions = self._conditions[node]
+        if conditions is None:
+            return None
+        edges = np.zeros(extent + 1, np.bool_)
+        edges[[0, extent]] = True
+        over = {**at, var: np.arange(extent)}
+        for event, condition in conditions:
+            holds = known(event, condition, over) != 0
+            edges[1:extent] |= holds[1:] != holds[:-1]
+        places = cast("list[int]", np.flatnonzero(edges).tolist())
+        return list(pairwise(places)) if 2 * len(places) < extent or not conditions else None
 
     def _shift(self, node: StreamLoop) -> Offset | None:
         """Returns how a loop moves each coordinate per iteration; None if it is not a repetition."""
@@ -110,6 +136,22 @@ def _plain(form: Linear | None) -> tuple[tuple[tuple[Var, int], ...], int] | Non
         return None
     terms = [(atom, factor) for atom, factor in form.terms if isinstance(atom, Var)]
     return (tuple(terms), form.constant) if len(terms) == len(form.terms) else None
+
+
+def _conditions(node: StreamLoop, cached: Sequence[bool]) -> list[tuple[Event, Expr]] | None:
+    """Returns the conditions that a loop changes; None if loops inside of it change one of them, too."""
+    found: dict[Expr, Event] = {}
+    for event in _events(node):
+        if not cached[event.number]:
+            continue
+        inner = {loop.var for loop in event.loops[event.loops.index(node.loop) + 1 :]}
+        for guard in event.guards:
+            used = {n for n in walk(guard) if isinstance(n, Var)}
+            if node.loop.var in used:
+                if used & inner:
+                    return None
+                found[guard] = event
+    return [(event, guard) for guard, event in found.items()]
 
 
 def _events(node: StreamNode) -> list[Event]:

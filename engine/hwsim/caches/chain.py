@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,8 @@ from .affine import TreeReader
 from .budget import Budget
 from .cold import Cold
 from .line_trees import CLEAN, DIRTY, Forest, Placed
-from .tree_maps import Classes, Counts, Instances, Lines, Prefetches
+from .requests import Requests, Totals, Trees
+from .tree_maps import Classes, Instances, Lines, Prefetches
 from .warping import Warp
 
 MOST_SPAN = 1 << 24
@@ -41,30 +44,36 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
     forest, tree = _read(accesses, budget)
     if tree is None:
         return tally
-    counts, levels = Counts(), [accesses.caches[n] for n in chain]
+    levels = [accesses.caches[n] for n in chain]
     events = len(accesses.first)
     lines = Lines(forest, levels[0].line_bytes).of(tree)
     if levels[0].prefetch_lines:
         lines = Prefetches(forest, levels[0], 2 * events).of(lines)
     in_lines = [Lines(forest, c.line_bytes // levels[0].line_bytes).of(lines) for c in levels]
     roomy = len(levels)
-    cold = Cold(forest, events, budget)
+    trees = Trees(forest)
+    last: Requests[Any] = trees if forest.width > forest.buffers else Totals()
+    cold = Cold(forest, events, budget, last)
     while roomy and _holds_all(levels[roomy - 1], in_lines[roomy - 1], forest, cold):
         roomy -= 1
-    asked, sizes = counts.of(tree[0]), _class_bytes(levels)
-    outs: list[Placed | None] = [in_lines[0]]
+    asked, sizes = trees.by_event([tree]), _class_bytes(levels)
+    outs: list[Any] = [in_lines[0]]
     for n, level in enumerate(chain):
+        requests = last if n + 1 >= roomy else trees
         if n >= roomy:
             outs = [cold.misses(in_lines[n], c) for c in in_lines[n][0].buffers]
         else:
             ratio = levels[n].line_bytes // levels[max(0, n - 1)].line_bytes
             classes = Classes(forest, sizes[n] // levels[n].line_bytes, levels[-1].line_bytes // levels[n].line_bytes)
-            warp = Warp(forest, levels[n], _is_exclusive(levels, n + 1), classes, events, budget)
+            warp: Warp[Any] = Warp(forest, levels[n], _is_exclusive(levels, n + 1), classes, events, budget, requests)
             longer = Lines(forest, ratio)
             before = [None if o is None else longer.of(o) for o in outs] if ratio > 1 else outs
             number = classes.modulus // classes.width
             outs = [warp.misses(classes.of(before[g % len(before)], g)) for g in range(number)]
-        asked = _tally(accesses, tally, level, asked, outs, counts, forest)
+        missed = requests.by_event(outs)
+        asked = _tally(accesses, tally, level, asked, missed)
+        if forest.width > forest.buffers:
+            _add_instances(accesses, tally, level, outs, forest)
     tally.simulated = budget.spent
     return tally
 
@@ -74,19 +83,9 @@ def _is_exclusive(levels: list[Cache], n: int) -> bool:
 
 
 def _tally(
-    accesses: Accesses,
-    tally: Tally,
-    level: int,
-    asked: Mapping[int, int],
-    outs: list[Placed | None],
-    counts: Counts,
-    forest: Forest,
+    accesses: Accesses, tally: Tally, level: int, asked: Mapping[int, int], missed: Counter[int]
 ) -> dict[int, int]:
-    """Adds a level's accesses and misses; returns the misses by event."""
-    missed: dict[int, int] = {}
-    for out in outs:
-        for event, count in () if out is None else counts.of(out[0]).items():
-            missed[event] = missed.get(event, 0) + count
+    """Adds a level's accesses and misses by event; returns what it requests from the next."""
     tally.returned[level] = missed.pop(DIRTY, 0)
     missed.pop(CLEAN, None)
     events = len(accesses.first)
@@ -101,13 +100,17 @@ def _tally(
         task = accesses.task_of.get(event)
         if task is not None and not accesses.tasks[task]:
             tally.cycles[task] += accesses.cost[level] * count
+    return missed
+
+
+def _add_instances(accesses: Accesses, tally: Tally, level: int, outs: list[Placed | None], forest: Forest) -> None:
+    """Adds the cycles of a level's misses to the instances of tasks."""
     for coordinate, task in enumerate(_numbered(accesses), forest.buffers):
         flat, instances = tally.cycles[task].reshape(-1), Instances(coordinate)
         for out in outs:
             if out is not None and out[0].live[coordinate]:
                 found, start = instances.of(out[0]), out[1][coordinate]
                 flat[start : start + len(found)] += accesses.cost[level] * found
-    return missed
 
 
 def _numbered(accesses: Accesses) -> list[int]:
@@ -157,7 +160,7 @@ def _class_bytes(levels: list[Cache]) -> list[int]:
     return found[::-1]
 
 
-def _holds_all(cache: Cache, tree: Placed, forest: Forest, cold: Cold) -> bool:
+def _holds_all(cache: Cache, tree: Placed, forest: Forest, cold: Cold[Any]) -> bool:
     """Returns whether no set of a cache has to hold more lines than it has ways."""
     node, offset = tree
     spans = {c: cold.span(node, c) for c in node.buffers}

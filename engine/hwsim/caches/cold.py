@@ -5,18 +5,21 @@ Buffers are independent of each other here. The lines that were accessed are the
 
 from __future__ import annotations
 
+from typing import Generic
+
 from .budget import Budget
-from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, moved, times
+from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, times
+from .requests import R, Requests
 
 
-class Cold:
+class Cold(Generic[R]):
     """The first accesses to each line in a tree of lines of a program with so many events, with probes after them."""
 
-    def __init__(self, forest: Forest, events: int, budget: Budget) -> None:
-        self.forest, self.events, self.budget = forest, events, budget
+    def __init__(self, forest: Forest, events: int, budget: Budget, requests: Requests[R]) -> None:
+        self.forest, self.events, self.budget, self.requests = forest, events, budget, requests
         self._spans: dict[tuple[Node, int], tuple[int, int]] = {}
         self._lines: dict[tuple[Node, int], int] = {}
-        self._done: dict[tuple[Node, int, int], tuple[Placed | None, int]] = {}
+        self._done: dict[tuple[Node, int, int], tuple[R, int]] = {}
 
     def span(self, node: Node, c: int) -> tuple[int, int]:
         """Returns the lowest and the highest line that a node at 0 accesses in a coordinate."""
@@ -55,16 +58,15 @@ class Cold:
             self._lines[node, c] = found
         return found
 
-    def misses(self, part: Placed, c: int) -> Placed | None:
+    def misses(self, part: Placed, c: int) -> R:
         """Returns the first access to each line of a coordinate."""
-        out = self.run(part[0], c, 0)[0]
-        return None if out is None else (out[0], moved(out[1], part[1]))
+        return self.requests.moved(self.run(part[0], c, 0)[0], part[1])
 
-    def run(self, node: Node, c: int, seen: int) -> tuple[Placed | None, int]:
+    def run(self, node: Node, c: int, seen: int) -> tuple[R, int]:
         """Returns the first accesses that a node makes, and the lines accessed after it."""
         every = self.lines(node, c)
         if not every & ~seen:
-            return None, seen
+            return self.requests.nothing, seen
         low, high = self.span(node, c)
         key = (node, c, seen & ((1 << (high - low + 1)) - 1))
         found = self._done.get(key)
@@ -72,43 +74,42 @@ class Cold:
             found = self._done[key] = self._new(node, c, key[2]), seen | every
         return found[0], seen | every
 
-    def _new(self, node: Node, c: int, seen: int) -> Placed | None:
+    def _new(self, node: Node, c: int, seen: int) -> R:
         low = self.span(node, c)[0]
         if isinstance(node, Seq):
-            outs: list[Placed | None] = []
+            outs: list[R] = []
             for part, offset in node.parts:
                 if part.live[c]:
                     at = offset[c] + self.span(part, c)[0] - low
-                    out = self.run(part, c, seen >> at)[0]
+                    outs.append(self.requests.moved(self.run(part, c, seen >> at)[0], offset))
                     seen |= self.lines(part, c) << at
-                    outs.append(None if out is None else (out[0], moved(out[1], offset)))
-            return self.forest.seq(outs)
+            return self.requests.joined(outs)
         if isinstance(node, Rep):
             return self._loop(node, c, seen)
         assert isinstance(node, Leaf)
         self.budget.spend()
         event = node.event - self.events if node.event >= 2 * self.events else node.event
-        return self.forest.leaf(event, c, node.instance), self.forest.zero
+        return self.requests.one(self.forest.leaf(event, c, node.instance), self.forest.zero)
 
-    def _loop(self, node: Rep, c: int, seen: int) -> Placed | None:
+    def _loop(self, node: Rep, c: int, seen: int) -> R:
         """If no line was accessed before the loop, an iteration whose span looks as in the one before repeats it, and so do all that
         follow.
         """
-        body, step, fresh = node.body, node.shift[c], not seen
+        requests, body, step, fresh = self.requests, node.body, node.shift[c], not seen
         start = (self.span(body, c)[0] - self.span(node, c)[0]) if step else 0
         every, (low, high) = self.lines(body, c), self.span(body, c)
         window = (1 << (high - low + 1)) - 1
-        outs: list[Placed | None] = []
+        outs: list[R] = []
         last: int | None = None
         for t in range(node.count if step else 1):
             at = start + t * step
             near = seen >> at & window
             if fresh and near == last:
-                rest = self.forest.rep(node.count - t, node.shift, outs[-1])
-                outs.append(None if rest is None else (rest[0], moved(rest[1], node.shift)))
+                outs.append(requests.moved(requests.repeated(node.count - t, node.shift, outs[-1]), node.shift))
                 break
             last = near
             out = self.run(body, c, near)[0]
-            outs.append(None if out is None else (out[0], moved(out[1], times(t, node.shift))))
+            if out is not requests.nothing:
+                outs.append(requests.moved(out, times(t, node.shift)))
             seen |= every << at
-        return self.forest.seq(outs)
+        return requests.joined(outs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from itertools import pairwise
 from operator import add, mul, sub
 
 from .budget import Budget
@@ -19,9 +20,10 @@ Offset = tuple[int, ...]
 class Node:
     """A part of a stream. `live` says which coordinates it uses, `buffers` are those of addresses among them."""
 
-    __slots__ = ("buffers", "live")
+    __slots__ = ("buffers", "core", "first", "last", "live")
 
     def __init__(self, live: tuple[bool, ...], buffers: int) -> None:
+        self.core = self.first = self.last = self
         self.live = live
         self.buffers = tuple(c for c in range(buffers) if live[c])
 
@@ -44,6 +46,7 @@ class Seq(Node):
     def __init__(self, parts: tuple[Placed, ...], forest: Forest) -> None:
         super().__init__(tuple(map(any, zip(*(node.live for node, _ in parts), strict=True))), forest.buffers)
         self.parts = parts
+        self.first, self.last = parts[0][0].first, parts[-1][0].last
 
 
 class Rep(Node):
@@ -54,6 +57,7 @@ class Rep(Node):
     def __init__(self, count: int, shift: Offset, body: Node, forest: Forest) -> None:
         super().__init__(body.live, forest.buffers)
         self.count, self.shift, self.body = count, shift, body
+        self.core = self.first = self.last = body
 
 
 Placed = tuple[Node, Offset]
@@ -97,12 +101,12 @@ class Forest:
         found = [part for part in parts if part is not None]
         if len(found) < 2:
             return found[0] if found else None
+        if not any(a.last is b.first or a.core is b.core for (a, _), (b, _) in pairwise(found)):
+            return self._sequence(found)
         groups: list[_Group] = []
-        flat = True
         for node, offset in found:
             self._append(groups, node, offset)
-            flat = flat and not isinstance(node, Seq)
-        if not flat and len(groups) > 1:
+        if len(groups) > 1 and any(a.body.last is b.body.first for a, b in pairwise(groups)):
             groups = self._flat(groups)
         placed = [self._placed(g) for g in groups]
         return placed[0] if len(placed) == 1 else self._sequence(placed)
@@ -115,18 +119,15 @@ class Forest:
                 for node, offset in group.body.parts:
                     self._append(found, node, moved(offset, group.offset))
             else:
-                found.append(group)
+                _extend(found, group)
         return found
 
     def _append(self, groups: list[_Group], node: Node, offset: Offset) -> None:
         offset = self.clipped(node, offset)
-        group = (
-            _Group(node.body, offset, node.shift, node.count)
-            if isinstance(node, Rep)
-            else _Group(node, offset, self.zero, 1)
-        )
-        if not (groups and groups[-1].body is group.body and groups[-1].append(group)):
-            groups.append(group)
+        if isinstance(node, Rep):
+            _extend(groups, _Group(node.body, offset, node.shift, node.count))
+        else:
+            _extend(groups, _Group(node, offset, self.zero, 1))
 
     def _placed(self, group: _Group) -> Placed:
         made = self.rep(group.count, group.step, (group.body, group.offset))
@@ -181,11 +182,7 @@ class Forest:
                 )
                 found = reduce(lambda a, b: a | b, (rotated(bits, by % modulus, modulus) for bits, by in inner), 0)
             case Rep():
-                found, done = self.reach(node.body, coordinate, modulus), 1
-                while done < node.count:
-                    more = min(done, node.count - done)
-                    found |= rotated(found, node.shift[coordinate] * more % modulus, modulus)
-                    done += more
+                found = swept(self.reach(node.body, coordinate, modulus), node.shift[coordinate], node.count, modulus)
             case _:
                 found = 1
         self._reach[key] = found
@@ -211,6 +208,22 @@ class _Group:
         return True
 
 
+def _extend(groups: list[_Group], group: _Group) -> None:
+    """Appends a group, to the last one if it continues that."""
+    if not (groups and groups[-1].body is group.body and groups[-1].append(group)):
+        groups.append(group)
+
+
 def rotated(bits: int, by: int, modulus: int) -> int:
     """Returns residues as bits, all increased by `by`, which is less than `modulus`."""
     return ((bits << by) | (bits >> (modulus - by))) & ((1 << modulus) - 1)
+
+
+def swept(bits: int, shift: int, count: int, modulus: int) -> int:
+    """Returns residues as bits, those of `count` iterations that increase them by `shift`."""
+    done = 1
+    while done < count:
+        more = min(done, count - done)
+        bits |= rotated(bits, shift * more % modulus, modulus)
+        done += more
+    return bits

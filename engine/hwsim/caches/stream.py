@@ -347,8 +347,8 @@ def _chosen(condition: Expr, yes: Expr, no: Expr, guards: Guard) -> Iterator[tup
 
 
 def step_of(event: Event, loop: Loop) -> int | None:
-    """Returns the elements by which the access moves with each iteration of a loop; None if that is not constant."""
-    if any(n is loop.var for guard in event.guards for n in walk(guard)) or event.turn is loop.var:
+    """Returns the elements by which the access moves with each iteration of a loop, if it happens; None if that is not constant."""
+    if event.turn is loop.var:
         return None
     form = linear(event.place)
     if form is None:

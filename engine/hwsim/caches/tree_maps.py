@@ -1,15 +1,16 @@
-"""Maps of trees: to longer lines, to one class of lines, and to numbers of accesses."""
+"""Maps of trees: to longer lines, with prefetches, to one class of lines, and to the misses of task instances."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, lcm
 
+import msgspec
 import numpy as np
 
 from ..machine.parts import Cache
 from .accesses import Ints
-from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
+from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, rotated, swept, times
 
 
 class Lines:
@@ -97,6 +98,19 @@ class Prefetches:
         return made
 
 
+class _Residues(msgspec.Struct, frozen=True):
+    """How a node at 0 uses a coordinate, modulo the modulus of the classes.
+
+    `reached` are the residues of its lines, as bits. Classes whose residues differ by a multiple of `step`, with none of the bits `edges`
+    from one to the other, have the same accesses, translated by the difference.
+    """
+
+    coordinate: int
+    reached: int
+    step: int
+    edges: int
+
+
 class Classes:
     """The accesses of a tree to each class of lines: those whose number modulo `modulus` is in one of the equal ranges of `width` lines."""
 
@@ -104,6 +118,7 @@ class Classes:
         self.forest, self.modulus, self.width = forest, modulus, width
         self._done: dict[tuple[Node, Offset], Placed | None] = {}
         self._tables: dict[tuple[Node, int, int], Sequence[int]] = {}
+        self._residues: dict[Node, tuple[_Residues, ...]] = {}
         self._nowhere = [-1] * forest.buffers
 
     def of(self, part: Placed | None, number: int) -> Placed | None:
@@ -115,29 +130,33 @@ class Classes:
     def _within(self, part: Placed, phase: Offset) -> Placed | None:
         """Returns the accesses of a part, translated by `phase`, to class 0; coordinates whose phase is -1 reach no such line."""
         node, offset = part
-        inside = self._inside(node, offset, phase)
-        if inside is None:
+        modulus, found, base = self.modulus, self._nowhere, offset
+        for use in self._residues.get(node) or self._residues_of(node):
+            c = use.coordinate
+            if phase[c] == -1:
+                continue
+            at = (offset[c] + phase[c]) % modulus
+            if not self._meets(use.reached, at):
+                continue
+            if found is self._nowhere:
+                found = list(found)
+            place = -at % modulus
+            edge = (use.edges & ((2 << place) - 1)).bit_length() - 1
+            away = (place - edge) // use.step * use.step
+            if away:
+                at = (at + away) % modulus
+                base = (*base[:c], base[c] + away, *base[c + 1 :])
+            found[c] = at
+        if found is self._nowhere:
             return None
         if isinstance(node, Leaf):
             return part
-        key = (node, inside)
+        key = node, tuple(found)
         if key not in self._done:
             self.forest.budget.look()
-            self._done[key] = self._new(node, inside)
-        found = self._done[key]
-        return None if found is None else (found[0], moved(found[1], offset))
-
-    def _inside(self, node: Node, offset: Offset, phase: Offset) -> Offset | None:
-        """Returns the residue of each coordinate, -1 where the node reaches no line of class 0; None if it reaches none at all."""
-        modulus, found = self.modulus, self._nowhere
-        for c in node.buffers:
-            if phase[c] != -1:
-                at = (offset[c] + phase[c]) % modulus
-                if self._meets(self.forest.reach(node, c, modulus), at):
-                    if found is self._nowhere:
-                        found = list(found)
-                    found[c] = at
-        return None if found is self._nowhere else tuple(found)
+            self._done[key] = self._new(*key)
+        made = self._done[key]
+        return None if made is None else (made[0], moved(made[1], base))
 
     def _meets(self, bits: int, at: int) -> bool:
         """Returns whether residues, increased by `at`, are in class 0."""
@@ -145,15 +164,49 @@ class Classes:
             return bool(bits >> (-at % self.modulus) & 1)
         return any(bits >> ((n - at) % self.modulus) & 1 for n in range(self.width))
 
+    def _residues_of(self, node: Node) -> tuple[_Residues, ...]:
+        """Returns the residues of all coordinates that a node uses. In a class of several lines, no classes are compared."""
+        made: list[_Residues] = []
+        for c in node.buffers:
+            reached = self.forest.reach(node, c, self.modulus)
+            step, edges = self._granule(node, c) if self.width == 1 else (self.modulus, 1)
+            made.append(_Residues(c, reached, step, edges))
+        found = self._residues[node] = tuple(made)
+        return found
+
+    def _granule(self, node: Node, c: int) -> tuple[int, int]:
+        """Returns `step` and `edges` of a coordinate. If a loop accesses this coordinate alone, each iteration the lines behind those of
+        the one before, then classes meet it in the same number of iterations, except where it starts and ends.
+        """
+        modulus = self.modulus
+        match node:
+            case Seq():
+                inner = [(self._use(n, c), o[c] % modulus) for n, o in node.parts if n.live[c]]
+                edges = 1
+                for use, at in inner:
+                    edges |= rotated(use.edges, at, modulus)
+                return lcm(*(use.step for use, _ in inner)), edges
+            case Rep():
+                use, shift = self._use(node.body, c), node.shift[c]
+                alone = node.buffers == (c,) and all(n == c or not s for n, s in enumerate(node.shift))
+                if alone and shift > 0 and modulus % shift == 0 and not use.reached >> shift:
+                    return shift, 1 | 1 << node.count * shift % modulus
+                return use.step, swept(use.edges, shift, node.count, modulus) | 1
+            case _:
+                return 1, 3 if modulus > 1 else 1
+
+    def _use(self, node: Node, c: int) -> _Residues:
+        return next(use for use in self._residues.get(node) or self._residues_of(node) if use.coordinate == c)
+
     def _new(self, node: Node, phase: Offset) -> Placed | None:
         if isinstance(node, Seq):
             return self.forest.seq([self._within(part, phase) for part in node.parts])
         assert isinstance(node, Rep)
-        return self._loop(node, phase, node.count)
+        return self._loop(node, phase)
 
-    def _loop(self, node: Rep, phase: Offset, total: int) -> Placed | None:
-        """Returns the first `total` iterations. Between those in which a coordinate that moves reaches class 0, all do the same."""
-        forest, shift, modulus = self.forest, node.shift, self.modulus
+    def _loop(self, node: Rep, phase: Offset) -> Placed | None:
+        """Between the iterations in which a coordinate that moves reaches class 0, all do the same."""
+        forest, shift, modulus, total = self.forest, node.shift, self.modulus, node.count
         moving = [c for c in node.buffers if phase[c] != -1 and shift[c] % modulus]
         period = lcm(*(modulus // gcd(modulus, shift[c]) for c in moving))
         still = None
@@ -168,25 +221,22 @@ class Classes:
             meetings = sorted({t for c in moving for t in self._meetings(node, c, phase[c], min(period, total))})
         if not meetings:
             return forest.rep(total, shift, still)
-        if still is None and len(meetings) == 1:
-            met = self._within((node.body, times(meetings[0], shift)), phase)
-            return forest.rep(1 + (total - 1 - meetings[0]) // period, times(period, shift), met)
         start = meetings[0]
-        parts: list[Placed | None] = []
-        done = start
-        for t, after in zip(meetings, [*meetings[1:], min(start + period, total)], strict=True):
-            parts.append(self._within((node.body, times(t, shift)), phase))
-            parts.append(_at(forest.rep(after - t - 1, shift, still), times(t + 1, shift)))
-            done = after
         before = forest.rep(start, shift, still)
-        if done == total:
-            return forest.seq([before, *parts])
+        gaps = [after - t - 1 for t, after in zip(meetings, [*meetings[1:], start + period], strict=True)]
+        met = [self._within((node.body, times(t, shift)), phase) for t in meetings]
         whole, rest = divmod(total - start, period)
-        again = forest.rep(whole, times(period, shift), forest.seq(parts))
-        end = start + whole * period
-        after = tuple([p if p == -1 else (p + end * s) % modulus for p, s in zip(phase, shift, strict=False)])
-        tail = _at(self._loop(node, after, rest), times(end, shift)) if rest else None
-        return forest.seq([before, again, tail])
+        parts: list[Placed | None] = []
+        for t, part, gap in zip(meetings, met, gaps, strict=True):
+            parts += [part, _at(forest.rep(gap, shift, still), times(t + 1, shift))]
+        again = forest.rep(whole, times(period, shift), forest.seq(parts)) if whole else None
+        tail: list[Placed | None] = []
+        for t, part, gap in zip(meetings, met, gaps, strict=True):
+            left = rest - (t - start)
+            if left > 0:
+                tail += [part, _at(forest.rep(min(gap, left - 1), shift, still), times(t + 1, shift))]
+        end = times(whole * period, shift)
+        return forest.seq([before, again, *(_at(part, end) for part in tail)])
 
     def _meetings(self, node: Rep, c: int, phase: int, count: int) -> Sequence[int]:
         """Returns those of the first `count` iterations in which a coordinate reaches class 0."""
@@ -207,35 +257,6 @@ class Classes:
 
 def _at(part: Placed | None, by: Offset) -> Placed | None:
     return None if part is None else (part[0], moved(part[1], by))
-
-
-class Counts:
-    """The number of accesses of each event in trees; negative events are evicted lines."""
-
-    def __init__(self) -> None:
-        self._done: dict[Node, dict[int, int]] = {}
-
-    def of(self, node: Node) -> dict[int, int]:
-        """Returns the counts by event."""
-        found = self._done.get(node)
-        if found is None:
-            found = self._done[node] = self._new(node)
-        return found
-
-    def _new(self, node: Node) -> dict[int, int]:
-        match node:
-            case Seq():
-                found: dict[int, int] = {}
-                for part, _ in node.parts:
-                    for event, count in self.of(part).items():
-                        found[event] = found.get(event, 0) + count
-                return found
-            case Rep():
-                return {event: count * node.count for event, count in self.of(node.body).items()}
-            case Leaf():
-                return {node.event: 1}
-            case _:
-                raise TypeError(type(node))
 
 
 class Instances:

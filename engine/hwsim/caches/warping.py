@@ -10,41 +10,51 @@ the stream of the next level.
 from __future__ import annotations
 
 from operator import sub
+from typing import Generic
 
 from ..machine.parts import Cache
 from .budget import Budget
 from .line_trees import CLEAN, DIRTY, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
 from .policies import Line, Lines, policy_of
+from .requests import R, Requests
 from .tree_maps import Classes
 
 State = tuple[Lines, ...]
 """The lines of each set of a class."""
 
 
-class Warp:
+class Warp(Generic[R]):
     """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
     the number of sets of the level. With `clean`, the next level has to know of clean lines that are evicted.
     Prefetches are numbered after the `events` of the program; those that the level itself makes, and drops if it has the line, after these.
     """
 
     def __init__(
-        self, forest: Forest, cache: Cache, clean: bool, classes: Classes, events: int, budget: Budget
+        self,
+        forest: Forest,
+        cache: Cache,
+        clean: bool,
+        classes: Classes,
+        events: int,
+        budget: Budget,
+        requests: Requests[R],
     ) -> None:
+        self.requests = requests
         self.forest, self.policy, self.classes, self.budget = forest, policy_of(cache), classes, budget
         self.clean, self.events = clean, events
         self.sets = cache.sets * classes.width // classes.modulus
         self.modulus = cache.sets if self.sets > 1 else 1
-        self._done: dict[tuple[Node, Offset, State], tuple[Placed | None, State]] = {}
+        self._done: dict[tuple[Node, Offset, State], tuple[R, State]] = {}
         self._missing: dict[Node, frozenset[int]] = {}
-        self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit] = {}
+        self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit[R]] = {}
 
-    def misses(self, part: Placed | None) -> Placed | None:
+    def misses(self, part: Placed | None) -> R:
         """Returns what a class, empty at first, requests from the next level."""
         if part is None:
-            return None
+            return self.requests.nothing
         return self.run(part[0], part[1], (self.policy.empty,) * self.sets)[0]
 
-    def run(self, node: Node, offset: Offset, state: State) -> tuple[Placed | None, State]:
+    def run(self, node: Node, offset: Offset, state: State) -> tuple[R, State]:
         """Runs a part; returns its requests to the next level and the state after it."""
         if isinstance(node, Leaf):
             return self._access(node, offset, state)
@@ -58,7 +68,7 @@ class Warp:
                 self._sequence(node, phase, own) if isinstance(node, Seq) else self._loop(node, phase, own)
             )
         out, after = found
-        return None if out is None else (out[0], moved(out[1], base)), self.policy.translated(after, base, 1)
+        return self.requests.moved(out, base), self.policy.translated(after, base, 1)
 
     def _base(self, node: Node, offset: Offset, state: State) -> tuple[Offset, Offset]:
         """Splits an offset into a translation that preserves sets, and the rest. Lines of buffers that the node does not access are counted
@@ -83,9 +93,9 @@ class Warp:
             base[c] = offset[c] - phase[c]
         return tuple(base), tuple(phase)
 
-    def _access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[Placed | None, State]:
+    def _access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
         self.budget.spend()
-        coordinate, event = leaf.coordinate, leaf.event
+        requests, coordinate, event = self.requests, leaf.coordinate, leaf.event
         line = offset[coordinate]
         number, width = line % self.modulus, self.classes.width
         place = number // self.classes.modulus * width + number % width
@@ -93,38 +103,36 @@ class Warp:
         if event < 0:
             taken = self.policy.put(old, coordinate, line, event == DIRTY)
             if taken is None:
-                return (leaf, offset), state
+                return requests.one(leaf, offset), state
             hit, (new, victim) = True, taken
         elif event >= 2 * self.events and self.policy.holds(old, coordinate, line):
-            return None, state
+            return requests.nothing, state
         else:
             hit, new, victim = self.policy.access(old, coordinate, line, leaf.dirty)
         after = state if new is old else (*state[:place], new, *state[place + 1 :])
-        out = None if victim is None else self._evicted(victim)
+        out = requests.nothing if victim is None else self._evicted(victim)
         if hit:
             return out, after
         event -= self.events if event >= 2 * self.events else 0
-        request = self.forest.leaf(event, coordinate, leaf.instance), offset
-        return (request if out is None else self.forest.seq([out, request])), after
+        return requests.joined((out, requests.one(self.forest.leaf(event, coordinate, leaf.instance), offset))), after
 
-    def _evicted(self, victim: Line) -> Placed | None:
+    def _evicted(self, victim: Line) -> R:
         """Returns the leaf of an evicted line, if the next level has to know it."""
         coordinate, line, dirty = victim
         if not (dirty or self.clean):
-            return None
+            return self.requests.nothing
         at = list(self.forest.zero)
         at[coordinate] = line
-        return self.forest.leaf(DIRTY if dirty else CLEAN, coordinate), tuple(at)
+        return self.requests.one(self.forest.leaf(DIRTY if dirty else CLEAN, coordinate), tuple(at))
 
-    def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[Placed | None, State]:
-        outs: list[Placed] = []
+    def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[R, State]:
+        outs: list[R] = []
         for part, offset in node.parts:
             out, state = self.run(part, moved(offset, phase), state)
-            if out is not None:
-                outs.append(out)
-        return self.forest.seq(outs), state
+            outs.append(out)
+        return self.requests.joined(outs), state
 
-    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[Placed | None, State]:
+    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[R, State]:
         assert isinstance(node, Rep)
         key = (node.body, node.shift, phase, state)
         orbit = self._orbits.get(key)
@@ -133,13 +141,13 @@ class Warp:
         return orbit.after(node.count)
 
 
-class _Orbit:
+class _Orbit(Generic[R]):
     """The states before each iteration of a loop, and what it requests, until a state recurs."""
 
-    def __init__(self, warp: Warp, node: Rep, phase: Offset, state: State) -> None:
+    def __init__(self, warp: Warp[R], node: Rep, phase: Offset, state: State) -> None:
         self.warp, self.body, self.shift, self.phase = warp, node.body, node.shift, phase
         self.states = [state]
-        self.outs: list[Placed | None] = []
+        self.outs: list[R] = []
         self.start: int | None = None
         self._seen: dict[tuple[Offset, State], int] = {}
         self._is_repeated(0)
@@ -157,7 +165,7 @@ class _Orbit:
         self.start = self._seen.setdefault(key, t)
         return self.start < t
 
-    def after(self, count: int) -> tuple[Placed | None, State]:
+    def after(self, count: int) -> tuple[R, State]:
         """Returns the requests of the first `count` iterations and the state after them."""
         while len(self.outs) < count and not self._ended:
             t = len(self.outs)
@@ -165,16 +173,16 @@ class _Orbit:
             self.outs.append(out)
             self.states.append(state)
             self._ended = self._is_repeated(t + 1)
-        forest, start = self.warp.forest, self.start
+        requests, start = self.warp.requests, self.start
         if count <= len(self.outs) or start is None:
-            return forest.seq(self.outs[:count]), self.states[count]
+            return requests.joined(self.outs[:count]), self.states[count]
         period = len(self.outs) - start
         shift = times(period, self.shift)
         whole, rest = divmod(count - start, period)
         end = times(whole, shift)
-        cycle = forest.rep(whole, shift, forest.seq(self.outs[start:]))
-        tail = [None if o is None else (o[0], moved(o[1], end)) for o in self.outs[start : start + rest]]
+        cycle = requests.repeated(whole, shift, requests.joined(self.outs[start:]))
+        tail = [requests.moved(o, end) for o in self.outs[start : start + rest]]
         state = self.warp.policy.translated(self.states[start + rest], end, 1)
-        return forest.seq([*self.outs[:start], cycle, *tail]), state
+        return requests.joined([*self.outs[:start], cycle, *tail]), state
 
     _ended = False

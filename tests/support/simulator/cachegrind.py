@@ -208,12 +208,13 @@ def version() -> str:
     return f"{done.stdout.strip()}, {compiler.stdout.splitlines()[0]}"
 
 
-def cached_machine(first: Geometry, last: Geometry) -> Machine:
-    """A core with these two levels before its memory; what is in scope "local" is in registers."""
+def cached_machine(*levels: Geometry) -> Machine:
+    """A core with these levels before its memory, "first", "middle" if they are three, and "last"; what is in scope "local" is in registers."""
+    names = ("first", "middle", "last")[:: 4 - len(levels)]
     caches = "".join(
         f'[caches.{name}]\nmemory = "dram"\nengines = ["core"]\nsize_bytes = {g.size}\nways = {g.ways}\n'
         f"line_bytes = {g.line}\nlatency_cycles = 10\nbytes_per_cycle = 32\n"
-        for name, g in (("first", first), ("last", last))
+        for name, g in zip(names, levels, strict=True)
     )
     return read_machine(_MACHINE + caches)
 

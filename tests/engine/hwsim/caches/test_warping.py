@@ -35,21 +35,25 @@ def same(a: CacheCounts, b: CacheCounts) -> bool:
 
 def random_machine(seed: int) -> Machine:
     rng = random.Random(seed)
-    lines = sorted(rng.choice([16, 32, 64]) for _ in range(2))
-    first, last = (
-        Geometry(line * ways * sets, ways, line)
-        for line in lines
-        for ways, sets in [(rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 8, 16]))]
+    lines = sorted(rng.choice([16, 32, 64]) for _ in range(rng.choice([2, 3])))
+    if rng.random() < 0.5:
+        lines = [lines[0]] * len(lines)
+    machine = cached_machine(
+        *(
+            Geometry(line * ways * sets, ways, line)
+            for line in lines
+            for ways, sets in [(rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 8, 16]))]
+        )
     )
-    machine = cached_machine(first, last)
-    for level in machine.caches:
-        if level.ways & (level.ways - 1) == 0 and rng.random() < 0.4:
+    for level, before in zip(machine.caches, (None, *machine.caches), strict=False):
+        if rng.random() < 0.4:
             machine = machine.replace(f"caches.{level.name}.replacement", "plru")
+        if before is not None and level.line_bytes == before.line_bytes and rng.random() < 0.5:
+            machine = machine.replace(f"caches.{level.name}.inclusion", "exclusive")
     if rng.random() < 0.3:
         machine = machine.replace("caches.first.prefetch_lines", rng.choice([1, 1, 2, 4]))
         machine = machine.replace("caches.first.prefetch_distance", rng.choice([1, 1, 2, 5]))
-    exclusive = lines[0] == lines[1] and rng.random() < 0.5
-    return machine.replace("caches.last.inclusion", "exclusive") if exclusive else machine
+    return machine
 
 
 @settings(deadline=None)
