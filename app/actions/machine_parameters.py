@@ -78,6 +78,7 @@ MEANINGS: dict[str, Meaning] = {
     "line_bytes": Meaning("line", "B"),
     "replacement": Meaning("replacement"),
     "inclusion": Meaning("inclusion"),
+    "prefetcher": Meaning("prefetcher"),
     "prefetch_lines": Meaning("prefetched lines", "lines", by_one=True),
     "prefetch_distance": Meaning("prefetch distance", "lines", by_one=True),
 }
@@ -90,8 +91,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "lanes": ("result", "program"),
     "dataflow": ("output_stationary", "weight_stationary", "input_stationary"),
     "weights": ("single", "double"),
-    "replacement": ("lru", "plru"),
-    "inclusion": ("non-inclusive", "exclusive"),
+    "replacement": ("lru", "plru", "fifo"),
+    "inclusion": ("non-inclusive", "exclusive", "inclusive"),
+    "prefetcher": ("next-line", "stride"),
     "operand_rows": ("ideal", "banked"),
     "accumulate_in": ("registers", "memory"),
 }

@@ -170,14 +170,18 @@ def _caches(caches: Mapping[str, Any] | None) -> str:
         level[0] += row["reads"] + row["writes"]
         level[1] += row["read_misses"] + row["write_misses"]
         level[2] += row["prefetches"]
-    rows = [("cache", "accesses", "misses", "miss rate", "prefetches")]
+    rows = [("cache", "accesses", "misses", "miss rate", "prefetched lines")]
     rows += [
         (name, f"{asked:,}", f"{missed:,}", f"{100 * missed / asked:.1f} %" if asked else "-", f"{ahead:,}")
         for name, (asked, missed, ahead) in levels.items()
     ]
     shown = rows if any(ahead for _, _, ahead in levels.values()) else [row[:4] for row in rows]
-    went = f"{caches['simulated']:,} of {caches['accesses']:,} accesses simulated, the others repeat them"
-    return table(shown, right=(1, 2, 3, 4)) + (f"\n{went}" if caches["simulated"] < caches["accesses"] else "")
+    note = f"{caches['simulated']:,} of {caches['accesses']:,} accesses simulated, the others repeat them"
+    if caches["one_by_one"]:
+        note = f"Every access simulated: {caches['one_by_one']}"
+    elif caches["simulated"] >= caches["accesses"]:
+        note = ""
+    return table(shown, right=(1, 2, 3, 4)) + (f"\n{note}" if note else "")
 
 
 def _energy(energy: Mapping[str, float]) -> str:

@@ -131,10 +131,12 @@ def _accesses(row: EngineAccess, colour: int) -> list[Value]:
 
 
 def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
-    """The accesses and misses of each cache level, nearest first, and the block and buffer with the most misses."""
+    """The accesses and misses of each cache level, nearest first, and the block and buffer with the most misses. `prefetched` is empty if
+    no level prefetches."""
     found: list[Value] = []
     if counts is None:
         return found
+    prefetches = any(cache.prefetch_lines for cache in machine.caches)
     for cache in machine.caches:
         rows = [r for r in counts.rows if r.cache == cache.name]
         asked, missed = sum(r.reads + r.writes for r in rows), sum(r.read_misses + r.write_misses for r in rows)
@@ -148,6 +150,7 @@ def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
                     "asked": grouped(asked),
                     "missed": grouped(missed),
                     "share": percent_text(missed / asked),
+                    "prefetched": grouped(sum(r.prefetches for r in rows)) if prefetches else "",
                     "worst": f"{worst.buffer} in {worst.block}, {grouped(most)}" if most else "",
                 }
             )

@@ -37,6 +37,11 @@ class Accesses(msgspec.Struct, frozen=True, eq=False):
     tasks: tuple[tuple[Loop, ...], ...]
     task_of: dict[int, int]
 
+    @property
+    def inclusive(self) -> tuple[str, ...]:
+        """The inclusive levels by name."""
+        return tuple(c.name for c in self.caches if c.inclusion == "inclusive")
+
     def tally(self) -> Tally:
         """Returns a tally without counts."""
         shape = len(self.caches), len(self.stream.events)
@@ -56,6 +61,7 @@ class Tally(msgspec.Struct, eq=False):
     returned: Ints
     cycles: list[Ints]
     simulated: int = 0
+    one_by_one: str = ""
 
 
 def accesses_of(
@@ -89,7 +95,8 @@ def counts_of(accesses: Accesses, tally: Tally) -> CacheCounts:
     named = tuple(CacheRow(accesses.caches[n].name, block, buffer, *row) for (n, block, buffer), row in rows.items())
     back = {c.name: int(n) for c, n in zip(accesses.caches, tally.returned.tolist(), strict=True)}
     total = sum(int(tally.asked[level, n]) for n, level in enumerate(accesses.first) if level >= 0)
-    return CacheCounts(named, back, total, tally.simulated, tuple(tuple(c.reshape(-1).tolist()) for c in tally.cycles))
+    cycles = tuple(tuple(c.reshape(-1).tolist()) for c in tally.cycles)
+    return CacheCounts(named, back, total, tally.simulated, cycles, tally.one_by_one)
 
 
 def _stream(nest: Nest, machine: Machine, bases: Mapping[str, int]) -> Stream:
@@ -100,7 +107,7 @@ def _stream(nest: Nest, machine: Machine, bases: Mapping[str, int]) -> Stream:
     given: dict[Buffer, int] = {b: bases[b.name] for b in kept if b.name in bases}
     end = max((base + everything.bytes_of[b] for b, base in given.items()), default=0)
     shift = -(-end // align) * align
-    apart = max(c.prefetch_reach * c.line_bytes for c in machine.caches)
+    apart = max(c.prefetch_reach + c.prefetch_reach_back for c in machine.caches)
     sizes = {b: size + apart for b, size in everything.bytes_of.items()}
     rest = one_after_another([b for b in kept if b not in given], sizes, align)
     return read_stream(nest, {b: given[b] if b in given else rest[b] + shift for b in kept})

@@ -12,14 +12,15 @@ LOOK = 8
 class Budget:
     """`spent` are the accesses that were simulated one by one. All work has a limit, in accesses of the plain simulation."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit, self.spent = limit, 0
+    def __init__(self, limit: int, reason: str = "") -> None:
+        """`reason` is why every access has to be simulated."""
+        self.limit, self.spent, self.reason = limit, 0, reason
         self._work, self._checked = 0, 0
 
-    def spend(self, count: int = 1) -> None:
-        """Counts simulated accesses; raises MachineError "too-many-accesses" beyond the limit."""
+    def spend(self, count: int = 1, work: int = 1) -> None:
+        """Counts simulated accesses with the work on each; raises MachineError "too-many-accesses" beyond the limit."""
         self.spent += count
-        self._add(count)
+        self._add(count * work)
 
     def look(self, sets: int = 0) -> None:
         """Counts the work on a node of a tree, with a state of so many sets."""
@@ -28,7 +29,8 @@ class Budget:
     def _add(self, work: int) -> None:
         self._work += work
         if self._work > self.limit:
-            raise refuse("too-many-accesses", f"the cache simulation needs more than {self.limit} single accesses",
+            message = f"the cache simulation needs more than {self.limit} single accesses"
+            raise refuse("too-many-accesses", f"{message}: {self.reason}" if self.reason else message,
                          expected=f"at most {self.limit} accesses outside of periodic repetitions")  # fmt: skip
         if self._work >= self._checked:
             checkpoint()

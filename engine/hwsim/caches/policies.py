@@ -46,12 +46,13 @@ class Policy:
         found = self.returned(held, coordinate, line)
         return None if found is None else (found, None)
 
-    def translated(self, state: tuple[Lines, ...], by: Sequence[int], sign: int) -> tuple[Lines, ...]:
-        """Returns a state with all lines translated, forwards or backwards."""
-        by = (*by, 0)  # for empty ways
-        if sign > 0:
-            return tuple([tuple([(c, n + by[c], d) for c, n, d in held]) for held in state])
-        return tuple([tuple([(c, n - by[c], d) for c, n, d in held]) for held in state])
+
+def translated(state: tuple[Lines, ...], by: Sequence[int], sign: int) -> tuple[Lines, ...]:
+    """Returns a state with all lines translated, forwards or backwards."""
+    by = (*by, 0)  # for empty ways
+    if sign > 0:
+        return tuple([tuple([(c, n + by[c], d) for c, n, d in held]) for held in state])
+    return tuple([tuple([(c, n - by[c], d) for c, n, d in held]) for held in state])
 
 
 class Lru(Policy):
@@ -67,6 +68,16 @@ class Lru(Policy):
         if len(held) == self.ways:
             victim, held = held[0], held[1:]
         return False, (*held, (coordinate, line, dirty)), victim
+
+
+class Fifo(Lru):
+    """First in, first out: a hit keeps the order."""
+
+    def access(self, held: Lines, coordinate: int, line: int, dirty: bool) -> tuple[bool, Lines, Line | None]:
+        found = self.returned(held, coordinate, line)
+        if found is None:
+            return super().access(held, coordinate, line, dirty)
+        return True, found if dirty else held, None
 
 
 class Plru(Policy):
@@ -131,6 +142,9 @@ class Victims(Policy):
                 return True, (((c, number, LENT), *rest) if wet else rest), None
         return False, held, None
 
+    def without(self, held: Lines, n: int) -> Lines:
+        return super().without(held, n) if held[n][2] == LENT else self.own.without(held, n)
+
     def put(self, held: Lines, coordinate: int, line: int, dirty: bool) -> tuple[Lines, Line | None] | None:
         lent = tuple([entry for entry in held if entry[2] == LENT])
         left = tuple([entry for entry in lent if entry[:2] != (coordinate, line)])
@@ -138,7 +152,10 @@ class Victims(Policy):
         return (*left, *own), victim
 
 
+POLICIES: dict[str, type[Policy]] = {"lru": Lru, "fifo": Fifo, "plru": Plru}
+
+
 def policy_of(cache: Cache) -> Policy:
     """Returns the policy of a cache."""
-    own = Plru(cache.ways) if cache.replacement == "plru" else Lru(cache.ways)
+    own = POLICIES[cache.replacement](cache.ways)
     return Victims(own) if cache.inclusion == "exclusive" else own

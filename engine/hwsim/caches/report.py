@@ -32,7 +32,7 @@ class CacheRow(msgspec.Struct, frozen=True):
 class CacheCounts(msgspec.Struct, frozen=True):
     """Counts of all caches. `rows` are by level, block and buffer. `written_back` are the dirty lines that each level evicted. `accesses`
     is the total of the program, of which `simulated` were simulated one by one. `cycles` has for each requested task the stall cycles of
-    its instances, row-major over its loops.
+    its instances, row-major over its loops. `one_by_one` is the reason if the machine requires that every access is simulated.
     """
 
     rows: tuple[CacheRow, ...]
@@ -40,6 +40,7 @@ class CacheCounts(msgspec.Struct, frozen=True):
     accesses: int
     simulated: int
     cycles: tuple[tuple[int, ...], ...] = ()
+    one_by_one: str = ""
 
     def total(self, cache: str) -> CacheRow:
         """Returns a level's row over all blocks and buffers."""

@@ -11,10 +11,10 @@ from ..machine.model import Machine
 from ..tasks.nest import Nest, read_nest
 from .accesses import Accesses, Tally, accesses_of, counts_of
 from .budget import Budget
-from .chain import chain_of, count_by_warping
 from .plain import count_plainly
 from .report import CacheCounts, CachedTask
 from .stream import volume_of
+from .warping.chain import chain_of, count_by_warping
 
 MAX_ACCESSES = 1 << 25
 BATCH = 1 << 17
@@ -46,13 +46,23 @@ def cache_counts(
 
 def _tally(accesses: Accesses, limit: int, batch: int, skip: bool) -> Tally:
     chain, total = chain_of(accesses), sum(volume_of(n) for n in accesses.stream.nodes)
-    if skip and chain is not None and total > batch:
+    reason = _one_by_one(accesses, chain)
+    if skip and chain is not None and not reason and total > batch:
         try:
             return count_by_warping(accesses, chain, Budget(min(total, limit)))
         except MachineError as error:
             if error.code != "too-many-accesses" or total > limit:
                 raise
-    return count_plainly(accesses, Budget(limit), batch)
+    tally = count_plainly(accesses, Budget(limit, reason), batch)
+    tally.one_by_one = reason
+    return tally
+
+
+def _one_by_one(accesses: Accesses, chain: tuple[int, ...] | None) -> str:
+    """Returns why every access has to be simulated; empty if it has not."""
+    if accesses.inclusive:
+        return f"inclusive cache {', '.join(accesses.inclusive)}"
+    return "engines have caches of their own" if chain is None else ""
 
 
 def cached_nest(func: PrimFunc, known_plan: Plan | None = None) -> Nest:

@@ -21,6 +21,9 @@ MOST_CACHED = 1 << 32
 MOST_PREFETCHED = 1 << 6
 """Limits on the banks of a memory, the bytes of a cache and the lines of a prefetch: the simulator tracks each bank and each line."""
 
+MOST_STRIDE = 2048
+"""Bytes of the longest stride that is prefetched, as in Intel's optimization reference manual (IP-based stride prefetcher)."""
+
 Positive = Annotated[int, Meta(ge=1, le=MOST)]
 Natural = Annotated[int, Meta(ge=0, le=MOST)]
 Energy = Annotated[float, Meta(ge=0)]
@@ -387,36 +390,55 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes_per_cycle: Annotated[Positive, described("Rate at which it delivers a line to the previous level.")]
     latency_cycles: Annotated[Natural, described("Delay from the request of a line to its first byte.")] = 0
     replacement: Annotated[
-        Literal["lru", "plru"],
+        Literal["lru", "plru", "fifo"],
         described(
-            'Which line of a set is evicted: the least recently used, or ("plru") the one that a tree of bits points to.'
+            'Which line of a set is evicted: the least recently used, the one that a tree of bits points to ("plru"), or the one that '
+            'came first ("fifo").'
         ),
     ] = "lru"
     inclusion: Annotated[
-        Literal["non-inclusive", "exclusive"],
+        Literal["non-inclusive", "exclusive", "inclusive"],
         described(
             'How its lines relate to those of the previous level. "non-inclusive": a miss fills both, and each evicts on its own; '
-            '"exclusive": a victim cache, filled by what the previous level evicts, which gives a line away when it is requested.'
+            '"exclusive": a victim cache, filled by what the previous level evicts, which gives a line away when it is requested; '
+            '"inclusive": a line that it evicts leaves the previous levels, too. Every access is simulated then.'
         ),
     ] = "non-inclusive"
+    prefetcher: Annotated[
+        Literal["next-line", "stride"],
+        described(
+            'Which lines are prefetched: those behind the one that is accessed, or ("stride") those that a load or store of the program '
+            "accesses next, if its last two steps were equal."
+        ),
+    ] = "next-line"
     prefetch_lines: Annotated[
         int,
         Meta(ge=0, le=MOST_PREFETCHED),
-        described(
-            "Lines that each access prefetches: the next ones, `prefetch_distance` lines ahead. 0: no prefetcher."
-        ),
+        described("Lines that each access prefetches, the first `prefetch_distance` ahead. 0: no prefetcher."),
     ] = 0
     prefetch_distance: Annotated[
         int,
         Meta(ge=1, le=MOST_PREFETCHED),
-        described("Lines from the one that is accessed to the first that is prefetched."),
+        described(
+            'Lines, or steps of a "stride" prefetcher, from the one that is accessed to the first that is prefetched.'
+        ),
     ] = 1
     source: Sources = ()
 
     @property
     def prefetch_reach(self) -> int:
-        """Lines from the one that is accessed to the last that is prefetched."""
-        return self.prefetch_distance + self.prefetch_lines - 1 if self.prefetch_lines else 0
+        """Bytes from an access to the last that is prefetched behind it."""
+        furthest = self.prefetch_distance + self.prefetch_lines - 1 if self.prefetch_lines else 0
+        return furthest * (MOST_STRIDE if self.prefetches_strides else self.line_bytes)
+
+    @property
+    def prefetch_reach_back(self) -> int:
+        """Bytes from an access to the first that is prefetched before it."""
+        return self.prefetch_reach if self.prefetches_strides else 0
+
+    @property
+    def prefetches_strides(self) -> bool:
+        return self.prefetcher == "stride" and self.prefetch_lines > 0
 
     @property
     def sets(self) -> int:

@@ -220,9 +220,9 @@ def _cache_violation(cache: Cache, machine: Parted) -> Violation | None:
             return Violation(
                 "prefetch-level", message, section, "prefetch_lines", found, f"a prefetcher of {levels[0].name!r}"
             )
-        if cache.inclusion == "exclusive" and not inner:
-            message = f"cache {cache.name!r} has no previous level whose lines it could take"
-            return Violation("no-previous-level", message, section, "inclusion", "exclusive", "non-inclusive")
+        if cache.inclusion != "non-inclusive" and not inner:
+            message = f"cache {cache.name!r} is {cache.inclusion}, but has no previous level"
+            return Violation("no-previous-level", message, section, "inclusion", cache.inclusion, "non-inclusive")
         if cache.inclusion == "exclusive" and cache.line_bytes != inner[0].line_bytes:
             message = f"cache {cache.name!r} takes whole lines of {inner[0].name!r}, the previous level, which are of another size"
             found = f"{cache.line_bytes} bytes"

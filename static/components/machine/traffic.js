@@ -27,7 +27,7 @@ import { rooflineSection } from "./roofline.js";
 
 /** @typedef {{ name: string, short: string, kind: string, hint: string }} Column */
 /** @typedef {{ buffer: string, scope: string, bytes: string, text: string }} Trip */
-/** @typedef {{ name: string, size: string, asked: string, missed: string, share: string, worst: string }} Cache */
+/** @typedef {{ name: string, size: string, asked: string, missed: string, share: string, prefetched: string, worst: string }} Cache */
 /** @typedef {{ columns: Column[], flows: Flow[], trips: Trip[], caches: Cache[], total: string, note: string }} TrafficData */
 /** @typedef {{ traffic: TrafficData, roofline: RooflineData, blank: Blank | null }} PicturesData */
 /** @typedef {{ flow: Flow, from: number, to: number, middle: number, thick: number, top: number }} Row */
@@ -259,17 +259,27 @@ function table(data) {
 }
 
 /**
- * Accesses and misses of each cache, the nearest first.
+ * Accesses and misses of each cache, the nearest first, and the lines that it prefetched, if one does.
  * @param {Cache[]} caches
  */
 function cacheTable(caches) {
-  const names = ["cache", "size", "accesses", "misses", "miss rate", "most misses"];
+  const prefetches = caches.some((cache) => cache.prefetched);
+  const names = [
+    "cache",
+    "size",
+    "accesses",
+    "misses",
+    "miss rate",
+    ...(prefetches ? ["prefetched lines"] : []),
+    "most misses",
+  ];
   const cells = (/** @type {Cache} */ cache) => [
     cache.name,
     cache.size,
     cache.asked,
     cache.missed,
     cache.share,
+    ...(prefetches ? [cache.prefetched] : []),
     cache.worst,
   ];
   return h(

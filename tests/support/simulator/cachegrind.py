@@ -209,7 +209,7 @@ def version() -> str:
 
 
 def cached_machine(*levels: Geometry) -> Machine:
-    """A core with these levels before its memory, "first", "middle" if they are three, and "last"; what is in scope "local" is in registers."""
+    """A core with levels ("first", "middle" if they are three, "last") before its memory; what is in scope "local" is in registers."""
     names = ("first", "middle", "last")[:: 4 - len(levels)]
     caches = "".join(
         f'[caches.{name}]\nmemory = "dram"\nengines = ["core"]\nsize_bytes = {g.size}\nways = {g.ways}\n'

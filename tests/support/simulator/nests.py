@@ -1,4 +1,4 @@
-"""Random nests of loops with affine, clamped, wrapped and guarded accesses."""
+"""Random nests of loops with affine, clamped, wrapped and guarded accesses, and random caches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import random
 from math import prod
 
 from support.programs.sources import HEADER
+from support.simulator.cachegrind import Geometry, cached_machine
+
+from tilewright.engine.hwsim import Machine
 
 STEPS = (0, 0, 1, 1, 2, 3, 4, 8, 16, 17, 32, 64, 100)
 
@@ -71,3 +74,27 @@ def _block(name: str, names: str, extents: list[int], where: str, store: str) ->
     lines = [f"for {loops} in {'T.grid' if several else 'range'}({sizes}):", f'    with T.block("{name}"):']
     lines += [f"        {line}" for line in (where, f"{axes} = {remap}", store) if line != "pass"]
     return "".join(f"    {line}\n" for line in lines)
+
+
+def random_machine(seed: int) -> Machine:
+    """A core with two or three levels of cache, of all kinds that are warped."""
+    rng = random.Random(seed)
+    lines = sorted(rng.choice([16, 32, 64]) for _ in range(rng.choice([2, 3])))
+    if rng.random() < 0.5:
+        lines = [lines[0]] * len(lines)
+    machine = cached_machine(
+        *(
+            Geometry(line * ways * sets, ways, line)
+            for line in lines
+            for ways, sets in [(rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 8, 16]))]
+        )
+    )
+    for level, before in zip(machine.caches, (None, *machine.caches), strict=False):
+        machine = machine.replace(f"caches.{level.name}.replacement", rng.choice(["lru", "lru", "plru", "fifo"]))
+        if before is not None and level.line_bytes == before.line_bytes and rng.random() < 0.5:
+            machine = machine.replace(f"caches.{level.name}.inclusion", "exclusive")
+    if rng.random() < 0.4:
+        machine = machine.replace("caches.first.prefetcher", rng.choice(["next-line", "stride"]))
+        machine = machine.replace("caches.first.prefetch_lines", rng.choice([1, 1, 2, 4]))
+        machine = machine.replace("caches.first.prefetch_distance", rng.choice([1, 1, 2, 5]))
+    return machine

@@ -11,8 +11,9 @@ from tilewright.app.state.derived import Store
 from tilewright.app.views.labels.numbers import grouped
 from tilewright.app.views.labels.palette import buffer_colours
 from tilewright.app.views.machine.roofline import roofline_value
-from tilewright.app.views.machine.traffic import traffic_value
+from tilewright.app.views.machine.traffic import traffic_value, value_of
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.hwsim import load_machine, simulate
 
 NAMES = [example.name for example in load_examples()]
 
@@ -56,7 +57,18 @@ def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
     assert [row["name"] for row in value["caches"]] == ["L1", "L2", "L3"]
     assert [row["asked"] for row in value["caches"]] == [grouped(t.reads + t.writes) for t in levels]
     assert [row["missed"] for row in value["caches"]] == [grouped(t.read_misses + t.write_misses) for t in levels]
+    assert not any(row["prefetched"] for row in value["caches"])
     assert not traffic_value(opened_example("gemmini_gemm"), store)["caches"]
+
+
+@pytest.mark.parametrize("prefetcher", ["next-line", "stride"])
+def test_given_a_prefetcher_then_each_level_says_how_many_lines_it_fetched(prefetcher: str) -> None:
+    machine = load_machine("cpu-core").replace("caches.L1.prefetcher", prefetcher)
+    machine = machine.replace("caches.L1.prefetch_lines", 1)
+    report = simulate(opened_example("cache_blocking").moment.schedule.func, machine)
+    rows = value_of(report, machine, {})["caches"]
+    assert [row["prefetched"] for row in rows] == [grouped(report.caches.total(r["name"]).prefetches) for r in rows]
+    assert rows[0]["prefetched"] != "0"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Tree pseudo-LRU and exclusive levels against caches as a textbook has them: ways, bits, and lines that move."""
+"""Tree pseudo-LRU, FIFO, exclusive and inclusive levels against caches as a textbook has them: ways, bits, and lines that move."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ import random
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from support.programs.sources import HEADER
 from support.simulator.cachegrind import Geometry, cached_machine
+from support.simulator.nests import random_machine, random_nest
 
+from tilewright.engine.hwsim import cache_counts
+from tilewright.engine.hwsim.caches.accesses import accesses_of, counts_of
+from tilewright.engine.hwsim.caches.budget import Budget
+from tilewright.engine.hwsim.caches.hierarchy import Hierarchy
 from tilewright.engine.hwsim.caches.model import Asked, Level
-from tilewright.engine.hwsim.caches.policies import Plru
+from tilewright.engine.hwsim.caches.plain import Runner
+from tilewright.engine.hwsim.caches.policies import Fifo, Plru
+from tilewright.engine.hwsim.caches.run import cached_nest
 from tilewright.engine.hwsim.machine.parts import Cache
+from tilewright.engine.script import parse
 
 LINE = 16
 
@@ -120,3 +129,92 @@ def levels(first: int, last: int) -> tuple[Level, Level]:
     machine = cached_machine(Geometry(LINE * first, first, LINE), Geometry(LINE * last, last, LINE))
     caches: tuple[Cache, ...] = machine.replace("caches.last.inclusion", "exclusive").caches
     return Level(caches[0], clean=True), Level(caches[1])
+
+
+def test_given_a_line_accessed_again_then_fifo_evicts_the_line_that_came_first():
+    policy, held = Fifo(2), Fifo(2).empty
+    for line in (0, 1, 0):
+        _, held, _ = policy.access(held, 0, line, line == 1)
+    hit, held, victim = policy.access(held, 0, 2, False)
+    assert not hit and victim == (0, 0, False)
+    hit, held, _ = policy.access(held, 0, 2, True)
+    assert hit and [(line, bool(dirty)) for _, line, dirty in held] == [(1, True), (2, True)]
+
+
+class Inclusive:
+    """Levels of one set each, LRU: a line that a level evicts leaves the levels before it."""
+
+    def __init__(self, ways: list[int]) -> None:
+        self.ways = ways
+        self.levels: list[dict[int, bool]] = [{} for _ in ways]
+        self.misses, self.written_back = [0] * len(ways), [0] * len(ways)
+
+    def access(self, level: int, line: int, written: bool) -> None:
+        if level == len(self.ways):
+            return
+        held = self.levels[level]
+        dirty = held.pop(line, None)
+        if dirty is None:
+            self.misses[level] += 1
+            if len(held) == self.ways[level]:
+                self.evict(level, next(iter(held)))
+        held[line] = bool(dirty) or written
+        if dirty is None:
+            self.access(level + 1, line, False)
+
+    def evict(self, level: int, line: int) -> None:
+        dirty = self.levels[level].pop(line)
+        for inner in self.levels[:level]:
+            dirty = inner.pop(line, False) or dirty
+        self.written_back[level] += dirty
+        if dirty and level + 1 < len(self.ways):
+            self.levels[level + 1][line] = True
+
+
+@given(seed=st.integers(0, 1 << 20), ways=st.lists(st.integers(1, 5), min_size=2, max_size=3))
+def test_law_a_line_that_an_inclusive_level_evicts_leaves_the_levels_before(seed: int, ways: list[int]):
+    rng = random.Random(seed)
+    machine = cached_machine(*(Geometry(LINE * n, n, LINE) for n in ways))
+    for level in machine.caches[1:]:
+        machine = machine.replace(f"caches.{level.name}.inclusion", "inclusive")
+    naive, levels = Inclusive(ways), Hierarchy(machine.caches, [*range(1, len(ways)), -1], 1)
+    accesses = [(rng.randrange(max(ways) + 2), rng.random() < 0.3) for _ in range(150)]
+    served = levels.serve((0, n, line * LINE, written) for n, (line, written) in enumerate(accesses))
+    for line, written in accesses:
+        naive.access(0, line, written)
+    assert [len(s.missed) for s in served] == naive.misses
+    assert [s.returned for s in served] == naive.written_back
+
+
+def test_given_a_level_that_fits_in_the_next_when_that_is_inclusive_then_its_lines_are_lost():
+    def missed(inclusion: str) -> int:
+        machine = cached_machine(Geometry(128, 4, 32), Geometry(128, 4, 32)).replace("caches.last.inclusion", inclusion)
+        found = cache_counts(parse(RELOADED).program, machine)
+        assert found.one_by_one == ("inclusive cache last" if inclusion == "inclusive" else "")
+        return found.total("first").read_misses
+
+    assert missed("inclusive") > missed("non-inclusive")
+
+
+@given(seed=st.integers(0, 1 << 20))
+def test_law_levels_that_are_served_together_count_what_levels_one_after_the_other_count(seed: int):
+    func, machine = parse(random_nest(seed, 300)).program, random_machine(seed)
+    accesses = accesses_of(cached_nest(func), machine, None, {}, ())
+    apart, together = (Runner(accesses, Budget(1 << 30), 100) for _ in range(2))
+    together.together = Hierarchy(machine.caches, accesses.behind, together.scale)
+    for runner in (apart, together):
+        runner.run(accesses.stream.nodes, {})
+    assert counts_of(accesses, together.tally) == counts_of(accesses, apart.tally)
+
+
+RELOADED = (
+    HEADER
+    + """
+@T.prim_func
+def reloaded(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[0] + A[vi]
+"""
+)

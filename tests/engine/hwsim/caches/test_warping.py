@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.programs.sources import HEADER, matmul
 from support.simulator.cachegrind import Geometry, cached_machine
-from support.simulator.nests import random_nest
+from support.simulator.nests import random_machine, random_nest
 
 from tilewright.engine.hwsim import CacheCounts, CachedTask, Machine, MachineError, cache_counts, load_machine
 from tilewright.engine.hwsim.caches.accesses import accesses_of, counts_of
 from tilewright.engine.hwsim.caches.budget import Budget
-from tilewright.engine.hwsim.caches.chain import chain_of, count_by_warping
 from tilewright.engine.hwsim.caches.run import cached_nest
+from tilewright.engine.hwsim.caches.warping.chain import chain_of, count_by_warping
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -31,29 +31,6 @@ def warped(func: PrimFunc, machine: Machine, tasks: tuple[CachedTask, ...] = ())
 
 def same(a: CacheCounts, b: CacheCounts) -> bool:
     return (a.rows, a.written_back, a.cycles, a.accesses) == (b.rows, b.written_back, b.cycles, b.accesses)
-
-
-def random_machine(seed: int) -> Machine:
-    rng = random.Random(seed)
-    lines = sorted(rng.choice([16, 32, 64]) for _ in range(rng.choice([2, 3])))
-    if rng.random() < 0.5:
-        lines = [lines[0]] * len(lines)
-    machine = cached_machine(
-        *(
-            Geometry(line * ways * sets, ways, line)
-            for line in lines
-            for ways, sets in [(rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 8, 16]))]
-        )
-    )
-    for level, before in zip(machine.caches, (None, *machine.caches), strict=False):
-        if rng.random() < 0.4:
-            machine = machine.replace(f"caches.{level.name}.replacement", "plru")
-        if before is not None and level.line_bytes == before.line_bytes and rng.random() < 0.5:
-            machine = machine.replace(f"caches.{level.name}.inclusion", "exclusive")
-    if rng.random() < 0.3:
-        machine = machine.replace("caches.first.prefetch_lines", rng.choice([1, 1, 2, 4]))
-        machine = machine.replace("caches.first.prefetch_distance", rng.choice([1, 1, 2, 5]))
-    return machine
 
 
 @settings(deadline=None)

@@ -8,8 +8,8 @@ from math import gcd, lcm
 import msgspec
 import numpy as np
 
-from ..machine.parts import Cache
-from .accesses import Ints
+from ...machine.parts import Cache
+from ..accesses import Ints
 from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, rotated, swept, times
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Generic
 
-from .budget import Budget
+from ..budget import Budget
 from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, times
 from .requests import R, Requests
 

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import pairwise
 from operator import add, mul, sub
 
-from .budget import Budget
+from ..budget import Budget
 
 Offset = tuple[int, ...]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from operator import sub
 from typing import Generic
 
-from ..machine.parts import Cache
-from .budget import Budget
+from ...machine.parts import Cache
+from ..budget import Budget
+from ..policies import Line, Lines, policy_of, translated
 from .line_trees import CLEAN, DIRTY, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
-from .policies import Line, Lines, policy_of
 from .requests import R, Requests
 from .tree_maps import Classes
 
@@ -23,44 +23,29 @@ State = tuple[Lines, ...]
 """The lines of each set of a class."""
 
 
-class Warp(Generic[R]):
-    """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
-    the number of sets of the level. With `clean`, the next level has to know of clean lines that are evicted.
-    Prefetches are numbered after the `events` of the program; those that the level itself makes, and drops if it has the line, after these.
+class Recurrence(Generic[R]):
+    """Runs trees from a state, whose lines are counted from the place of an access. A part that starts in a state as before is not run
+    again, and a loop is run until a state recurs. Places are kept modulo `modulus`.
     """
 
-    def __init__(
-        self,
-        forest: Forest,
-        cache: Cache,
-        clean: bool,
-        classes: Classes,
-        events: int,
-        budget: Budget,
-        requests: Requests[R],
-    ) -> None:
-        self.requests = requests
-        self.forest, self.policy, self.classes, self.budget = forest, policy_of(cache), classes, budget
-        self.clean, self.events = clean, events
-        self.sets = cache.sets * classes.width // classes.modulus
-        self.modulus = cache.sets if self.sets > 1 else 1
+    def __init__(self, forest: Forest, budget: Budget, requests: Requests[R], sets: int, modulus: int) -> None:
+        self.forest, self.budget, self.requests = forest, budget, requests
+        self.sets, self.modulus = sets, modulus
         self._done: dict[tuple[Node, Offset, State], tuple[R, State]] = {}
         self._missing: dict[Node, frozenset[int]] = {}
         self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit[R]] = {}
 
-    def misses(self, part: Placed | None) -> R:
-        """Returns what a class, empty at first, requests from the next level."""
-        if part is None:
-            return self.requests.nothing
-        return self.run(part[0], part[1], (self.policy.empty,) * self.sets)[0]
+    def access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
+        """Runs a leaf; returns its requests and the state after it."""
+        raise NotImplementedError
 
     def run(self, node: Node, offset: Offset, state: State) -> tuple[R, State]:
         """Runs a part; returns its requests to the next level and the state after it."""
         if isinstance(node, Leaf):
-            return self._access(node, offset, state)
+            return self.access(node, offset, state)
         self.budget.look(self.sets)
         base, phase = self._base(node, offset, state)
-        own = self.policy.translated(state, base, -1)
+        own = translated(state, base, -1)
         key = (node, phase, own)
         found = self._done.get(key)
         if found is None:
@@ -68,7 +53,7 @@ class Warp(Generic[R]):
                 self._sequence(node, phase, own) if isinstance(node, Seq) else self._loop(node, phase, own)
             )
         out, after = found
-        return self.requests.moved(out, base), self.policy.translated(after, base, 1)
+        return self.requests.moved(out, base), translated(after, base, 1)
 
     def _base(self, node: Node, offset: Offset, state: State) -> tuple[Offset, Offset]:
         """Splits an offset into a translation that preserves sets, and the rest. Lines of buffers that the node does not access are counted
@@ -93,7 +78,49 @@ class Warp(Generic[R]):
             base[c] = offset[c] - phase[c]
         return tuple(base), tuple(phase)
 
-    def _access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
+    def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[R, State]:
+        outs: list[R] = []
+        for part, offset in node.parts:
+            out, state = self.run(part, moved(offset, phase), state)
+            outs.append(out)
+        return self.requests.joined(outs), state
+
+    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[R, State]:
+        assert isinstance(node, Rep)
+        key = (node.body, node.shift, phase, state)
+        orbit = self._orbits.get(key)
+        if orbit is None:
+            orbit = self._orbits[key] = _Orbit(self, node, phase, state)
+        return orbit.after(node.count)
+
+
+class Warp(Recurrence[R]):
+    """The classes of a level. In a class of one set, the place of a line does not matter; in a class of several, places are kept modulo
+    the number of sets of the level. With `clean`, the next level has to know of clean lines that are evicted.
+    Prefetches are numbered after the `events` of the program; those that the level itself makes, and drops if it has the line, after these.
+    """
+
+    def __init__(
+        self,
+        forest: Forest,
+        cache: Cache,
+        clean: bool,
+        classes: Classes,
+        events: int,
+        budget: Budget,
+        requests: Requests[R],
+    ) -> None:
+        sets = cache.sets * classes.width // classes.modulus
+        super().__init__(forest, budget, requests, sets, cache.sets if sets > 1 else 1)
+        self.policy, self.classes, self.clean, self.events = policy_of(cache), classes, clean, events
+
+    def misses(self, part: Placed | None) -> R:
+        """Returns what a class, empty at first, requests from the next level."""
+        if part is None:
+            return self.requests.nothing
+        return self.run(part[0], part[1], (self.policy.empty,) * self.sets)[0]
+
+    def access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
         self.budget.spend()
         requests, coordinate, event = self.requests, leaf.coordinate, leaf.event
         line = offset[coordinate]
@@ -125,26 +152,11 @@ class Warp(Generic[R]):
         at[coordinate] = line
         return self.requests.one(self.forest.leaf(DIRTY if dirty else CLEAN, coordinate), tuple(at))
 
-    def _sequence(self, node: Seq, phase: Offset, state: State) -> tuple[R, State]:
-        outs: list[R] = []
-        for part, offset in node.parts:
-            out, state = self.run(part, moved(offset, phase), state)
-            outs.append(out)
-        return self.requests.joined(outs), state
-
-    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[R, State]:
-        assert isinstance(node, Rep)
-        key = (node.body, node.shift, phase, state)
-        orbit = self._orbits.get(key)
-        if orbit is None:
-            orbit = self._orbits[key] = _Orbit(self, node, phase, state)
-        return orbit.after(node.count)
-
 
 class _Orbit(Generic[R]):
     """The states before each iteration of a loop, and what it requests, until a state recurs."""
 
-    def __init__(self, warp: Warp[R], node: Rep, phase: Offset, state: State) -> None:
+    def __init__(self, warp: Recurrence[R], node: Rep, phase: Offset, state: State) -> None:
         self.warp, self.body, self.shift, self.phase = warp, node.body, node.shift, phase
         self.states = [state]
         self.outs: list[R] = []
@@ -161,7 +173,7 @@ class _Orbit(Generic[R]):
             step = tuple(map(sub, at, residue))
         else:
             residue = warp.forest.zero
-        key = residue, warp.policy.translated(self.states[t], step, -1)
+        key = residue, translated(self.states[t], step, -1)
         self.start = self._seen.setdefault(key, t)
         return self.start < t
 
@@ -182,7 +194,7 @@ class _Orbit(Generic[R]):
         end = times(whole, shift)
         cycle = requests.repeated(whole, shift, requests.joined(self.outs[start:]))
         tail = [requests.moved(o, end) for o in self.outs[start : start + rest]]
-        state = self.warp.policy.translated(self.states[start + rest], end, 1)
+        state = translated(self.states[start + rest], end, 1)
         return requests.joined([*self.outs[:start], cycle, *tail]), state
 
     _ended = False

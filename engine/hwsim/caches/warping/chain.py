@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Buffer
-from ..machine.parts import Cache
-from ..tasks.nest import Loop
-from .accesses import Accesses, Tally
+from ....ir import Buffer
+from ...machine.parts import Cache
+from ...tasks.nest import Loop
+from ..accesses import Accesses, Tally
+from ..budget import Budget
 from .affine import TreeReader
-from .budget import Budget
 from .cold import Cold
 from .line_trees import CLEAN, DIRTY, Forest, Placed
 from .requests import Requests, Totals, Trees
+from .strides import Strides
 from .tree_maps import Classes, Instances, Lines, Prefetches
-from .warping import Warp
+from .warp import Warp
 
 MOST_SPAN = 1 << 24
 """Lines between the first and the last access up to which a cache is tested for holding all of them."""
@@ -46,14 +47,16 @@ def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget)
         return tally
     levels = [accesses.caches[n] for n in chain]
     events = len(accesses.first)
-    lines = Lines(forest, levels[0].line_bytes).of(tree)
-    if levels[0].prefetch_lines:
-        lines = Prefetches(forest, levels[0], 2 * events).of(lines)
+    front, probe = levels[0], 2 * events
+    ahead = Strides(forest, front, events, probe, budget).of(tree) if front.prefetches_strides else tree
+    lines = Lines(forest, front.line_bytes).of(ahead)
+    if front.prefetch_lines and not front.prefetches_strides:
+        lines = Prefetches(forest, front, probe).of(lines)
     in_lines = [Lines(forest, c.line_bytes // levels[0].line_bytes).of(lines) for c in levels]
     roomy = len(levels)
     trees = Trees(forest)
     last: Requests[Any] = trees if forest.width > forest.buffers else Totals()
-    cold = Cold(forest, events, budget, last)
+    cold: Cold[Any] = Cold(forest, events, budget, last)
     while roomy and _holds_all(levels[roomy - 1], in_lines[roomy - 1], forest, cold):
         roomy -= 1
     asked, sizes = trees.by_event([tree]), _class_bytes(levels)
@@ -134,11 +137,12 @@ def _read(accesses: Accesses, budget: Budget) -> tuple[Forest, Placed | None]:
 def _coordinates(accesses: Accesses) -> tuple[dict[Buffer, int], int]:
     """Numbers the buffers; those that share a line, also one that is prefetched, have one number."""
     line = max(c.line_bytes for c in accesses.caches)
-    reach = max(c.prefetch_reach * c.line_bytes for c in accesses.caches)
+    reach = max(c.prefetch_reach for c in accesses.caches)
+    back = max(c.prefetch_reach_back for c in accesses.caches)
     found: dict[Buffer, int] = {}
     number, end = -1, -1
     for buffer, base in sorted(accesses.stream.bases.items(), key=lambda item: item[1]):
-        if base // line > end:
+        if number < 0 or (base - back) // line > end:
             number += 1
         end = max(end, (base + accesses.stream.bytes_of[buffer] - 1 + reach) // line)
         found[buffer] = number

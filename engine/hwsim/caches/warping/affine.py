@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import cast
 
 import numpy as np
 
-from ...arith import Linear, linear
-from ...ir import Buffer, Expr, Var, walk
-from ..tasks.nest import Loop
-from .budget import Budget
+from ....arith import Linear, linear
+from ....ir import Buffer, Expr, Var, walk
+from ...tasks.nest import Loop
+from ..budget import Budget
+from ..stream import Event, Stream, StreamLoop, StreamNode, known, step_of
 from .line_trees import Forest, Offset, Placed
-from .stream import Event, Stream, StreamLoop, StreamNode, known, step_of
 
 
 class TreeReader:
@@ -95,7 +94,7 @@ class TreeReader:
         for event, condition in conditions:
             holds = known(event, condition, over) != 0
             edges[1:extent] |= holds[1:] != holds[:-1]
-        places = cast("list[int]", np.flatnonzero(edges).tolist())
+        places = np.flatnonzero(edges).tolist()
         return list(pairwise(places)) if 2 * len(places) < extent or not conditions else None
 
     def _shift(self, node: StreamLoop) -> Offset | None:

@@ -1,0 +1,1 @@
+"""Misses of levels by warping: trees of loops, the classes of a level, and what the levels request from each other."""
