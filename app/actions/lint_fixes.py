@@ -88,7 +88,7 @@ def fixed_text(done: Sequence[FixedFinding]) -> str:
     """The fixed findings as text, with their calls."""
     lines: list[str] = []
     for one in done:
-        lines.append(f"fixed    {one.finding.code}: {_gain(one.fix)}")
+        lines.append(f"fixed    {one.finding.code}: {effect_text(one.fix)}")
         lines += [f"         {line}" for line in fix_lines(one.fix)]
     return "\n".join(lines)
 
@@ -114,14 +114,14 @@ def _lines(finding: LintFinding) -> Iterator[str]:
     if any(places):
         yield f"         at {', '.join(dict.fromkeys(p for p in places if p))}"
     for number, fix in enumerate(finding.fixes):
-        yield f"         {'fix' if number == 0 else 'or'}: {_gain(fix)}"
+        yield f"         {'fix' if number == 0 else 'or'}: {effect_text(fix)}"
         for line in fix_lines(fix):
             yield f"             {line}"
     if finding.no_fix:
         yield f"         no fix: {finding.no_fix}"
 
 
-def _gain(fix: Fix) -> str:
+def effect_text(fix: Fix) -> str:
     """The effect of a fix: "322,872 → 203,064 cycles (-37 %), local.vtcm[0] 65,536 → 32,768 bytes"."""
     if not fix.fits:
         said = ["still does not fit"]

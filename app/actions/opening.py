@@ -12,7 +12,7 @@ from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, conv
 from ..document.pasted import path_beside
 from ..state.addresses import NEW_DRAFT, Address
 from ..state.intents import Intent, Message
-from ..state.model import State
+from ..state.model import Pane, State
 from .cell_actions import checked_text, edited
 
 
@@ -56,7 +56,8 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
     if made is not None and shown is not None and made.original is shown.original:
         return edited(state, intent.notebook)
     text = intent.notebook.document.text
-    return State(intent.notebook, intent.notebook, theme=state.theme, pane=state.pane, named=intent.title, saved=text)
+    pane = first_pane(state, intent.notebook)
+    return State(intent.notebook, intent.notebook, theme=state.theme, pane=pane, named=intent.title, saved=text)
 
 
 def _text_opened(state: State, intent: OpenText) -> State:
@@ -87,12 +88,17 @@ def opened(state: State, intent: OpenDocument) -> State:
         shown=notebook,
         named=intent.title,
         theme=state.theme,
-        pane=state.pane,
+        pane=first_pane(state, notebook),
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
         notes=notes_of(made),
         post=made.post,
         address=intent.address,
     )
+
+
+def first_pane(state: State, notebook: Notebook) -> Pane:
+    """The pane of a notebook that has just been opened: a program without a schedule begins with the next step."""
+    return state.pane if notebook.steps else "next"
 
 
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:

@@ -43,6 +43,7 @@ COMMANDS = (
     Command("run", "apply, verify and simulate a notebook's schedule, and print the report"),
     Command("check", "verify schedules and compare them with budgets, for continuous integration"),
     Command("lint", "report errors and inefficiencies of a notebook's schedule, with fixes"),
+    Command("next", "list calls that improve a notebook's schedule, with their predicted cycles"),
     Command(
         "diff", "compare the programs and metrics of two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME)"
     ),

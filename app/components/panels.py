@@ -78,6 +78,12 @@ class ProblemsView(JsonView):
     _esm = bundle("shell/problems.js")
 
 
+class NextView(JsonView):
+    """The next steps. Messages: fix, machine, select, auto_space, pane."""
+
+    _esm = bundle("shell/next.js")
+
+
 class GalleryView(JsonView):
     """The start screen. Messages: open, go, open_text, new_file, discard_draft."""
 

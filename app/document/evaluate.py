@@ -64,7 +64,7 @@ def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
 def _workload(document: Document, previous: Notebook | None) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
     if previous is not None and previous.program is not None:
         before, now = workload_cell(previous.document), workload_cell(document)
-        if before is not None and now is not None and before.text == now.text:
+        if before is not None and now is not None and before.text.rstrip() == now.text.rstrip():
             return previous.program, previous.notes
     parsed = read_workload(document)
     return parsed.program, parsed.notes

@@ -22,6 +22,7 @@ from ..state.search_results import found_now
 from ..views.explore.candidate_card import trial_now, trial_report
 from ..views.layouts import layout_work
 from ..views.machine.sensitivity import SensitivityProgress, trying
+from ..views.next.suggestions import suggestion_work
 from ..views.problems.lints import lint_work
 from ..views.shell.export_review import review_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
@@ -161,6 +162,7 @@ def next_analysis(state: State, store: Store) -> Analysis | None:
         or sensitivity_analysis(state, store)
         or trial_analysis(state, store)
         or review_analysis(state, store)
+        or suggestion_analysis(state, store)
         or lint_analysis(state, store)
     )
 
@@ -185,6 +187,12 @@ def review_analysis(state: State, store: Store) -> Analysis | None:
     """The cycles that an export for TVM costs, while its review is open."""
     work = review_work(state, store)
     return None if work is None else Analysis(work.what, work.of, work.pieces)
+
+
+def suggestion_analysis(state: State, store: Store) -> Analysis | None:
+    """The analysis of the next steps, while the Next pane is open."""
+    work = suggestion_work(state, store) if state.pane == "next" and state.comparison is None else None
+    return None if work is None else Analysis(work.what, work.of, work.pieces, "pane-next", "Trying next steps")
 
 
 def comparison_analysis(state: State, store: Store) -> Analysis | None:

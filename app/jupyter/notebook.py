@@ -29,7 +29,8 @@ from .saved_pictures import timeline_picture, tree_picture
 from .views import ScheduleSession, View
 
 PANES: dict[Pane, str] = {
-    "script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic", "explore": "Explore",
+    "next": "Next", "script": "TVMScript", "python": "Python", "problems": "Problems", "machine": "Machine", "traffic": "Traffic",
+    "explore": "Explore",
 }  # fmt: skip
 
 ELSEWHERE = (

@@ -17,6 +17,7 @@ from ..components.panels import (
     GalleryView,
     HeadlineView,
     InspectorView,
+    NextView,
     NotebookView,
     PageView,
     ProblemsView,
@@ -31,6 +32,7 @@ from ..views.explore.value import explore_value
 from ..views.inspector.value import inspector_value
 from ..views.machine.roofline import pictures_value
 from ..views.machine.value import machine_value
+from ..views.next.value import next_value
 from ..views.notebook.code import python_value, script_value
 from ..views.notebook.value import known_changes, notebook_value
 from ..views.problems.value import problem_marks, problems_value
@@ -64,6 +66,7 @@ class Page:
         self.timeline = TimelineView(data=timeline_value(session.state, session.store), **FILL)
         self.script = CodeView(data=script_value(session.state, session.store), **FILL)
         self.python = CodeView(data=python_value(session.state, session.store), **FILL)
+        self.next = NextView(data=next_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
         self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
@@ -82,7 +85,7 @@ class Page:
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
         names = (
-            "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "machine",
+            "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "next", "machine",
             "traffic", "explore", "compare", "overlay", "timeline",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
@@ -131,6 +134,8 @@ class Page:
             self.script.draw(compared_script(state, store) if state.comparison else script_value(state, store))
         elif state.pane == "python":
             self.python.draw(python_value(state, store))
+        elif state.pane == "next":
+            self.next.draw(next_value(state, store))
         elif state.pane == "machine":
             self.machine.draw(machine_value(state, store))
         elif state.pane == "traffic":

@@ -53,7 +53,7 @@ from ..state.derived import Store
 from ..state.intents import Intent, Message, Query
 from ..state.model import Exploration, SearchRequest, Side, State
 from ..storage.registry import OpenFileRegistry
-from ..views.problems.lints import offered_fix
+from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.tour import tour_text

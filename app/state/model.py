@@ -21,7 +21,7 @@ from ..storage.file_status import SaveStatus
 from .addresses import Address
 
 Theme = Literal["light", "dark"]
-Pane = Literal["script", "python", "problems", "machine", "traffic", "explore"]
+Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "explore"]
 
 
 class Notice(msgspec.Struct, frozen=True):

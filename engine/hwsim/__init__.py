@@ -51,6 +51,7 @@ from .sensitivity import MachineParameter, Trial, ranked, sensitivity, trials, t
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.tree import TaskProgram, Template
+from .tasks.work import padded_load
 
 __all__ = [
     "MAX_ACCESSES",
@@ -115,6 +116,7 @@ __all__ = [
     "load_machine",
     "lower_bound_of",
     "operations_per_cycle",
+    "padded_load",
     "placement_of",
     "preset_names",
     "ranked",

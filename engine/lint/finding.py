@@ -25,7 +25,8 @@ class Peak(msgspec.Struct, frozen=True):
 class Fix(msgspec.Struct, frozen=True, eq=False):
     """Calls that were tried on a copy of the schedule: legal, and the finding is gone after them. Cycles are those of the whole program;
     `cycles_before` is None if the machine could not run it. `fitted` and `fits`: whether the program stayed within the memories before, and
-    does so with the fix.
+    does so with the fix. `copied_before` and `copied` are the bytes that DMA engines copy, `overflow` the bytes above the capacities of
+    memories with the fix.
 
     `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call.
     """
@@ -37,6 +38,9 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     revision: Revision | None = None
     fits: bool = True
     fitted: bool = True
+    copied_before: int | None = None
+    copied: int = 0
+    overflow: int = 0
 
     @property
     def calls(self) -> tuple[str, ...]:

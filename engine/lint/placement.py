@@ -93,7 +93,7 @@ def whole_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | No
     for block in finding.blocks:
         targets = subject.targets(block)
         wanted = "compute_at" if block in subject.writers(buffer) else "reverse_compute_at"
-        for target in _spread(tuple(t for t in targets if t.primitive == wanted)):
+        for target in spread(tuple(t for t in targets if t.primitive == wanted)):
             after = subject.then(move(block, target))
             if after is None:
                 continue
@@ -129,7 +129,7 @@ def _near_scope(subject: Subject, placement: Placement) -> str | None:
     return max(others, key=lambda m: m.capacity_bytes).scope if others else None
 
 
-def _spread(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+def spread(targets: tuple[Target, ...]) -> tuple[Target, ...]:
     """Some of many places, from the outermost to the innermost."""
     if len(targets) <= MOST_TARGETS:
         return targets

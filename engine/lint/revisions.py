@@ -6,7 +6,7 @@ be replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -50,8 +50,11 @@ def before_step(schedule: Schedule, number: int) -> Schedule:
     return earlier
 
 
-def other_placements(schedule: Schedule, block: str) -> Iterator[tuple[Schedule, Revision]]:
-    """Yields the schedule with other loops in the step that placed a block, if the later steps still apply."""
+def other_placements(
+    schedule: Schedule, block: str, wanted: Callable[[Schedule, Target], bool] = lambda _, __: True
+) -> Iterator[tuple[Schedule, Revision]]:
+    """Yields the schedule with other loops in the step that placed a block, if the later steps still apply. `wanted` chooses the targets,
+    given the schedule before that step."""
     number = last_move(schedule, block)
     if number is None:
         return
@@ -63,6 +66,8 @@ def other_placements(schedule: Schedule, block: str) -> Iterator[tuple[Schedule,
         return
     for target in targets:
         if not target.legal or target.primitive != before.method or target.loop is before.argument("loop"):
+            continue
+        if not wanted(earlier, target):
             continue
         found = _revised(schedule, earlier, number, _again(before, {"loop": target.loop}))
         if found is not None:
@@ -111,6 +116,14 @@ def other_call(
     if number is None:
         return None
     return _revised(schedule, before_step(schedule, number), number, lambda sch: call(sch, steps[number]))
+
+
+def replayed(schedule: Schedule, steps: Sequence[Step]) -> None:
+    """Makes the calls of `steps`, which were traced on a schedule of the same program. Raises ScheduleError."""
+    new: dict[Any, Any] = {}
+    for step in steps:
+        _again(step, {}, new)(schedule)
+        new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
 
 
 def _revised(

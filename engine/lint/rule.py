@@ -118,18 +118,25 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return worse
         if self.requires_speedup and not _is_improvement(before, after):
             return "slower"
-        steps = after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else ()
-        cycles = None if before.report is None else before.report.cycles
-        peaks = _peaks(before.report, after.report)
-        return Fix(
-            steps,
-            cycles,
-            after.report.cycles,
-            peaks,
-            after.revision,
-            _fits(after.report),
-            before.report is None or _fits(before.report),
-        )
+        return fix_between(before, after)
+
+
+def fix_between(before: Subject, after: Subject) -> Fix:
+    """The calls between two subjects, of which the machine runs the second one."""
+    was, now = before.report, after.report
+    assert now is not None
+    return Fix(
+        after.schedule.trace.steps[len(before.schedule.trace.steps) :] if after.revision is None else (),
+        None if was is None else was.cycles,
+        now.cycles,
+        _peaks(was, now),
+        after.revision,
+        _fits(now),
+        was is None or _fits(was),
+        None if was is None else was.copied_bytes,
+        now.copied_bytes,
+        now.overflow_bytes,
+    )
 
 
 def _fits(report: Report) -> bool:

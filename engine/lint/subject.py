@@ -13,7 +13,7 @@ from ..hwsim import DmaEngine, Engine, Finding, Machine, MachineError, Placement
 from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Step, Target
-from .revisions import Chain, Revision, other_call, other_placements, other_splits, without_move
+from .revisions import Chain, Revision, last_move, other_call, other_placements, other_splits, without_move
 
 
 class Simulate(Protocol):
@@ -86,6 +86,20 @@ class Subject:
     def other_placements(self, block: str) -> Iterator[Subject]:
         """Yields variants: the call that placed a block with other loops, and the schedule without that call."""
         return self._revised((*other_placements(self.schedule, block), without_move(self.schedule, block)))
+
+    def neighbouring_placements(self, block: str) -> Iterator[Subject]:
+        """Yields variants: the call that placed a block with the next loop outside and inside of its loop."""
+        number = last_move(self.schedule, block)
+        if number is None:
+            return
+        present = self.schedule.trace.steps[number].argument("loop")
+
+        def is_next(earlier: Schedule, target: Target) -> bool:
+            return (
+                target.loop is parent_loop(earlier.index, present) or parent_loop(earlier.index, target.loop) is present
+            )
+
+        yield from self._revised(other_placements(self.schedule, block, is_next))
 
     def other_splits(self, loop: Var) -> Iterator[Subject]:
         """Yields variants in which the split that created `loop` uses another divisor."""
@@ -189,6 +203,12 @@ class Subject:
         far = self.machine.far.capacity_bytes
         near = [m for m in self.report.memory.values() if m.capacity_bytes < far]
         return max((m.peak_bytes / m.capacity_bytes for m in near), default=0.0)
+
+
+def parent_loop(index: ProgramIndex, loop: Var) -> Var | None:
+    """The next loop around a loop of the same block."""
+    around = index.loops_above(index.loop(loop))
+    return around[-1].loop_var if around else None
 
 
 def move(block: str, target: Target) -> Chain:

@@ -18,6 +18,7 @@ const COMPONENTS = [
   "notebook/code_view",
   "notebook/notebook",
   "shell/headline",
+  "shell/next",
   "shell/page",
   "shell/palette",
   "shell/problems",

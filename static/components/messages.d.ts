@@ -507,7 +507,7 @@ export interface SetTheme {
 /** Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open. */
 export interface ShowPane {
   kind: "pane";
-  pane: "explore" | "machine" | "problems" | "python" | "script" | "traffic";
+  pane: "explore" | "machine" | "next" | "problems" | "python" | "script" | "traffic";
   base?: number | null;
 }
 

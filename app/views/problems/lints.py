@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -24,22 +24,22 @@ class Linted(msgspec.Struct, frozen=True, eq=False):
 
 
 class LintWork(msgspec.Struct, frozen=True, eq=False):
-    """A background lint job. Each value from `pieces` is stored under `what` and `of`; None means no change."""
+    """A background job that tries calls. Each value from `pieces` is stored under `what` and `of`; None means no change."""
 
     what: str
     of: tuple[object, ...]
-    pieces: Callable[[], Iterator[Linted | None]]
+    pieces: Callable[[], Iterator[Any]]
 
 
 def lints_now(state: State, store: Store) -> Linted | None:
     """The current lint results; None before the first one."""
-    found = _question(state, store)
+    found = question("lints", state, store)
     return None if found is None else store.known(*found)
 
 
 def lint_work(state: State, store: Store) -> LintWork | None:
     """The lint job for the current state; None if the results are complete or there is nothing to lint."""
-    found = _question(state, store)
+    found = question("lints", state, store)
     machine = store.machine(state)
     if found is None or state.moment is None or isinstance(machine, TilewrightError):
         return None
@@ -58,30 +58,30 @@ def lint_work(state: State, store: Store) -> LintWork | None:
     return LintWork(*found, pieces)
 
 
-def offered_fix(state: State, store: Store, calls: tuple[str, ...], replaces: str) -> Fix | None:
-    """The fix with these call texts among the displayed findings; its handles belong to the displayed program."""
-    linted = lints_now(state, store)
-    fixes = () if linted is None else (fix for finding in linted.findings for fix in finding.fixes)
+def fix_among(fixes: Iterable[Fix], calls: tuple[str, ...], replaces: str) -> Fix | None:
+    """The fix with these call texts; its handles belong to the displayed program."""
     return next((fix for fix in fixes if fix.calls == calls and fix.replaces == replaces), None)
 
 
-def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+def question(what: str, state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+    """The store's key of an analysis of the displayed program: its name with the sizes, and the objects that it depends on."""
     if state.moment is None:
         return None
     func = state.moment.schedule.func
-    return f"lints {sizes_of(state, func)}", (func, store.machine(state))
+    return f"{what} {sizes_of(state, func)}", (func, store.machine(state))
 
 
 def _pieces(run: Callable[..., Iterator[tuple[LintFinding, ...] | None]]) -> Iterator[Linted | None]:
     """The findings as they arrive. An internal error ends the lint; the page keeps the findings up to then."""
     found: tuple[LintFinding, ...] = ()
     with suppress(Exception):
-        for piece in run(simulate=_simulate):
+        for piece in run(simulate=simulated):
             if piece is not None:
                 found = piece
             yield None if piece is None else Linted(found, is_complete=False)
     yield Linted(found, is_complete=True)
 
 
-def _simulate(func: Any, machine: Machine) -> Report:
+def simulated(func: Any, machine: Machine) -> Report:
+    """The report of a trial, with the limit on tasks of the page."""
     return simulate(func, machine, MAX_TASKS)

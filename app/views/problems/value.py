@@ -45,7 +45,7 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         problems.append(
             _finding(finding, ids)
             | {
-                "fixes": [_fix(state, fix) for fix in finding.fixes],
+                "fixes": [fix_value(state, fix) for fix in finding.fixes],
                 "no_fix": finding.no_fix,
             }
         )
@@ -90,7 +90,7 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
     fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
     problem = _problem("error", refusal, ids)
     if fixes:
-        return problem | {"fixes": [_fix(state, fix) for fix in fixes]}
+        return problem | {"fixes": [fix_value(state, fix) for fix in fixes]}
     if not refusal.fix:
         return problem
     applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
@@ -162,7 +162,8 @@ def _finding(finding: LintFinding, ids: RowIds) -> Problem:
     }
 
 
-def _fix(state: State, fix: Fix) -> Problem:
+def fix_value(state: State, fix: Fix) -> Problem:
+    """A fix that was tried, as in `problems_value`."""
     effect = _effect(fix)
     peaks = [f"{p.memory.removeprefix('local.')} {size_text(p.before)} → {size_text(p.after)}" for p in fix.peaks]
     return {

@@ -71,6 +71,7 @@ PANES = (
     ("machine", "Machine parameters", "edit parameters, and find the one that limits the program"),
     ("traffic", "Traffic and roofline", "show the bytes copied between scopes, and the roofline"),
     ("explore", "Explore", "search for the best values of the schedule's parameters"),
+    ("next", "Next step", "show what limits the program, and calls that improve it"),
     ("problems", "Problems", "show errors, findings and fixes"),
 )
 

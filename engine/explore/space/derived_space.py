@@ -13,21 +13,20 @@ The result is a schedule with holes as a person would write it, to read, edit an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ...hwsim import Engine, Machine, MachineError, Memory, VectorEngine, copy_path, simulate
+from ...hwsim import Engine, Machine, MachineError, Memory, copy_path, simulate
 from ...ir import IRModule, PrimFunc, Var, build
 from ...lower import with_sizes
 from ...schedule import Intrinsics, Schedule
-from .layout_choices import layout_texts
+from .layout_choices import column_layouts, layout_texts
 from .model import Space, space_of
+from .neighbours import followers_of, pads_in_flight, producers_of, vector_engine
 from .schedule_builder import ScheduleBuilder, listed
-from .tiling_target import Dim, Operand, find_tiling_target
+from .tiling_target import Dim, Operand, find_tiling_target, loop_orders
 
-MOST_ORDERS = 6
 FULL = 0.75
 """The largest part of a memory that the default tiles use; other buffers need the rest."""
 
@@ -71,8 +70,11 @@ class _Writing:
         self.index = sized.index
         self.far = machine.far.scope
         self.outer: list[str] = []
+        self.dims: dict[str, Dim] = {}
+        self.first: Mapping[Var, int] = {}
         self.root = ""
         self.copies: dict[str, str] = {}
+        self.producers = producers_of(self.index, self.target)
         self.at = ""
 
     def written(self) -> DerivedSpace:
@@ -102,7 +104,7 @@ class _Writing:
         names = [author.fresh(_word(d.name)) for d in dims]
         author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
         self._rooted(names[0])
-        first = self._first_tiles()
+        first = self.first = self._first_tiles()
         outer: dict[Dim, str] = {}
         inner: list[str] = []
         for dim, name in zip(dims, names, strict=True):
@@ -115,6 +117,7 @@ class _Writing:
             author.hole(size, f"tile {dim.name}", [str(n) for n in sizes], at)
             author.write(f'{o}, {i} = {self.sch}.split({name}, [None, {size}], names=["{o}", "{i}"])')
             outer[dim] = o
+            self.dims[o] = dim
             inner.append(i)
         self._ordered(outer, inner)
 
@@ -135,7 +138,7 @@ class _Writing:
     def _ordered(self, outer: Mapping[Dim, str], inner: Sequence[str]) -> None:
         spatial = [o for d, o in outer.items() if not d.is_reduction]
         summed = [o for d, o in outer.items() if d.is_reduction]
-        orders = [[*some, *summed] for some in _orders(spatial)]
+        orders = [[*some, *summed] for some in loop_orders(spatial)]
         if not spatial and not summed:
             return
         if len(orders) > 1:
@@ -158,7 +161,8 @@ class _Writing:
         for operand in target.reads:
             memory = self._memory_for(operand)
             if memory is not None:
-                held[memory.name] = held.get(memory.name, 0) + slots * operand.footprint(tile)
+                copies = 2 if operand.buffer in self.producers else 1
+                held[memory.name] = held.get(memory.name, 0) + copies * slots * operand.footprint(tile)
         memory = self._memory_of_result()
         if memory is not None:
             held[memory.name] = held.get(memory.name, 0) + target.result.footprint(tile)
@@ -205,7 +209,7 @@ class _Writing:
         copied out tile by tile."""
         author, target, index = self.author, self.target, self.index
         memory = self._memory_of_result()
-        followers = self._followers()
+        followers = followers_of(self.index, target.block)
         if memory is None:
             return followers
         if followers and author.write(f'{self.sch}.set_scope({self.block}, 0, "{memory.scope}")'):
@@ -223,19 +227,6 @@ class _Writing:
         self._banked(memory)
         return ()
 
-    def _followers(self) -> tuple[str, ...]:
-        """The blocks after the main block that process its result element by element, each the only reader of the one before."""
-        found: list[str] = []
-        block = self.target.block
-        while True:
-            readers = self.index.consumers(block)
-            if self.index.is_param(self.index.block(block).writes[0].buffer) or len(readers) != 1:
-                return tuple(found)
-            (block,) = readers
-            if self.index.is_reduction(block) or len(self.index.block(block).writes) != 1:
-                return tuple(found)
-            found.append(block)
-
     def _banked(self, memory: Memory) -> None:
         """Distributes groups of columns of the result over the blocks of its memory, so that a tile may occupy several."""
         shape = [int(n) for n in (build.int_value(e) or 0 for e in self.target.result.buffer.shape)]
@@ -243,26 +234,57 @@ class _Writing:
         if memory.blocks < 2 or not shape or shape[-1] % (columns * memory.blocks) or columns < 2:
             return
         layout = self.author.fresh("layout")
-        self.author.hole(layout, f"{self.target.block} layout", list(_layouts(len(shape), columns, memory.blocks)))
+        self.author.hole(
+            layout, f"{self.target.block} layout", list(column_layouts(len(shape), columns, memory.blocks))
+        )
         if not self.author.write(f'{self.sch}.transform_layout({self.block}, ("write", 0), {layout})'):
             self.author.lines.pop()
             self.author.calls.pop()
 
     def _operands(self) -> None:
-        """Copies each operand to the memory that the engine reads, at a loop to choose, in one slot or two."""
+        """Brings each operand to the memory that the engine reads, at a loop to choose, in one slot or two."""
         for turn, operand in enumerate(self.target.reads):
             memory = self._memory_for(operand)
-            if memory is not None:
-                loops = [*self.outer, self.root] if self.root and self._fits_whole(operand) else self.outer
-                self._staged(
-                    self.block,
-                    self.target.engine,
-                    operand.buffer.name,
-                    operand.buffer.scope,
-                    operand.position,
-                    turn,
-                    loops,
-                )
+            if memory is None or self._produced(operand, memory, turn):
+                continue
+            buffer = operand.buffer
+            loops = [*self.outer, self.root] if self.root and self._fits_whole(operand) else self.outer
+            self._staged(self.block, self.target.engine, buffer.name, buffer.scope, operand.position, turn, loops)
+            padding = self.producers.get(operand.buffer)
+            if padding is not None and padding.is_padding and pads_in_flight(self.machine, memory):
+                self.author.write(f'{self.sch}.compute_inline("{padding.block}")')
+
+    def _produced(self, operand: Operand, memory: Memory, turn: int) -> bool:
+        """Computes an operand in the memory of the engine, tile by tile, from copies of what it is computed from. Returns whether it is."""
+        author, producer = self.author, self.producers.get(operand.buffer)
+        engine = vector_engine(self.machine, memory)
+        if producer is None or engine is None or memory.name not in engine.writes:
+            return False
+        if producer.is_padding and pads_in_flight(self.machine, memory):
+            return False
+        block = author.fresh(_word(producer.block))
+        if not author.write(
+            f'{block} = {self.sch}.get_block("{producer.block}")', f'{self.sch}.set_scope({block}, 0, "{memory.scope}")'
+        ):
+            return False
+        at = self._placed(block, operand.buffer.name, self._once_first(operand, memory))
+        if at:
+            self._slots(block, _word(operand.buffer.name), operand.buffer.name, memory, turn)
+        for position, read in enumerate(self.index.block(producer.block).reads):
+            self._staged(block, engine, read.buffer.name, read.buffer.scope, position, turn, [at] if at else [])
+        return True
+
+    def _once_first(self, operand: Operand, memory: Memory) -> list[str]:
+        """The outer loops, first the outermost one at which two slots of the operand and of what it is computed from fit beside the rest:
+        in the loops inside of it no element is computed again."""
+        tile, fit = dict(self.first), self.outer[:1]
+        for loop in self.outer[:-1]:
+            dim = self.dims[loop]
+            tile[dim.iterator] = dim.extent
+            others = sum(2 * o.footprint(self.first) for o in self.target.reads if o is not operand)
+            if 4 * operand.footprint(tile) + others <= memory.capacity_bytes:
+                fit = [self.outer[self.outer.index(loop) + 1]]
+        return [*fit, *(loop for loop in self.outer if loop not in fit)]
 
     def _staged(
         self, block: str, engine: Engine, buffer: str, scope: str, position: int, turn: int, around: Sequence[str]
@@ -277,14 +299,23 @@ class _Writing:
             copy = author.fresh(f"{name}_in")
             if not author.write(f'{copy} = {self.sch}.cache_read({block}, {position}, "{stage}")'):
                 return
-            at = author.fresh(f"{name}_at")
-            loops = [loop for loop in around if self._is_legal(copy, loop)]
-            if not loops:
-                continue
-            author.hole(at, f"{buffer} at", [f'"{loop}"' for loop in loops])
-            self._moved("compute_at", copy, at)
-            self.copies[copy] = buffer
-            self._slots(copy, name, buffer, self.machine.find_memory(stage), turn)
+            if self._placed(copy, buffer, around):
+                self.copies[copy] = buffer
+                self._slots(copy, name, buffer, self.machine.find_memory(stage), turn)
+
+    def _placed(self, block: str, buffer: str, around: Sequence[str]) -> str:
+        """Moves the block that writes a buffer to one of these loops. Returns the variable of the loop, "" if none is legal."""
+        author = self.author
+        if len(around) == 1 and around[0] in author.state.names:
+            self._moved("compute_at", block, around[0])
+            return around[0]
+        at = author.fresh(f"{_word(buffer)}_at")
+        loops = [loop for loop in around if self._is_legal(block, loop)]
+        if not loops:
+            return ""
+        author.hole(at, f"{buffer} at", [f'"{loop}"' for loop in loops])
+        self._moved("compute_at", block, at)
+        return at
 
     def _slots(self, copy: str, name: str, buffer: str, memory: Memory | None, turn: int) -> None:
         author = self.author
@@ -331,7 +362,7 @@ class _Writing:
         name = author.fresh(_word(block))
         author.write(f'{name} = {self.sch}.get_block("{block}")')
         self._moved("reverse_compute_at", name, self.at)
-        engine = self._vector()
+        engine = vector_engine(self.machine, self._memory_of_result())
         if engine is None:
             return
         node = index.block(block)
@@ -339,51 +370,18 @@ class _Writing:
             if index.is_param(read.buffer):
                 self._staged(name, engine, read.buffer.name, read.buffer.scope, position, 0, self.outer)
         written = node.writes[0].buffer
+        if not index.is_param(written):
+            near = next((m for n in engine.writes if (m := self.machine.memory(n)).scope != self.far), None)
+            if near is not None:
+                author.write(f'{self.sch}.set_scope({name}, 0, "{near.scope}")')
+            return
         home, memory = self.machine.find_memory(written.scope), self._nearest(engine.writes, 0)
         if home is None or memory is None or home.name in engine.writes:
-            return
-        if not index.is_param(written):
-            author.write(f'{self.sch}.set_scope({name}, 0, "{memory.scope}")')
             return
         for stage in reversed(copy_path(self.machine, (memory.name,), (home.name,))[:-1]):
             copy = author.fresh(f"{name}_out")
             author.write(f'{copy} = {self.sch}.cache_write({name}, 0, "{stage}")')
             self._moved("reverse_compute_at", copy, self.at)
-
-    def _vector(self) -> VectorEngine | None:
-        """The vector engine that reads the memory written by the engine of the main block."""
-        result = self._memory_of_result()
-        fit = [e for e in self.machine.engines if isinstance(e, VectorEngine)]
-        return next((e for e in fit if result is None or result.name in e.reads), None)
-
-
-def _orders(names: Sequence[str]) -> list[list[str]]:
-    """Loop orders to try: all permutations of up to three loops; else each loop outermost and innermost in turn."""
-    if len(names) <= 3:
-        return [list(order) for order in permutations(names)]
-    first = [[n, *(m for m in names if m != n)] for n in names]
-    last = [[*(m for m in names if m != n), n] for n in names]
-    found: list[list[str]] = []
-    for order in (list(names), *first, *last):
-        if order not in found:
-            found.append(order)
-    return found[:MOST_ORDERS]
-
-
-def _layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
-    """Index maps as text: the identity, and groups of columns distributed over the blocks in turn."""
-    axes = [f"i{n}" for n in range(rank)]
-    *before, last = axes
-    head = f"lambda {', '.join(axes)}:"
-    yield f"{head} [{', '.join(axes)}]"
-    parts = [
-        f"{last} // {columns} % {blocks}",
-        "tilewright.AXIS_SEPARATOR",
-        *before,
-        f"{last} // {columns * blocks}",
-        f"{last} % {columns}",
-    ]
-    yield f"{head} [{', '.join(parts)}]"
 
 
 def _word(name: str) -> str:

@@ -260,3 +260,19 @@ def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
     wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
     texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
     return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)
+
+
+def column_layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
+    """Index maps as text: the identity, and groups of columns distributed over the blocks in turn."""
+    axes = [f"i{n}" for n in range(rank)]
+    *before, last = axes
+    head = f"lambda {', '.join(axes)}:"
+    yield f"{head} [{', '.join(axes)}]"
+    parts = [
+        f"{last} // {columns} % {blocks}",
+        "tilewright.AXIS_SEPARATOR",
+        *before,
+        f"{last} // {columns * blocks}",
+        f"{last} % {columns}",
+    ]
+    yield f"{head} [{', '.join(parts)}]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from math import prod
 
 import msgspec
@@ -13,6 +14,7 @@ from ...hwsim import Engine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Buffer, BufferRegion, Expr, Refusal, TilewrightError, Var, build
 from ...ir import dtype as dt
 
+MOST_ORDERS = 6
 MOST_TILES = 8
 """Values of one tile size; more would cost search time that other holes need."""
 
@@ -199,3 +201,16 @@ def _spread(sizes: Sequence[int], most: int) -> tuple[int, ...]:
         ratios = [kept[n + 1] / kept[n - 1] for n in range(1, len(kept) - 1)]
         del kept[1 + ratios.index(min(ratios))]
     return tuple(kept)
+
+
+def loop_orders(names: Sequence[str]) -> list[list[str]]:
+    """Loop orders to try: all permutations of up to three loops; else each loop outermost and innermost in turn."""
+    if len(names) <= 3:
+        return [list(order) for order in permutations(names)]
+    first = [[n, *(m for m in names if m != n)] for n in names]
+    last = [[*(m for m in names if m != n), n] for n in names]
+    found: list[list[str]] = []
+    for order in (list(names), *first, *last):
+        if order not in found:
+            found.append(order)
+    return found[:MOST_ORDERS]

@@ -296,6 +296,7 @@ def padded_load(value: Expr) -> tuple[Expr, BufferLoad] | None:
 
 
 def _is_zero(value: Expr) -> bool:
+    value = _uncast(value)
     return isinstance(value, IntImm | FloatImm) and value.value == 0
 
 

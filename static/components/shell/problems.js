@@ -1,12 +1,10 @@
 // The problems pane: errors and findings with their places, and a button for each fix with its effect.
 
 import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
-import { highlighted } from "../core/python_text.js";
+import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
-
-/** @typedef {keyof typeof TRENDS} Trend */
-/** @typedef {{ calls: string[], replaces: string, applicable: boolean, change: { text: string, trend: Trend } | null, detail: string }} Fix */
+/** @import { Fix } from "./fix.js" */
 
 /**
  * @typedef {object} Problem
@@ -25,7 +23,6 @@ import { highlighted } from "../core/python_text.js";
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
 const WORDS = { error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] };
-const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "equal cycles" };
 
 /**
  * @param {PayloadModel} model
@@ -42,45 +39,6 @@ function places(model, rows) {
       },
       row,
     ),
-  );
-}
-
-/** @param {Fix} fix */
-function lines(fix) {
-  const calls = fix.calls.map((call) => h("code", {}, highlighted(call)));
-  if (!fix.replaces) return calls;
-  const word = fix.calls.length ? "in place of " : "without ";
-  return [h("span", { class: "quiet" }, word, h("s", {}, h("code", {}, fix.replaces))), calls];
-}
-
-/** @param {Fix} fix */
-function gain(fix) {
-  if (!fix.change) return null;
-  return h(
-    "span",
-    { class: `change ${fix.change.trend}`, title: `${fix.detail}: ${TRENDS[fix.change.trend]}` },
-    fix.change.text,
-  );
-}
-
-/**
- * @param {PayloadModel} model
- * @param {Fix} fix
- * @param {boolean} first
- */
-function fixBox(model, fix, first) {
-  const apply = () => model.send_msg({ kind: "fix", calls: fix.calls, replaces: fix.replaces });
-  const what = fix.replaces
-    ? "Replaces this line of the schedule; undo reverts it"
-    : "Appends to the schedule; undo reverts it";
-  return h(
-    "div",
-    { class: "fix" },
-    h("div", { class: "fix-calls" }, lines(fix)),
-    fix.applicable
-      ? h("button", { class: `tool small${first ? " primary" : ""}`, title: what, onclick: apply }, "Apply")
-      : null,
-    fix.detail ? h("div", { class: "fix-detail" }, gain(fix), h("span", { class: "quiet" }, fix.detail)) : null,
   );
 }
 

@@ -14,7 +14,8 @@ from tilewright.app.jobs.on_demand import next_analysis
 from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
-from tilewright.app.views.problems.lints import Linted, lint_work, lints_now, offered_fix
+from tilewright.app.views.next.suggestions import offered_fix
+from tilewright.app.views.problems.lints import Linted, lint_work, lints_now
 from tilewright.app.views.problems.value import problem_marks, problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report

@@ -198,6 +198,7 @@ COMMANDS = (
     "run",
     "check",
     "lint",
+    "next",
     "explore",
     "diff",
     "export",

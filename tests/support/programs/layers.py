@@ -149,3 +149,50 @@ BERT = (*_transformer("BERT-base/128", 128, 768, 12), *_transformer("BERT-large/
 """BERT-base at 128 positions, BERT-large at 384."""
 
 LAYERS = (*RESNET50, *BERT)
+
+
+_CONVOLUTION = """\
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def conv(
+    data: T.Buffer((1, {n}, {n}, {c}), "{dtype}"),
+    weight: T.Buffer((3, 3, {c}, {c}), "{dtype}"),
+    bias: T.Buffer(({c},), "{sum}"),
+    out: T.Buffer((1, {n}, {n}, {c}), "{sum}"),
+):
+    padded = T.sblock_alloc_buffer((1, {n} + 2, {n} + 2, {c}), "{dtype}")
+    acc = T.sblock_alloc_buffer((1, {n}, {n}, {c}), "{sum}")
+    biased = T.sblock_alloc_buffer((1, {n}, {n}, {c}), "{sum}")
+    for n, h, w, c in T.grid(1, {n} + 2, {n} + 2, {c}):
+        with T.sblock("pad"):
+            vn, vh, vw, vc = T.axis.remap("SSSS", [n, h, w, c])
+            padded[vn, vh, vw, vc] = T.if_then_else(
+                1 <= vh and vh < {n} + 1 and 1 <= vw and vw < {n} + 1, data[vn, vh - 1, vw - 1, vc], T.{dtype}(0)
+            )
+    for n, h, w, o, kh, kw, c in T.grid(1, {n}, {n}, {c}, 3, 3, {c}):
+        with T.sblock("conv"):
+            vn, vh, vw, vo, vkh, vkw, vc = T.axis.remap("SSSSRRR", [n, h, w, o, kh, kw, c])
+            with T.init():
+                acc[vn, vh, vw, vo] = T.{sum}(0)
+            acc[vn, vh, vw, vo] = acc[vn, vh, vw, vo] + T.Cast("{sum}", padded[vn, vh + vkh, vw + vkw, vc]) * T.Cast(
+                "{sum}", weight[vkh, vkw, vc, vo]
+            )
+    for n, h, w, o in T.grid(1, {n}, {n}, {c}):
+        with T.sblock("bias_add"):
+            vn, vh, vw, vo = T.axis.remap("SSSS", [n, h, w, o])
+            biased[vn, vh, vw, vo] = acc[vn, vh, vw, vo] + bias[vo]
+    for n, h, w, o in T.grid(1, {n}, {n}, {c}):
+        with T.sblock("relu"):
+            vn, vh, vw, vo = T.axis.remap("SSSS", [n, h, w, o])
+            out[vn, vh, vw, vo] = T.max(biased[vn, vh, vw, vo], T.{sum}(0))
+"""
+
+
+def padded_convolution(size: int, channels: int, dtype: str = "float16", sum_dtype: str = "float32") -> str:
+    """A 3x3 convolution of a padded square image, with bias and ReLU, each a block of its own."""
+    text = _CONVOLUTION.replace("{n} + 2", str(size + 2)).replace("{n} + 1", str(size + 1)).replace("{n}", str(size))
+    return text.replace("{c}", str(channels)).replace("{dtype}", dtype).replace("{sum}", sum_dtype)
+
+
+PADDED_CONVOLUTION = padded_convolution(56, 64)

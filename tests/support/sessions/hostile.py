@@ -221,7 +221,7 @@ likely: dict[str, st.SearchStrategy[Any]] = {
     "text": st.one_of(words, st.sampled_from(["4", "1e9", "true", "64 KiB", "-1", "nan"])),
     "a": st.sampled_from(["now", "step:0", "step:3", "step:-99999999", "opened", "branch:main", "example:box_blur", "step:x", ""]),
     "b": st.sampled_from(["now", "step:1", "step:99", "example:vta_gemm"]),
-    "pane": st.sampled_from(["script", "python", "problems", "machine", "traffic", "explore"]),
+    "pane": st.sampled_from(["next", "script", "python", "problems", "machine", "traffic", "explore"]),
     "cell_kind": st.sampled_from(["markdown", "schedule", "workload", "machine", "branch", "x"]),
     "on": st.booleans(),
     "after": st.booleans(),

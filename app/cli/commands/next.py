@@ -1,0 +1,71 @@
+"""`tilewright next`: lists calls that improve a schedule, ranked by their simulated effect."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
+
+from ....engine.hwsim import Machine, Report, simulate
+from ....engine.ir import PrimFunc
+from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
+from ....engine.suggest import Suggestion, best_first, from_findings, suggest
+from ...actions.lint_fixes import effect_text, fix_lines
+from ...document import apply_lint, save_document
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..exit_codes import EXIT_OK, RefusedError
+from ..opened import MAX_ACCESSES, opened, require_whole, simulated, written_back
+from ..output import print_json, print_line, working
+from ..usage import Parser, takes_json
+
+EXAMPLES = ("matmul.py", "matmul.py --apply -o better.py")
+
+
+def add_arguments(parser: Parser) -> None:
+    takes_file(parser, words=TEXTS_AND_STEPS)
+    takes_setting(parser)
+    takes_json(parser, "the suggestions")
+    parser.add_argument("--apply", action="store_true", help="apply the best one to the schedule")
+    parser.add_argument("-o", "--output", metavar="OUT", help="with --apply: output file (default: FILE)")
+
+
+def run(arguments: Namespace) -> int:
+    found = opened(arguments.file, dict(arguments.size))
+    if arguments.apply:
+        require_whole(arguments.file, found.count, "--apply")
+    output = written_back(found.notebook.document, arguments.output) if arguments.apply else ""
+    machine = found.machine(arguments.machine)
+    with working(arguments, f"simulating on {machine.name}"):
+        outcome = _report(found.costed, machine)
+    trial = partial(simulate, max_accesses=MAX_ACCESSES)
+    with working(arguments, "trying calls"):
+        fixes = lint(found.schedule, machine, found.sizes, simulate=trial, report=outcome)
+        steps = suggest(found.schedule, machine, found.sizes, simulate=trial, report=outcome)
+        ranked = best_first((*steps, *from_findings(fixes)))
+    if arguments.apply and ranked:
+        save_document(apply_lint(found.notebook, ranked[0].fix).document, output)
+    if arguments.json:
+        print_json({"machine": machine.name, "suggestions": [one.to_json() for one in ranked]})
+    else:
+        print_line(_text(ranked, machine.name))
+    return EXIT_OK
+
+
+def _report(func: PrimFunc, machine: Machine) -> Report | None:
+    """The report; None if the machine refuses the program, which calls may change."""
+    try:
+        return simulated(func, machine)
+    except RefusedError as refused:
+        if refused.cause.code in NOT_ABOUT_THE_SCHEDULE:
+            raise
+        return None
+
+
+def _text(ranked: Sequence[Suggestion], machine: str) -> str:
+    if not ranked:
+        return f"no call that was tried improves the program on {machine}"
+    return "\n".join(line for one in ranked for line in _lines(one))
+
+
+def _lines(one: Suggestion) -> list[str]:
+    return [f"{one.title}: {effect_text(one.fix)}", *(f"    {line}" for line in fix_lines(one.fix))]

@@ -1,0 +1,78 @@
+"""The table of all rules, and the entry point `suggest`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..hwsim import Machine, Report, simulate
+from ..lint import LINTS, LintFinding
+from ..lint.subject import Simulate, Subject
+from ..schedule import Schedule
+from .overlap import double_buffered, pipelined
+from .places import inlined, moved, placed_elsewhere
+from .rule import MIN_GAIN, Rule, Suggestion
+from .sizes import resized
+from .tile import tiled
+
+RULES: tuple[Rule, ...] = (
+    Rule("tile", "Tile a block for its engine", tiled),
+    Rule("inline", "Inline a block", inlined),
+    Rule("pipeline", "Overlap the parts of a loop", pipelined),
+    Rule("double-buffer", "Load the next tile early", double_buffered),
+    Rule("tile-size", "Another tile size", resized),
+    Rule("move", "Compute a block tile by tile", moved),
+    Rule("place", "Another place for a block", placed_elsewhere),
+)
+"""In the order in which they are tried."""
+
+
+def suggest(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    simulate: Simulate = simulate,
+    report: Report | None = None,
+) -> tuple[Suggestion, ...]:
+    """The next steps of a schedule on a machine, the best first: programs that fit, then fewer cycles. Arguments as in `lint`."""
+    found: tuple[Suggestion, ...] = ()
+    for now in suggesting(schedule, machine, sizes, simulate=simulate, report=report):
+        found = found if now is None else now
+    return found
+
+
+def suggesting(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    simulate: Simulate = simulate,
+    report: Report | None = None,
+    rules: Iterable[Rule] = RULES,
+) -> Iterator[tuple[Suggestion, ...] | None]:
+    """Runs `suggest` step by step: yields the suggestions so far whenever there are more; None after each trial."""
+    subject = Subject(schedule, machine, sizes or {}, simulate, report)
+    found: list[Suggestion] = []
+    for rule in rules:
+        for one in rule.suggestions(subject):
+            found += [] if one is None else [one]
+            yield None if one is None else best_first(found)
+    yield best_first(found)
+
+
+def best_first(found: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
+    """Sorted suggestions, without those whose effect equals that of another one with fewer calls."""
+    ranked = sorted(found, key=lambda s: (s.fix.overflow, s.fix.cycles, s.fix.copied, len(s.fix.calls)))
+    kept: dict[object, Suggestion] = {}
+    for one in ranked:
+        kept.setdefault((one.fix.overflow, one.fix.cycles, one.fix.copied), one)
+    return tuple(kept.values())
+
+
+def from_findings(findings: Iterable[LintFinding]) -> Iterator[Suggestion]:
+    """The fixes of lints that improve the program."""
+    titles = {rule.code: rule.title for rule in LINTS}
+    for finding in findings:
+        for fix in finding.fixes:
+            if fix.cycles_before is None or not fix.fitted or fix.cycles <= fix.cycles_before * (1 - MIN_GAIN):
+                yield Suggestion(finding.code, f"{titles[finding.code]}: {' and '.join(finding.blocks)}", fix)

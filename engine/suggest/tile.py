@@ -1,0 +1,39 @@
+"""Rule: tile a block for the engine that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..explore import TilingTargetError, derive_space
+from ..explore.space.tiling_target import find_tiling_target
+from ..hwsim import MatrixEngine, SystolicEngine
+from ..ir import IndexMap, TilewrightError
+from ..lint.revisions import replayed
+from ..lint.subject import Subject
+from ..schedule import Step
+from .rule import Proposal
+
+
+def tiled(subject: Subject) -> Iterator[Proposal]:
+    """Requires a block whose iterators are its loops, and none that is tiled. Calls: those of the derived space (`explore`) with its
+    defaults: `split` and `reorder` for the engine, copies of the operands with two slots, what computes an operand and what processes the
+    result tile by tile on chip."""
+    try:
+        target = find_tiling_target(subject.index, subject.machine)
+        space = derive_space(subject.schedule.func, subject.machine, sizes=subject.sizes).space
+        steps = [s for s in space.schedule_at(space.default).schedule.trace.steps if not _keeps_layout(s)]
+    except TilingTargetError:
+        return
+    except TilewrightError:
+        yield "", None
+        return
+    unit = "matrix unit" if isinstance(target.engine, MatrixEngine | SystolicEngine) else "vector unit"
+    yield f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps))
+
+
+def _keeps_layout(step: Step) -> bool:
+    """Whether a step is a `transform_layout` that changes nothing."""
+    if step.method != "transform_layout":
+        return False
+    index_map = step.argument("index_map")
+    return isinstance(index_map, IndexMap) and not index_map.separators and index_map.indices == index_map.params

@@ -1,0 +1,165 @@
+// The Next pane: what limits the program, the machine while there are no steps, and calls that improve it, the best first.
+
+import { follow, h, keepScroll } from "../core/dom.js";
+import { fixBox } from "./fix.js";
+
+/** @import { PayloadModel } from "../core/types.js" */
+/** @import { Fix } from "./fix.js" */
+
+/** @typedef {{ rule: string, title: string, fix: Fix }} Suggestion */
+/** @typedef {{ name: string, size: string }} MachineMemory */
+/** @typedef {{ name: string, kind: string }} MachineEngine */
+
+/**
+ * @typedef {object} MachineCard
+ * @property {string} name
+ * @property {string} description
+ * @property {boolean} chosen
+ * @property {MachineMemory[]} memories The farthest first.
+ * @property {MachineEngine[]} engines
+ */
+
+/**
+ * @typedef {object} NextData
+ * @property {boolean} looking Whether calls are still being tried.
+ * @property {{ text: string, detail: string } | null} limit
+ * @property {{ row: string, name: string, text: string } | null} heaviest
+ * @property {MachineCard[]} machines
+ * @property {Suggestion[]} suggestions
+ */
+
+const SHOWN = 6;
+
+/**
+ * A drawing of a machine: the far memory, the engines that copy, the near memories, and the engines that compute.
+ * @param {PayloadModel} model
+ * @param {MachineCard} card
+ */
+function machineCard(model, card) {
+  const [far, ...near] = card.memories;
+  const copiers = card.engines.filter((engine) => engine.kind === "dma");
+  const others = card.engines.filter((engine) => engine.kind !== "dma");
+  /** @param {MachineMemory} memory */
+  const memoryBox = (memory) => h("span", { class: "memory-box" }, memory.name, h("small", {}, memory.size));
+  /** @param {MachineEngine} engine */
+  const engineBox = (engine) => h("span", { class: `engine-box is-${engine.kind}` }, engine.name);
+  const columns = [[memoryBox(far)], copiers.map(engineBox), near.map(memoryBox), others.map(engineBox)];
+  return h(
+    "button",
+    {
+      class: "machine-card",
+      type: "button",
+      "aria-pressed": String(card.chosen),
+      title: card.description,
+      "data-machine": card.name,
+      onclick: () => model.send_msg({ kind: "machine", name: card.name }),
+    },
+    h("b", {}, card.name),
+    h(
+      "span",
+      { class: "machine-drawing", "aria-hidden": "true" },
+      columns.filter((column) => column.length).map((column) => h("span", { class: "machine-column" }, column)),
+    ),
+  );
+}
+
+/**
+ * @param {PayloadModel} model
+ * @param {Suggestion} item
+ * @param {number} number
+ */
+function suggestion(model, item, number) {
+  return h("li", { "data-rule": item.rule }, h("b", {}, item.title), fixBox(model, item.fix, number === 0));
+}
+
+/**
+ * What limits the program.
+ * @param {PayloadModel} model
+ * @param {NextData} data
+ */
+function facts(model, { limit, heaviest }) {
+  return [
+    limit ? h("p", { class: "next-limit" }, h("b", {}, limit.text), limit.detail ? ` · ${limit.detail}` : "") : null,
+    heaviest
+      ? h(
+          "p",
+          { class: "next-heaviest" },
+          "Most work: ",
+          h(
+            "button",
+            {
+              class: "tool small place",
+              title: `Select ${heaviest.name} in the tree`,
+              onclick: () => model.send_msg({ kind: "select", id: heaviest.row }),
+            },
+            heaviest.name,
+          ),
+          ` ${heaviest.text}`,
+        )
+      : null,
+  ];
+}
+
+/** @param {NextData} data */
+function status(data) {
+  if (data.looking) return "Trying calls on copies of the schedule…";
+  if (!data.suggestions.length) return "No call that was tried improves the program. Explore searches combinations.";
+  return "Each step is one edit: Undo takes it back.";
+}
+
+/**
+ * The button that derives a schedule with parameters, and shows them.
+ * @param {PayloadModel} model
+ */
+function exploreButton(model) {
+  return h(
+    "button",
+    {
+      class: "tool small",
+      title: "Writes a schedule with parameters to a branch: tiles, orders, copies. Explore searches their values.",
+      onclick: () => {
+        model.send_msg({ kind: "auto_space" });
+        model.send_msg({ kind: "pane", pane: "explore" });
+      },
+    },
+    "Derive a space to explore",
+  );
+}
+
+/** @param {{ model: PayloadModel }} options */
+export function render({ model }) {
+  const view = h("section", { class: "next-steps", tabindex: "0", "aria-label": "Next steps" });
+  const head = h("div", {});
+  const machines = h("div", { class: "machine-cards", role: "group", "aria-label": "Machine" });
+  const said = h("p", { class: "quiet", role: "status" });
+  const list = h("ol", {});
+  const more = h("button", { class: "tool small", type: "button" });
+  view.append(head, machines, said, list, more, exploreButton(model));
+  let all = false;
+  /** @type {NextData | null} */
+  let drawn = null;
+  const draw = () => {
+    if (!drawn) return;
+    const data = drawn;
+    const shown = all ? data.suggestions : data.suggestions.slice(0, SHOWN);
+    keepScroll(view, () => {
+      head.replaceChildren(...facts(model, data).filter((node) => node !== null));
+      machines.hidden = !data.machines.length;
+      machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
+      if (said.textContent !== status(data)) said.textContent = status(data);
+      list.hidden = !shown.length;
+      list.replaceChildren(...shown.map((item, n) => suggestion(model, item, n)));
+      more.hidden = data.suggestions.length <= SHOWN;
+      more.textContent = all ? "Fewer" : `${data.suggestions.length - SHOWN} more`;
+    });
+  };
+  more.onclick = () => {
+    all = !all;
+    draw();
+  };
+  follow(model, (/** @type {NextData} */ data) => {
+    drawn = data;
+    draw();
+  });
+  return view;
+}

@@ -1,0 +1,66 @@
+"""The Next pane: what limits a fresh program, the machines to choose from, and suggestions that are applied as one edit."""
+
+from __future__ import annotations
+
+from support.programs.layers import padded_convolution
+
+from tilewright.app.actions.machine_actions import PickMachine
+from tilewright.app.actions.opening import OpenText
+from tilewright.app.actions.table import ApplyFix, ApplyFoundFix, ShowPane, Undo, act
+from tilewright.app.jobs.on_demand import next_analysis
+from tilewright.app.protocol.messages import decode
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+from tilewright.app.views.next.suggestions import offered_fix
+from tilewright.app.views.next.value import next_value
+from tilewright.engine.hwsim import Report, preset_names
+
+FRESH = padded_convolution(8, 32)
+
+
+def studied(state: State, store: Store) -> State:
+    """The state, once all calls were tried."""
+    store.report_now(state)
+    while (work := next_analysis(state, store)) is not None:
+        for piece in work.pieces():
+            if piece is not None:
+                store.keep(work.what, work.of, piece)
+    return state
+
+
+def test_given_a_fresh_program_then_the_pane_opens_with_machines_and_the_heaviest_block() -> None:
+    state, store = act(State(), OpenText(FRESH)), Store()
+    store.report_now(state)
+    assert state.pane == "next"
+    value = next_value(state, store)
+    assert [card["name"] for card in value["machines"]] == list(preset_names())
+    assert value["looking"] and value["heaviest"]["name"] == "conv"
+    assert "scalar" in value["limit"]["detail"]
+    (chosen,) = (c["name"] for c in next_value(act(state, PickMachine("gemmini")), store)["machines"] if c["chosen"])
+    assert chosen == "gemmini"
+
+
+def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted_cycles() -> None:
+    store = Store()
+    state = studied(act(State(), OpenText(FRESH)), store)
+    value = next_value(state, store)
+    best = value["suggestions"][0]
+    assert not value["looking"] and best["rule"] == "tile" and best["fix"]["change"]["trend"] == "better"
+    intent = decode({"kind": "fix", "calls": best["fix"]["calls"], "replaces": best["fix"]["replaces"]})
+    assert isinstance(intent, ApplyFix)
+    fix = offered_fix(state, store, intent.calls, intent.replaces)
+    assert fix is not None
+    after = act(state, ApplyFoundFix(fix))
+    assert after.notebook is not None and after.notebook.error is None and len(after.past) == 1
+    report = store.report_now(after)
+    assert isinstance(report, Report) and report.cycles == fix.cycles
+    assert next_value(after, store)["machines"] == []
+    undone = act(after, Undo())
+    assert undone.notebook is state.notebook
+
+
+def test_given_another_pane_then_no_calls_are_tried() -> None:
+    state, store = act(act(State(), OpenText(FRESH)), ShowPane("script")), Store()
+    store.report_now(state)
+    work = next_analysis(state, store)
+    assert work is not None and work.what.startswith("lints")

@@ -1,0 +1,48 @@
+"""The Next pane: a fresh program from text, its machine chosen from pictures, and steps taken with a press each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.browser.axe import assert_no_violations
+from support.browser.page import steps
+from support.programs.layers import PADDED_CONVOLUTION
+
+SLOW = 120_000
+"""Milliseconds until the first suggestions on a busy machine."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_given_a_fresh_convolution_then_it_is_tiled_with_one_press_and_undone(
+    open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], scheme: str
+) -> None:
+    page = open_page(color_scheme=scheme)
+    page.goto(app_url)
+    page.get_by_role("textbox", name="program").or_(page.locator("textarea")).first.fill(PADDED_CONVOLUTION)
+    page.get_by_role("button", name="Open", exact=True).first.click()
+    page.get_by_role("treeitem").first.wait_for()
+    expect(page.get_by_role("tab", name="Next")).to_have_attribute("aria-selected", "true")
+    pane = page.locator(".next-steps")
+    expect(pane).to_contain_text("Most work: conv")
+    pane.get_by_role("button", name="gemmini").click()
+    expect(pane.get_by_role("button", name="gemmini")).to_have_attribute("aria-pressed", "true")
+    pane.get_by_role("button", name="dual-bank-npu").click()
+    first = pane.locator('li[data-rule="tile"]')
+    expect(first).to_contain_text("Tile conv for the matrix unit", timeout=SLOW)
+    expect(first).to_contain_text("÷")
+    shoot(page, f"next-fresh-{scheme}")
+    assert_no_violations(page)
+
+    first.get_by_role("button", name="Apply").click()
+    expect(pane.locator(".machine-cards")).to_be_hidden(timeout=SLOW)
+    assert any("sch.split" in line for line in steps(page))
+    expect(page.locator('[data-figure="cycles"], [data-figure="Cycles"]').first).not_to_contain_text("1 626")
+    expect(pane.locator("li").first).to_be_visible(timeout=SLOW)
+    shoot(page, f"next-tiled-{scheme}")
+
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    expect(pane.locator(".machine-cards")).to_be_visible(timeout=SLOW)
+    assert steps(page) == []
