@@ -26,6 +26,7 @@ from ..views.next.suggestions import suggestion_work
 from ..views.problems.lints import lint_work
 from ..views.shell.export_review import review_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
+from ..views.timeline.remedy import remedy_work
 from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
@@ -158,6 +159,7 @@ def next_analysis(state: State, store: Store) -> Analysis | None:
     """The first missing analysis of the views in `state`."""
     return (
         layout_analysis(state, store)
+        or remedy_analysis(state, store)
         or comparison_analysis(state, store)
         or sensitivity_analysis(state, store)
         or trial_analysis(state, store)
@@ -171,6 +173,14 @@ def layout_analysis(state: State, store: Store) -> Analysis | None:
     """The analysis of the chosen buffer: its accesses, then alternative layouts."""
     work = layout_work(state, store)
     return None if work is None else Analysis(work.what, work.of, work.pieces, "area-inspector", "Simulating layouts")
+
+
+def remedy_analysis(state: State, store: Store) -> Analysis | None:
+    """The analysis of the calls that would end the selected stall."""
+    work = remedy_work(state, store)
+    return (
+        None if work is None else Analysis(work.what, work.of, work.pieces, "area-timeline", "Trying to end the stall")
+    )
 
 
 def lint_analysis(state: State, store: Store) -> Analysis | None:

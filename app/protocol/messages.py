@@ -174,6 +174,10 @@ class FindPath(Query, frozen=True, tag="path"):
     end: Whole
 
 
+class FindRemedy(Query, frozen=True, tag="remedy"):
+    """What would end the selected stall, as far as it is known."""
+
+
 class FindTask(Query, frozen=True, tag="find"):
     """The cycle at which a task starts: its template, and the iterations of the loops around it."""
 
@@ -218,7 +222,8 @@ _SESSION: tuple[type[Message], ...] = (
     Open, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
-    FindTargets, FindMenu, FindRepair, FindWindow, FindPath, FindTask, FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
+    FindTargets, FindMenu, FindRepair, FindWindow, FindPath, FindRemedy, FindTask,
+    FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
 )  # fmt: skip
 
 MESSAGES: dict[str, type[Message]] = {

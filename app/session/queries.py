@@ -20,6 +20,7 @@ from ..protocol.messages import (
     FindMenu,
     FindPath,
     FindPrimitives,
+    FindRemedy,
     FindTargets,
     FindTask,
     FindTrials,
@@ -35,6 +36,7 @@ from ..views.notebook.words import words_value
 from ..views.shell.commands import commands_value
 from ..views.shell.gallery import Example
 from ..views.shell.primitives import primitive_docs
+from ..views.timeline.remedy import remedy_value
 from ..views.timeline.value import path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
 
@@ -110,6 +112,10 @@ def _path(context: QueryContext, message: FindPath) -> Answer | None:
     return {"kind": "path", "ticket": message.ticket, "report": id(report), **found}
 
 
+def _remedy(context: QueryContext, _: FindRemedy) -> Answer:
+    return {"kind": "remedy", **remedy_value(context.state, context.store)}
+
+
 def _task(context: QueryContext, message: FindTask) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -165,6 +171,7 @@ QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindRepair: _repair,
     FindWindow: _window,
     FindPath: _path,
+    FindRemedy: _remedy,
     FindTask: _task,
     SelectStall: _step_to_blame,
     FindTrials: _trials,

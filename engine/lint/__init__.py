@@ -3,6 +3,8 @@
 from .finding import Fix, LintFinding, Peak
 from .machines import NOT_ABOUT_THE_SCHEDULE
 from .rule import Lint
+from .stalls import Stall, reason, remedies
+from .subject import Subject
 from .table import LINTS, lint, linting, simulator_findings
 
 __all__ = [
@@ -12,7 +14,11 @@ __all__ = [
     "Lint",
     "LintFinding",
     "Peak",
+    "Stall",
+    "Subject",
     "lint",
     "linting",
+    "reason",
+    "remedies",
     "simulator_findings",
 ]

@@ -11,8 +11,7 @@ from ..ir import dtype as dt
 from ..schedule import Schedule
 from .finding import LintFinding, lint_finding
 from .slots import is_doubled, one_slot
-from .subject import Subject
-from .tiles import in_parts
+from .subject import Subject, in_parts
 
 PART_OF_ALL = 20
 """Conflicts below one in this many of the program's cycles are in the report, but not a finding."""

@@ -12,8 +12,7 @@ from ..ir import Var, build
 from .finding import LintFinding, bytes_text, lint_finding
 from .rule import overflow_bytes
 from .slots import is_doubled, one_slot
-from .subject import Chain, Subject, move
-from .tiles import in_parts
+from .subject import Chain, Subject, in_parts, move
 
 DEEPEST = 4
 """Maximum length of a chain of calls; each step extends the best call of the step before."""

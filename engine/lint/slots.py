@@ -51,7 +51,7 @@ def late_loads_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject
     groups = [finding.buffers, *((name,) for name in finding.buffers if len(finding.buffers) > 1)]
     for names in groups:
         marking = [w for n in names for w in subject.writers(n) if marks_of(subject.index.block(w))]
-        after = subject.then(lambda sch, marking=marking: [_third_slot(sch, w) for w in marking])
+        after = subject.then(lambda sch, marking=marking: [third_slot(sch, w) for w in marking])
         yield after if _is_worth_memory(subject.report, after) else None
 
 
@@ -67,7 +67,8 @@ def _waits(report: Report, cause: str, buffers: list[str]) -> dict[str, int]:
     return {name: sum(w.cycles for w in waits if w.buffer == name) for name in buffers}
 
 
-def _third_slot(sch: Schedule, block: str) -> None:
+def third_slot(sch: Schedule, block: str) -> None:
+    """Gives the buffer of a block three slots in place of two."""
     banks = next((slots.banks for slots in marks_of(sch.index.block(block)).values()), ())
     one_slot(sch, block)
     sch.double_buffer(block, banks=(*banks, banks[0]) if banks else None, slots=3)

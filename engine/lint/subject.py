@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Protocol
@@ -214,3 +214,14 @@ def parent_loop(index: ProgramIndex, loop: Var) -> Var | None:
 def move(block: str, target: Target) -> Chain:
     """The call of a legal target."""
     return lambda sch: getattr(sch, target.primitive)(block, target.loop)
+
+
+def in_parts(sch: Schedule, copies: Sequence[str], loop: Var, top: Var, parts: int) -> Var:
+    """Splits `loop` into `parts` parts, moves the outer loop outside of `top`, and moves the copies there. Returns the outer loop: `loop`
+    itself if its extent is `parts`."""
+    outer = loop if build.is_const(sch.index.loop(loop).extent, parts) else sch.split(loop, factors=[parts, None])[0]
+    if loop is not top:
+        sch.reorder(outer, top)
+    for block in copies:
+        sch.compute_at(block, outer)
+    return outer

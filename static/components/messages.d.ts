@@ -84,6 +84,7 @@ export type Message =
   | FindRepair
   | FindWindow
   | FindPath
+  | FindRemedy
   | FindTask
   | FindTrials
   | FindWords
@@ -702,6 +703,12 @@ export interface FindPath {
   ticket: number;
   start: number;
   end: number;
+  base?: number | null;
+}
+
+/** What would end the selected stall, as far as it is known. */
+export interface FindRemedy {
+  kind: "remedy";
   base?: number | null;
 }
 

@@ -366,6 +366,22 @@ def test_given_a_task_then_arrows_and_words_say_what_it_waits_for_and_the_critic
     assert_no_violations(page, "#area-timeline")
 
 
+def test_given_a_stall_then_its_card_says_what_would_end_it_and_does_it(page: Page, app_url: str, shoot: Shoot) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
+    playhead(page).focus()
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    remedy = page.locator(".card-remedy")
+    expect(remedy).to_contain_text("matrix needs 33 B/cycle to work without stalls, the global port has 26")
+    fix = remedy.get_by_role("button")
+    expect(fix).to_contain_text(re.compile(r"saves 40.136 cycles"), timeout=30_000)
+    shoot(page, "timeline-remedy")
+    assert_no_violations(page, "#area-timeline")
+    fix.click()
+    expect(playhead(page)).to_have_attribute("aria-valuemax", str(203_064 - 40_136))
+    expect(page.locator(".timeline-card")).to_be_hidden()
+
+
 def test_given_cards_and_tables_then_axe_has_no_complaint(page: Page, app_url: str) -> None:
     opened(page, app_url, "gemmini_gemm")
     fold(page)

@@ -14,6 +14,7 @@ from ....engine.suggest import Suggestion, best_first, from_findings, suggesting
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ..problems.lints import LintWork, fix_among, lints_now, question, simulated
+from ..timeline.remedy import fixes_now
 
 
 class Suggested(msgspec.Struct, frozen=True, eq=False):
@@ -41,7 +42,8 @@ def offered_fix(state: State, store: Store, calls: tuple[str, ...], replaces: st
     """The fix with these call texts among the suggestions, or among all fixes of the lints."""
     linted = lints_now(state, store)
     fixes = () if linted is None else (fix for finding in linted.findings for fix in finding.fixes)
-    return fix_among((*(one.fix for one in ranked_now(state, store)), *fixes), calls, replaces)
+    found = (*(one.fix for one in ranked_now(state, store)), *fixes, *fixes_now(state, store))
+    return fix_among(found, calls, replaces)
 
 
 def suggestion_work(state: State, store: Store) -> LintWork | None:

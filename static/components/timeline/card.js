@@ -8,7 +8,7 @@ import { advance, copiesOf } from "./time_map.js";
 
 /** @import { Child } from "../core/dom.js" */
 /** @import { TimelineModel } from "./model.js" */
-/** @import { BlamedAnswer, Repeat, TimelineData, WaitKind } from "./types.js" */
+/** @import { BlamedAnswer, RemedyAnswer, Repeat, TimelineData, WaitKind } from "./types.js" */
 
 /**
  * `seek` moves the playhead to a copy, `expand` shows a copy in real time, `zoom` shows the repeat.
@@ -18,6 +18,9 @@ import { advance, copiesOf } from "./time_map.js";
 export class Card {
   /** The step of the stall; empty in other cards. */
   step = h("div", { class: "card-step quiet", "aria-live": "polite" });
+
+  /** What would end the stall. */
+  remedy = h("div", { class: "card-remedy", "aria-live": "polite" });
 
   /** @param {() => void} onClose Called when the card closes with the focus in it. */
   constructor(onClose) {
@@ -90,13 +93,48 @@ export class Card {
     const here = cycles === null ? "" : `${grouped(cycles)} cycles here, `;
     const total = `${grouped(engine.waits[wait.cause] ?? 0)} of ${grouped(data.cycles)} cycles over the run`;
     this.step.replaceChildren();
+    this.remedy.replaceChildren();
     this.open(
       x,
       stallTitle(engine.name, wait.cause),
       h("p", {}, stallReason(wait)),
       h("p", { class: "quiet" }, here, total),
       this.step,
+      this.remedy,
     );
+  }
+
+  /** Whether a stall is shown. */
+  get isStall() {
+    return !this.element.hidden && this.element.contains(this.remedy);
+  }
+
+  /**
+   * Show what would end the stall.
+   * @param {RemedyAnswer} answer
+   * @param {(fix: NonNullable<RemedyAnswer["fix"]>) => void} apply
+   */
+  showRemedy({ reason, looking, fix }, apply) {
+    if (!this.isStall || !reason) return;
+    const said = fix ? null : looking ? "Trying calls that end it…" : "No call that was tried ends it";
+    const calls = fix?.calls.map((call) => h("code", {}, call)) ?? [];
+    const button =
+      fix &&
+      h(
+        "button",
+        {
+          class: "tool small",
+          type: "button",
+          title: "Apply: tried and simulated on a copy",
+          onclick: () => apply(fix),
+        },
+        h("b", {}, fix.text),
+        fix.replaces
+          ? h("span", {}, fix.calls.length ? "in place of " : "without ", h("s", {}, h("code", {}, fix.replaces)))
+          : null,
+        ...calls,
+      );
+    this.remedy.replaceChildren(...nodes([h("p", {}, reason), said && h("p", { class: "quiet" }, said), button]));
   }
 
   /**

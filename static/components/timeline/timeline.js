@@ -24,7 +24,7 @@ import { Transport } from "./transport.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
-/** @import { BlamedAnswer, FoundAnswer, PathAnswer, TimelineData, WindowAnswer } from "./types.js" */
+/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineData, WindowAnswer } from "./types.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
@@ -32,6 +32,8 @@ const KEYS =
   "Escape closes them, L shows what the running tasks wait for, C the critical path, E folds the repeats, T shows tables.";
 
 const ZOOM = 0.6;
+/** The time between two questions about what would end a stall. */
+const REMEDY_DELAY_MS = 300;
 const PAN = 0.2; // of the visible range
 /** The name under which the browser keeps whether repeats are folded. */
 const FOLDED = "timeline-folded";
@@ -138,12 +140,16 @@ class TimelineView {
     this.moved();
   }
 
-  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer} answer */
+  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | RemedyAnswer} answer */
   receive(answer) {
     if (answer.kind === "window") this.model.receive(answer);
     else if (answer.kind === "path") this.receivePath(answer);
     else if (answer.kind === "found") this.receiveFound(answer);
-    else if (answer.kind === "blamed") this.card.showStep(answer);
+    else if (answer.kind === "remedy") this.receiveRemedy(answer);
+    else if (answer.kind === "blamed") {
+      this.card.showStep(answer);
+      this.send({ kind: "remedy" });
+    }
   }
 
   // ---- Drawing.
@@ -242,6 +248,19 @@ class TimelineView {
     this.tableKey = "";
     this.drawHeader();
     this.moved();
+  }
+
+  /**
+   * Show what would end the stall; while calls are tried, ask again.
+   * @param {RemedyAnswer} answer
+   */
+  receiveRemedy(answer) {
+    this.card.showRemedy(answer, ({ calls, replaces }) => {
+      this.card.close();
+      this.send({ kind: "fix", calls, replaces });
+    });
+    if (answer.looking && this.card.isStall)
+      setTimeout(() => this.card.isStall && this.send({ kind: "remedy" }), REMEDY_DELAY_MS);
   }
 
   /** @param {PathAnswer} answer */

@@ -165,6 +165,10 @@
  * @property {string[]} lanes
  * @property {PathPart[]} parts
  */
+/**
+ * What would end the selected stall: its figures, and calls that were tried; `looking` while others are tried.
+ * @typedef {{ kind: "remedy", reason: string, looking: boolean, fix: { calls: string[], replaces: string, text: string } | null }} RemedyAnswer
+ */
 /** @typedef {{ kind: "path", ticket: number, start: number, end: number }} PathQuery */
 /** @typedef {{ kind: "blamed", step: number | null, text: string }} BlamedAnswer */
 

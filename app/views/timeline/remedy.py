@@ -1,0 +1,77 @@
+"""What would end the selected stall: its figures, and the calls that do, tried in the background as the fixes of lints are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ....engine.hwsim import Report, simulate
+from ....engine.ir import TilewrightError
+from ....engine.lint import Fix, LintFinding, Stall, Subject, reason, remedies
+from ...state.derived import MAX_TASKS, Store, sizes_of
+from ...state.model import State
+from ..labels.numbers import grouped
+from ..problems.lints import Linted, LintWork, question
+
+
+def remedy_work(state: State, store: Store) -> LintWork | None:
+    """The trials for the selected stall; None if they are complete or no stall is selected."""
+    found = _question(state, store)
+    if found is None or state.moment is None:
+        return None
+    known = store.known(*found)
+    report, machine = store.known_report(state), store.machine(state)
+    if not isinstance(report, Report) or isinstance(machine, TilewrightError):
+        return None
+    if isinstance(known, Linted) and known.is_complete:
+        return None
+    schedule = state.moment.schedule
+    subject = Subject(schedule, machine, sizes_of(state, schedule.func), partial(simulate, max_tasks=MAX_TASKS), report)
+    return LintWork(*found, lambda: _pieces(subject, _stall(state)))
+
+
+def remedy_value(state: State, store: Store) -> dict[str, Any]:
+    """`reason` in figures, `looking` while calls are tried, and the best of them: `calls`, `replaces`, `text`."""
+    found, report = _question(state, store), store.report_now(state)
+    if found is None or not isinstance(report, Report):
+        return {"reason": "", "looking": False, "fix": None}
+    linted = store.known(*found)
+    fixes = fixes_now(state, store)
+    return {
+        "reason": f"{reason(report, _stall(state))}.",
+        "looking": linted is None or not linted.is_complete,
+        "fix": _fix(fixes[0]) if fixes else None,
+    }
+
+
+def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
+    """The calls that end the selected stall, the best first."""
+    found = _question(state, store)
+    linted = None if found is None else store.known(*found)
+    return () if linted is None else tuple(fix for finding in linted.findings for fix in finding.fixes)
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    saved = (fix.cycles_before or fix.cycles) - fix.cycles
+    return {"calls": list(fix.calls), "replaces": fix.replaces, "text": f"saves {grouped(saved)} cycles"}
+
+
+def _stall(state: State) -> Stall:
+    assert state.blamed is not None
+    return Stall(state.blamed.engine, state.blamed.cause, state.blamed.buffer, state.blamed.block)
+
+
+def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+    if state.moment is None or state.blamed is None or state.chosen_step is not None:
+        return None
+    stall = _stall(state)
+    return question(f"remedy {stall.engine} {stall.cause} {stall.buffer} {stall.block}", state, store)
+
+
+def _pieces(subject: Subject, stall: Stall) -> Iterator[Linted | None]:
+    found: tuple[LintFinding, ...] = ()
+    for finding in remedies(subject, stall):
+        found += () if finding is None else (finding,)
+        yield None
+    yield Linted(found, is_complete=True)
