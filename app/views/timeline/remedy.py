@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from ....engine.hwsim import Report, simulate
+from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
 from ....engine.lint import Fix, LintFinding, Stall, Subject, reason, remedies
-from ...state.derived import MAX_TASKS, Store, sizes_of
+from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ..labels.numbers import grouped
-from ..problems.lints import Linted, LintWork, question
+from ..problems.lints import Linted, LintWork, question, simulated
 
 
 def remedy_work(state: State, store: Store) -> LintWork | None:
@@ -27,7 +26,7 @@ def remedy_work(state: State, store: Store) -> LintWork | None:
     if isinstance(known, Linted) and known.is_complete:
         return None
     schedule = state.moment.schedule
-    subject = Subject(schedule, machine, sizes_of(state, schedule.func), partial(simulate, max_tasks=MAX_TASKS), report)
+    subject = Subject(schedule, machine, sizes_of(state, schedule.func), simulated, report)
     return LintWork(*found, lambda: _pieces(subject, _stall(state)))
 
 
