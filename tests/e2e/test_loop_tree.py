@@ -384,7 +384,7 @@ def test_given_a_menu_when_typed_into_then_it_narrows_and_enter_takes_the_best(b
     expect(page.get_by_label("Find an action")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_label("Find an action")).to_have_value("")
-    page.get_by_role("menuitem", name="More").click()
+    page.get_by_role("menuitem", name=re.compile(r"^\d+ more$")).click()
     expect(page.get_by_role("menuitem", name="Set layout")).to_be_visible()
     inside(page, sheet)
     page.keyboard.type("pad")

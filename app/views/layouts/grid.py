@@ -38,7 +38,7 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
 
 def grid_value(buffer_placement: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
     """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
-    `scale` × `scale` elements; addresses and units (MIXED if a cell's elements differ), row by row; `slots`, `slot`; a description of
+    `scale` × `scale` elements; `base`: the address of the first element; addresses and units (MIXED if a cell's elements differ), row by row; `slots`, `slot`; a description of
     the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements do not correspond.
     """
     rows, columns = plane(buffer_placement.shape)
@@ -76,9 +76,16 @@ def grid_value(buffer_placement: BufferPlacement, look: Look, trial: Trial | Non
         "slot": slot,
         "slots": buffer_placement.placement.slots,
         "element_bytes": buffer_placement.element_bytes,
+        "base": _base(there, min(slot, there.placement.slots - 1)),
         "preview": "" if trial is None else trial.candidate.title,
         **unit_value(there),
     }
+
+
+def _base(buffer_placement: BufferPlacement, slot: int) -> int:
+    """The address of the first element of a slot, from which offsets count."""
+    first = tuple(np.zeros(1, np.int64) for _ in buffer_placement.shape)
+    return int(np.asarray(buffer_placement.addresses(first, slot).address).reshape(-1)[0])
 
 
 def _across(buffer_placement: BufferPlacement, look: Look, rows: int, columns: int) -> int:

@@ -7,7 +7,7 @@ import msgspec
 from ....engine.analysis import ProgramIndex
 from ....engine.explore.space.layout_choices import Candidate, Subject, candidates_of
 from ....engine.hwsim import BufferPlacement, Machine, Report
-from ....engine.ir import Buffer, PrimFunc, build
+from ....engine.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Var, build, walk
 from ....engine.schedule import Schedule
 from ...state.derived import Store, sizes_of
 from ...state.model import State
@@ -90,6 +90,18 @@ def _extents(buffer: Buffer) -> tuple[int, ...] | None:
     found = [build.int_value(e) for e in buffer.shape]
     known = tuple(e for e in found if e is not None)
     return known if len(known) == len(found) else None
+
+
+def axis_words(chosen: Chosen) -> tuple[str, ...]:
+    """A name for each axis of the buffer: the index of the first access there if it is a variable, else that of `axis_names`."""
+    names = axis_names(len(chosen.buffer.shape))
+    for access in chosen.accesses[:1]:
+        block = chosen.index.block(access.block)
+        for node in walk(block.body):
+            if isinstance(node, BufferLoad | BufferStore) and node.buffer is chosen.buffer:
+                found = [i.name if isinstance(i, Var) else name for i, name in zip(node.indices, names, strict=True)]
+                return tuple(found) if len(set(found)) == len(found) else names
+    return names
 
 
 def axis_names(rank: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from .draft import error_value, with_padding
 from .facts import accessing_blocks, fact_rows
 from .grid import Thumb, grid_value, thumb
 from .jobs import Found, draft_key, draft_reading, found_layouts
-from .subject import Chosen, chosen_buffer
+from .subject import Chosen, axis_words, chosen_buffer
 from .trials import Figures, Trial
 
 Card = dict[str, Any]
@@ -50,9 +50,10 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
     if chosen.buffer_placement is None or chosen.subject is None:
         return {**value, "note": _why_not(chosen, state, store)}
     previewed = _previewed(state, store, chosen, found)
-    value["grid"] = (previewed and grid_value(chosen.buffer_placement, state.look, previewed)) or grid_value(
+    grid = (previewed and grid_value(chosen.buffer_placement, state.look, previewed)) or grid_value(
         chosen.buffer_placement, state.look
     )
+    value["grid"] = grid and {**grid, "axes": axis_words(chosen)}
     value["uses"] = found.uses
     value["use"] = state.look.use
     value["cards"] = _cards(chosen, store, found)
@@ -181,12 +182,15 @@ def _lost(figures: Figures) -> str:
 
 
 def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dict[str, Any]:
-    """The custom map: text, status ("empty", "wrong", "checking", "right"), error with its column, and the trial's card."""
+    """The custom map: text, names and extents of the axes, status ("empty", "wrong", "checking", "right"), error with its column, and the
+    trial's card."""
     assert chosen.subject is not None
     names = ", ".join(chosen.subject.names)
     value: dict[str, Any] = {
         "text": state.look.draft,
         "example": f"lambda {names}: [{', '.join(reversed(chosen.subject.names))}]",
+        "names": chosen.subject.names,
+        "extents": chosen.subject.extents,
         "status": "empty",
         "error": None,
         "column": 0,

@@ -242,7 +242,7 @@ export class GroupedMenu {
     const names = [...new Set(open.map((item) => item.group))];
     if (this.more) {
       this.more.setAttribute("aria-expanded", String(Boolean(all)));
-      this.more.replaceChildren(h("span", { class: "menu-label" }, all ? "Fewer" : `More (${this.rare})`));
+      this.more.replaceChildren(h("span", { class: "menu-label" }, all ? "Fewer" : `${this.rare} more`));
     }
     return names.map((name) => {
       const head = name ? h("div", { class: "menu-group", "aria-hidden": "true" }, name) : null;

@@ -1,5 +1,6 @@
 // Settings of a buffer, each a schedule call, and the field of a custom index map, which shows errors while it is typed.
 
+import { SwizzleForm } from "./swizzle.js";
 import { focusIn, h, nodes } from "../core/dom.js";
 
 /** @import { Apply, Card, ChoiceControl, Control, Draft, LayoutCall, NumbersControl, Request } from "./types.js" */
@@ -150,15 +151,61 @@ export class MapDraft {
       oninput: () => this.requestCheck(),
       onkeydown: (event) => this.key(event),
     });
+    /** @type {HTMLSelectElement} */
+    this.start = h("select", {
+      class: "field-control draft-start",
+      "aria-label": "Start from the map of a layout",
+      onchange: () => this.write(this.start.value),
+    });
+    this.copy = h(
+      "button",
+      { class: "tool small", type: "button", title: "Copy the text of the index map", onclick: () => this.copyText() },
+      "Copy as index map",
+    );
+    this.swizzle = new SwizzleForm((text) => this.write(text));
     this.mark = h("pre", { class: "draft-mark", "aria-hidden": "true", hidden: true });
     this.state = h("div", { class: "draft-state", id: "draft-state", role: "status" });
     this.place = h("div", { class: "draft-place" });
-    this.element = h("div", { class: "map-draft" }, this.input, this.mark, this.state, this.place);
+    this.element = h(
+      "div",
+      { class: "map-draft" },
+      h("div", { class: "draft-bar" }, this.start, this.copy),
+      this.input,
+      this.mark,
+      this.state,
+      this.place,
+      h("details", { class: "swizzle" }, h("summary", {}, "Compose a swizzle"), this.swizzle.element),
+    );
   }
 
   requestCheck() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.request({ draft: this.input.value.slice(0, MOST_CHARACTERS) }), PAUSE_MS);
+  }
+
+  /**
+   * Write an index map into the field, and have it checked.
+   * @param {string} text
+   */
+  write(text) {
+    if (!text) return;
+    this.input.value = text;
+    this.requestCheck();
+  }
+
+  async copyText() {
+    try {
+      await navigator.clipboard.writeText(this.input.value);
+      this.state.textContent = "Copied.";
+    } catch {
+      this.input.select(); // without permission, Ctrl+C copies it
+    }
+  }
+
+  /** @param {Card[]} cards The layouts whose maps can be changed. */
+  offer(cards) {
+    const options = cards.filter((card) => card.map).map((card) => h("option", { value: card.map }, card.title));
+    this.start.replaceChildren(h("option", { value: "" }, "Start from…"), ...options);
   }
 
   /** @param {KeyboardEvent} event */
@@ -182,6 +229,7 @@ export class MapDraft {
    */
   update(draft, fixed) {
     this.draft = draft;
+    this.swizzle.update(draft.extents && { names: draft.names, extents: draft.extents });
     this.input.disabled = Boolean(fixed);
     this.input.placeholder = draft.example;
     if (focusIn(this.input) !== this.input && this.input.value !== draft.text) this.input.value = draft.text;

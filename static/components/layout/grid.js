@@ -2,13 +2,20 @@
 // an element. A drag, and arrow keys beyond the edge, move the window over a larger buffer.
 
 import { focusIn, h } from "../core/dom.js";
+import { keep, kept } from "../core/storage.js";
 import { isDark, paintsOf, shade, sized, texture } from "./paint.js";
 
 /** @import { Paints } from "./paint.js" */
 /** @import { Grid, Request } from "./types.js" */
 
 /** @typedef {[row: number, column: number]} Place */
-/** @typedef {{ context: CanvasRenderingContext2D, grid: Grid, paints: Paints, size: number, font: string }} Frame `size`: of a cell. */
+/** @typedef {"unit" | "index" | "offset"} CellText What is written in a cell. */
+/** @typedef {{ context: CanvasRenderingContext2D, grid: Grid, paints: Paints, size: number, font: string, text: CellText }} Frame `size`: of a cell. */
+
+/** @type {Record<CellText, string>} */
+const CELL_TEXTS = { unit: "bank", index: "index", offset: "offset" };
+const TEXT_KEY = "tilewright-cell-text";
+const TEXT_PIXELS = 36; // width of a cell with an index or an offset
 
 const LEFT = 26;
 const TOP = 15;
@@ -42,7 +49,20 @@ export class ElementGrid {
     this.out = tool("Show more elements", "−", () => this.zoom(2));
     this.in = tool("Show fewer elements, larger", "+", () => this.zoom(0.5));
     this.slots = h("span", { class: "grid-slots", role: "group", "aria-label": "Slot" });
-    this.bar = h("div", { class: "grid-bar" }, this.part, this.slots, this.out, this.in);
+    /** @type {CellText} */
+    this.text = kept("localStorage", TEXT_KEY) ?? "unit";
+    this.texts = h(
+      "select",
+      {
+        class: "field-control grid-text",
+        "aria-label": "Text in the cells",
+        title: "Text in the cells",
+        onchange: () => this.chooseText(),
+      },
+      Object.entries(CELL_TEXTS).map(([value, label]) => h("option", { value }, label)),
+    );
+    this.texts.value = this.text;
+    this.bar = h("div", { class: "grid-bar" }, this.part, this.slots, this.texts, this.out, this.in);
     this.element = h("div", { class: "element-grid" }, this.bar, this.canvas, this.readout);
     /** @type {Grid | null} */
     this.grid = null;
@@ -114,6 +134,18 @@ export class ElementGrid {
     );
   }
 
+  /** Write another value in the cells, and show as many of them as have room for it. */
+  chooseText() {
+    this.text = /** @type {CellText} */ (this.texts.value);
+    keep("localStorage", TEXT_KEY, this.text);
+    const across = Math.max(LEAST_ACROSS, Math.floor((this.element.clientWidth - LEFT) / TEXT_PIXELS));
+    if (this.text !== "unit" && this.grid && this.grid.across > across) {
+      this.requestedWidth = across;
+      this.request({ across });
+    }
+    this.draw();
+  }
+
   /** @param {number} factor */
   zoom(factor) {
     if (!this.grid) return;
@@ -144,7 +176,8 @@ export class ElementGrid {
   cellSize({ width, height }) {
     const room = this.element.clientWidth - LEFT - 2;
     const tall = Math.max(TALLEST / height, room / width / 2);
-    return Math.max(2, Math.min(28, tall, Math.floor((room / width) * 4) / 4));
+    const most = this.text === "unit" ? 28 : 48;
+    return Math.max(2, Math.min(most, tall, Math.floor((room / width) * 4) / 4));
   }
 
   draw() {
@@ -153,7 +186,7 @@ export class ElementGrid {
     const size = this.cellSize(grid);
     const context = sized(this.canvas, LEFT + size * grid.width + 2, TOP + size * grid.height + 2);
     const paints = paintsOf(this.canvas, this.colour);
-    const frame = { context, grid, paints, size, font: getComputedStyle(this.canvas).fontFamily };
+    const frame = { context, grid, paints, size, font: getComputedStyle(this.canvas).fontFamily, text: this.text };
     drawRulers(frame);
     const levels = levelsOf(grid);
     const cells = highlightedCells(grid, this.highlighted);
@@ -305,9 +338,12 @@ function stepOf(key, grid) {
  * @param {boolean} isWhole
  */
 function windowText(grid, isWhole) {
+  const [down, across] = grid.axes.length === 2 ? grid.axes.map((name) => ` (${name})`) : ["", ""];
   const rows = `${grid.row}–${Math.min(grid.rows, grid.row + grid.height * grid.scale) - 1}`;
   const columns = `${grid.column}–${Math.min(grid.columns, grid.column + grid.width * grid.scale) - 1}`;
-  const extent = isWhole ? `${grid.rows} × ${grid.columns}` : `rows ${rows}, columns ${columns}`;
+  const extent = isWhole
+    ? `${grid.rows}${down} × ${grid.columns}${across}`
+    : `rows ${rows}${down}, columns ${columns}${across}`;
   return grid.scale > 1 ? `${extent} · a cell is ${grid.scale} × ${grid.scale}` : extent;
 }
 
@@ -320,7 +356,8 @@ function describe(grid, [row, column]) {
   const at = row * grid.width + column;
   const address = grid.addresses[at];
   const position = (grid.row + row * grid.scale) * grid.columns + grid.column + column * grid.scale;
-  const parts = [`[${indexOf(grid.shape, position).join(", ")}]`, `address 0x${address.toString(16)}`];
+  const index = indexOf(grid.shape, position).map((n, axis) => (grid.axes[axis] ? `${grid.axes[axis]} ${n}` : n));
+  const parts = [`[${index.join(", ")}]`, `offset ${offsetOf(grid, at)}`, `address 0x${address.toString(16)}`];
   if (grid.units[at] === MIXED) parts.push(`several ${grid.unit_word}s`);
   else if (grid.unit_count > 1) parts.push(`${grid.unit_word} ${grid.units[at]}`);
   if (grid.unit === "bank" || grid.unit === "set")
@@ -382,7 +419,7 @@ function highlightedCells(grid, highlighted) {
  * @param {number} column
  * @param {number} level
  */
-function drawCell({ context, grid, paints, size, font }, row, column, level) {
+function drawCell({ context, grid, paints, size, font, text }, row, column, level) {
   const at = row * grid.width + column;
   const unit = grid.units[at];
   const [x, y] = [LEFT + column * size, TOP + row * size];
@@ -392,12 +429,35 @@ function drawCell({ context, grid, paints, size, font }, row, column, level) {
   const color = isDark(paints, level) ? "rgba(255,255,255,0.9)" : "rgba(0,0,0,0.8)";
   if (unit === MIXED) texture(context, 1, x, y, inner, color);
   else if (grid.unit === "block") texture(context, unit, x, y, inner, color);
-  if (size < 15 || unit === MIXED) return;
+  if (size < (text === "unit" ? 15 : 22) || unit === MIXED) return;
   context.fillStyle = color;
-  context.font = `${Math.min(11, size * 0.5)}px ${font}`;
+  context.font = `${Math.min(11, size * (text === "unit" ? 0.5 : 0.34))}px ${font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillText(String(numberOf(grid, at)), x + (size - 1) / 2, y + (size - 1) / 2 + 0.5, size - 2);
+  context.fillText(cellText(grid, text, row, column), x + (size - 1) / 2, y + (size - 1) / 2 + 0.5, size - 2);
+}
+
+/**
+ * The offset of an element from the first one, in elements.
+ * @param {Grid} grid
+ * @param {number} at
+ */
+function offsetOf({ addresses, base, element_bytes: bytes }, at) {
+  return (addresses[at] - base) / bytes;
+}
+
+/**
+ * @param {Grid} grid
+ * @param {CellText} text
+ * @param {number} row
+ * @param {number} column
+ */
+function cellText(grid, text, row, column) {
+  const at = row * grid.width + column;
+  if (text === "offset") return String(offsetOf(grid, at));
+  if (text === "unit") return String(numberOf(grid, at));
+  const position = (grid.row + row * grid.scale) * grid.columns + grid.column + column * grid.scale;
+  return indexOf(grid.shape, position).join(",");
 }
 
 /**

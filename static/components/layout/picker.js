@@ -141,6 +141,11 @@ export class LayoutPicker {
       this.drawChanged("controls", [controls, fixed], () =>
         this.controls.replaceChildren(...controls.map((control) => controlRow(control, fixed, apply))),
       );
+      this.drawChanged(
+        "maps",
+        cards.map((card) => [card.title, card.map]),
+        () => this.draft.offer(cards),
+      );
       this.draft.update(draft, fixed);
     });
   }

@@ -18,6 +18,7 @@
  * @property {string} key
  * @property {string} title
  * @property {string} note
+ * @property {string} map Its index map, or "".
  * @property {LayoutCall | null} call Null for the present layout.
  * @property {boolean} current
  * @property {boolean} waiting
@@ -43,6 +44,8 @@
  * @property {number} scale
  * @property {number} across The requested width in elements.
  * @property {number} widest
+ * @property {string[]} axes Names of the axes.
+ * @property {number} base The address of the first element.
  * @property {number[]} addresses Of the cells, row by row.
  * @property {number[]} units The bank, block or set of each cell; -1 for several.
  * @property {number} slot
@@ -96,6 +99,8 @@
 /**
  * The custom index map.
  * @typedef {object} Draft
+ * @property {string[]} names Of the axes.
+ * @property {number[] | null} extents
  * @property {string} text
  * @property {string} example
  * @property {"empty" | "wrong" | "checking" | "right"} status

@@ -23,6 +23,7 @@ export function treeCommands(tree) {
     command("Find in the loop nest", "/", "rows, buffers, primitives", () => tree.search.open()),
     command("Fold or unfold all loops", "", "an overview of the nest with the cost of each part", () => tree.foldAll()),
     command("Cost of rows", "=", "busy cycles, bytes copied, or none", () => tree.nextCosts()),
+    command("Loops of a nest in one row", "#", "as T.grid; loops of one iteration are hidden", () => tree.toggleGrid()),
     command("Keys of the tree", "?", "all of them", () => tree.dialogs.openKeys(tree.anchor(tree.cursor))),
   ];
 }

@@ -82,6 +82,7 @@ export class Drag {
     const grab = { row, rows, key: keyOf(rows), name, by, only, offers: null, over: "" };
     this.grab = grab;
     tree.element.classList.add("is-grabbing");
+    if (tree.grid.on && by === "keyboard") tree.applyFolds();
     tree.decorateAll();
     if (known) this.showOffers(grab);
     else tree.hint.replaceChildren("Checking drop targets…");
@@ -182,7 +183,7 @@ export class Drag {
     if (before !== id) tree.decorate(before);
     tree.decorate(id);
     const offer = grab.offers?.get(id);
-    const element = tree.elements.get(id);
+    const element = tree.elementOf(id);
     if (!offer || !element) {
       tree.tip.hide();
       return;
@@ -315,6 +316,7 @@ export class Drag {
     this.grab = null;
     if (!dropped) tree.send({ kind: "end_drag" });
     tree.element.classList.remove("is-grabbing", "is-predicting");
+    if (tree.grid.on) tree.applyFolds();
     tree.decorateAll();
     tree.tip.hide();
     tree.pointer.endGrab();

@@ -23,6 +23,7 @@ const KEYS = [
   ["F2", "rename"],
   ["Ctrl F", "find; / too"],
   ["=", "cost of rows"],
+  ["#", "loops of a nest in one row; → shows them one below the other"],
   ["!", "problems of the row"],
   ["Ctrl Z", "undo"],
   ["Ctrl ⇧ Z", "redo"],
@@ -86,6 +87,7 @@ export class Keys {
     else if (key === "F2") tree.rename(id);
     else if (key === "/") tree.search.open();
     else if (key === "=") tree.nextCosts();
+    else if (key === "#") tree.toggleGrid();
     else if (key === "!") tree.showProblem(id);
     else if (key === "Escape") return tree.selection.single();
     else return key.length === 1 && this.letter(id, key);
@@ -188,6 +190,7 @@ export class Keys {
     const row = this.tree.byId.get(id);
     if (!row) return false;
     const closed = this.tree.folded.has(id);
+    if (this.tree.spreadLoops(id, into)) return true;
     if (into && closed) this.tree.fold(id, false);
     else if (into && row.children.length) this.tree.focusRow(row.children[0].id);
     else if (!into && row.children.length && !closed) this.tree.fold(id, true);

@@ -11,7 +11,7 @@ import { h } from "../core/dom.js";
  */
 export function renameField(tree, id) {
   const row = tree.byId.get(id);
-  const label = tree.elements.get(id)?.querySelector(".loop-name, .block-name");
+  const label = tree.elementOf(id)?.querySelector(".loop-name, .block-name");
   if (!row || !label || label.querySelector("input")) return;
   const ofVariable = row.kind === "block" && row.made;
   const name = ofVariable ? (row.variable ?? row.name) : row.name;

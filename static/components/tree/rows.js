@@ -4,6 +4,8 @@ import { h } from "../core/dom.js";
 
 /** @import { Badge, BufferChip, Cost, CostMode, CostPart, IndexedRow, Row, RowElement, RowIndex } from "./types.js" */
 
+/** @import { GridRows } from "./grid_rows.js" */
+
 /** @typedef {keyof typeof ICONS} IconName */
 
 const ICONS = {
@@ -22,6 +24,7 @@ const ICONS = {
   close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
   find: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3l3.2 3.2",
   costs: "M2.5 4h10M2.5 8h6M2.5 12h3.500",
+  grid: "M2.5 5.500h4v5h-4zM9.500 5.500h4v5h-4z",
   up: "M4 10l4-4 4 4",
   down: "M4 6l4 4 4-4",
 };
@@ -120,12 +123,9 @@ function badge(item) {
   return h("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
 }
 
-/**
- * @param {RowIndex} byId
- * @param {Row} row
- */
-function guides(byId, row) {
-  const lines = ancestors(byId, row).map((outer) => h("span", { class: "guide", "data-of": outer.id }));
+/** @param {Row[]} around The rows around a row, outermost first. */
+function guides(around) {
+  const lines = around.map((outer) => h("span", { class: "guide", "data-of": outer.id }));
   return h("span", { class: "guides", "aria-hidden": "true" }, ...lines);
 }
 
@@ -137,8 +137,12 @@ function variableOf(row) {
   return row.variable ? h("span", { class: "variable", title: `${row.variable} in the notebook` }, row.variable) : null;
 }
 
-/** @param {Row} row */
-function loopContent(row) {
+/**
+ * @param {Row} row
+ * @param {HTMLElement[] | undefined} chips Of all its loops, if there are several.
+ */
+function loopContent(row, chips) {
+  if (chips) return chips;
   const kind = LOOP_KINDS[row.loop_kind ?? ""];
   return [
     h("span", { class: "loop-name" }, row.name),
@@ -181,8 +185,10 @@ function blockContent(row) {
 /**
  * The label of a row for screen readers.
  * @param {Row} row
+ * @param {Row[]} [loops] All its loops, if there are several.
  */
-export function ariaLabel(row) {
+export function ariaLabel(row, loops) {
+  if (loops) return `loops ${loops.map(({ name, extent }) => `${name} extent ${extent}`).join(", ")}`;
   if (row.kind === "loop") return ["loop", row.name, `extent ${row.extent}`, row.detail].filter(Boolean).join(", ");
   const names = (/** @type {BufferChip[]} */ list = []) => list.map((b) => `${b.name} in ${b.scope}`).join(" and ");
   return `block ${row.name}, ${row.detail}, reads ${names(row.reads) || "nothing"}, writes ${names(row.writes) || "nothing"}`;
@@ -192,9 +198,10 @@ export function ariaLabel(row) {
  * The element of a row, without decorations: selection, offers, costs, playhead.
  * @param {RowIndex} byId
  * @param {IndexedRow} row
+ * @param {GridRows} grid
  * @returns {RowElement}
  */
-export function rowElement(byId, row) {
+export function rowElement(byId, row, grid) {
   const colour = row.writes?.[0] ? `--tw-colour: var(--tw-buffer-${row.writes[0].colour})` : undefined;
   const twist = row.children.length
     ? h("span", { class: "twist", "data-act": "fold", "aria-hidden": "true" }, icon("caret"))
@@ -207,7 +214,8 @@ export function rowElement(byId, row) {
           icon("grip"),
         )
       : null;
-  const content = row.kind === "block" ? [head, blockContent(row)] : loopContent(row);
+  const content = row.kind === "block" ? [head, blockContent(row)] : loopContent(row, grid.chips(row.id));
+  const around = ancestors(byId, row).filter((outer) => grid.rowOf(outer.id) === outer.id);
   const element = h(
     "div",
     {
@@ -217,12 +225,12 @@ export function rowElement(byId, row) {
       "data-id": row.id,
       "data-kind": row.kind,
       style: colour,
-      "aria-label": ariaLabel(row),
-      "aria-level": row.depth + 1,
+      "aria-label": ariaLabel(row, grid.loops.get(row.id)),
+      "aria-level": around.length + 1,
     },
     h("span", { class: "mark", "aria-hidden": "true" }),
     h("span", { class: "problem-mark", "data-act": "problem", "aria-hidden": "true", hidden: true }),
-    guides(byId, row),
+    guides(around),
     row.kind === "block" && !row.children.length ? null : twist,
     ...content,
     h("span", { class: "cost", hidden: true }),
@@ -246,8 +254,13 @@ export function updateAttribute(element, name, value) {
   if (element && element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
+/** @param {number} share */
+function shareText(share) {
+  return share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
+}
+
 /**
- * Show the cost of a row and all rows below it: a bar in mode "cycles" or "bytes"; without a mode, both texts on a folded row.
+ * Show the cost of a row and all rows below it: amount, bar and share in mode "cycles" or "bytes"; without a mode, both texts on a folded row.
  * @param {RowElement} element
  * @param {Cost | undefined} cost
  * @param {CostMode} mode
@@ -265,10 +278,15 @@ export function showCost(element, cost, mode, folded) {
   const bar = (/** @type {CostPart} */ { share }) =>
     h("span", { class: "cost-bar", "aria-hidden": "true" }, h("i", { style: `width: ${100 * share}%` }));
   place.replaceChildren(
-    ...parts.flatMap((shown) => [
-      ...(mode ? [bar(shown)] : []),
-      h("span", { class: "cost-text" }, mode || shown !== cost?.cycles ? shown.text : `${shown.text} cycles`),
-    ]),
+    ...parts.flatMap((shown) =>
+      mode
+        ? [
+            h("span", { class: "cost-amount" }, shown.text),
+            bar(shown),
+            h("span", { class: "cost-share" }, shareText(shown.share)),
+          ]
+        : [h("span", { class: "cost-text" }, shown === cost?.cycles ? `${shown.text} cycles` : shown.text)],
+    ),
   );
 }
 
@@ -282,9 +300,10 @@ export function part(element, name) {
 }
 
 /**
- * The id of the row that contains a node; "" for none.
+ * The id of the loop or block that a node is about: of a chip in a row of several loops, else of the row; "" for none.
  * @param {EventTarget | null} node
  */
 export function rowOf(node) {
-  return (node instanceof Element && node.closest(".row")?.getAttribute("data-id")) || "";
+  const found = node instanceof Element && node.closest("[data-loop], .row");
+  return (found && (found.getAttribute("data-loop") ?? found.getAttribute("data-id"))) || "";
 }

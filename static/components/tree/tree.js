@@ -14,6 +14,8 @@ import { Dialogs } from "./dialogs.js";
 import { Search } from "./search.js";
 import { Minimap } from "./minimap.js";
 import { VirtualList } from "./virtual_list.js";
+import { GridRows } from "./grid_rows.js";
+import { keep, kept } from "../core/storage.js";
 import { Selection } from "./selection.js";
 import { renameField } from "./rename.js";
 import { treeCommands } from "./commands.js";
@@ -28,7 +30,8 @@ import { followMoment, presentMoment } from "../core/playhead.js";
 /** @import { IconName } from "./rows.js" */
 
 /** @type {CostMode[]} */
-const COST_MODES = ["", "cycles", "bytes"];
+const COST_MODES = ["cycles", "bytes", ""];
+const COST_KEY = "tilewright-costs";
 const COST_WORDS = { "": "off", cycles: "busy cycles", bytes: "bytes copied" };
 
 const PARAMETERS = /** @type {const} */ ([
@@ -67,7 +70,7 @@ export class Tree {
     /** @type {Record<string, Mark>} */
     this.marks = {};
     /** @type {CostMode} */
-    this.costMode = "";
+    this.costMode = COST_MODES.find((mode) => mode === kept("localStorage", COST_KEY)) ?? "cycles";
     this.cursor = "";
     /** @type {{ id: string, focus: boolean } | null} The row to go to after the next program arrives. */
     this.after = null;
@@ -89,7 +92,8 @@ export class Tree {
     const tool = (/** @type {IconName} */ name, /** @type {string} */ label, /** @type {() => void} */ run) =>
       h("button", { class: "tool", type: "button", title: label, "aria-label": label, onclick: run }, icon(name));
     this.foldButton = tool("fold", "Fold all loops", () => this.foldAll());
-    this.costButton = tool("costs", "Cost of rows: off", () => this.nextCosts());
+    this.costButton = tool("costs", "", () => this.nextCosts());
+    this.gridButton = tool("grid", "Loops of a nest in one row (#)", () => this.toggleGrid());
     const find = tool("find", "Find (/)", () => this.search.open());
     /** @type {HTMLButtonElement} */
     const keys = h(
@@ -112,11 +116,12 @@ export class Tree {
       this.search.element,
       this.body,
       this.notice,
-      h("div", { class: "foot" }, this.hint, find, this.costButton, this.foldButton, keys),
+      h("div", { class: "foot" }, this.hint, find, this.costButton, this.gridButton, this.foldButton, keys),
       this.live,
     );
     this.tip = new Popup(this.element, "tip", { role: "tooltip" });
     this.selection = new Selection(this);
+    this.grid = new GridRows(this);
     this.virtual = new VirtualList(this.list);
     this.drag = new Drag(this);
     this.dialogs = new Dialogs(this);
@@ -126,6 +131,8 @@ export class Tree {
     this.keys = new Keys(this);
     this.unfollow = followMoment((moment) => this.showMoment(moment));
     this.listen();
+    this.showCostMode();
+    this.showGridMode();
     this.flush();
   }
 
@@ -193,6 +200,19 @@ export class Tree {
    */
   showActive(id, element) {
     element.classList.toggle("is-active", this.active.has(id));
+    for (const loop of this.grid.loops.get(id) ?? []) {
+      const chip = this.grid.chip(loop.id);
+      chip?.classList.toggle("is-active", this.active.has(loop.id));
+      if (chip) this.showIteration(loop.id, chip);
+    }
+    if (!this.grid.loops.has(id)) this.showIteration(id, element);
+  }
+
+  /**
+   * @param {string} id
+   * @param {HTMLElement} element Of the row or the chip.
+   */
+  showIteration(id, element) {
     const name = element.querySelector(".loop-name, .block-name");
     if (!(name instanceof HTMLElement)) return;
     if (this.now[id] === undefined) delete name.dataset.now;
@@ -273,14 +293,17 @@ export class Tree {
   updateElement(row, element) {
     const { byId } = this;
     const { id } = row;
-    const signature = (row.signature ??= JSON.stringify([
+    const own = (row.signature ??= JSON.stringify([
       { ...row.own, tooltip: null },
       row.last,
       row.children.length > 0,
       ancestors(byId, row).map((outer) => outer.id),
     ]));
+    const { grid } = this;
+    const inOneRow = [row, ...ancestors(byId, row)].map((outer) => grid.loops.get(outer.id)?.map((loop) => loop.own));
+    const signature = grid.loops.size ? own + JSON.stringify(inOneRow) : own;
     if (element && this.drawn.get(id) === signature) return element;
-    const made = rowElement(byId, row);
+    const made = rowElement(byId, row, grid);
     if (element) {
       made.tabIndex = element.tabIndex;
       patch(element, made).decorated = {};
@@ -361,10 +384,16 @@ export class Tree {
 
   /** @param {string} id */
   decorate(id) {
+    const head = this.grid.heads.get(id);
+    if (head) {
+      this.decorate(head);
+      return;
+    }
     const element = this.elements.get(id);
     const row = this.byId.get(id);
     if (!element || !row) return;
-    const { search } = this;
+    const { search, grid } = this;
+    const isNest = grid.loops.has(id);
     const { grab, pending } = this.drag;
     const folded = row.children.length > 0 && this.folded.has(id);
     element.setAttribute("aria-selected", String(this.selection.has(id)));
@@ -372,17 +401,18 @@ export class Tree {
     updateAttribute(element, "tabindex", id === this.cursor ? 0 : -1);
     const marks = {
       "is-open": this.dialogs.of === id,
-      "is-grabbed": grab?.rows.includes(id),
-      "is-over": grab?.over === id && grab.offers?.has(id),
-      "is-pending": pending?.id === id,
-      "is-match": search.has(id),
-      "is-current": search.current === id,
+      "is-grabbed": !isNest && grab?.rows.includes(id),
+      "is-over": !isNest && grab?.over === id && grab.offers?.has(id),
+      "is-pending": !isNest && pending?.id === id,
+      "is-match": !isNest && search.has(id),
+      "is-current": !isNest && search.current === id,
     };
     for (const [name, on] of Object.entries(marks)) element.classList.toggle(name, Boolean(on));
     this.showActive(id, element);
-    this.decorateOffer(element, grab?.offers?.get(id));
+    this.decorateOffer(element, isNest ? undefined : grab?.offers?.get(id));
+    grid.decorate(element, id);
     showCost(element, this.costs[id], this.costMode, folded);
-    showMark(element, this.marks[id], ariaLabel(row));
+    showMark(element, this.marks[id], ariaLabel(row, grid.loops.get(id)));
   }
 
   /**
@@ -444,15 +474,55 @@ export class Tree {
    * @param {string} id
    */
   anchor(id) {
-    return (this.elements.get(id) ?? this.list).getBoundingClientRect();
+    return (this.elementOf(id) ?? this.list).getBoundingClientRect();
+  }
+
+  /**
+   * The element of a loop or block: its row, or its chip in a row of several loops.
+   * @param {string} id
+   */
+  elementOf(id) {
+    return this.grid.chip(id) ?? this.elements.get(id);
   }
 
   nextCosts() {
     this.costMode = COST_MODES[(COST_MODES.indexOf(this.costMode) + 1) % COST_MODES.length];
-    this.costButton.title = this.costButton.ariaLabel = `Cost of rows: ${COST_WORDS[this.costMode]}`;
-    this.costButton.classList.toggle("is-on", this.costMode !== "");
+    keep("localStorage", COST_KEY, this.costMode);
+    this.showCostMode();
     this.say(this.costButton.title);
     this.decorateAll();
+  }
+
+  showCostMode() {
+    this.costButton.title = this.costButton.ariaLabel = `Cost of rows: ${COST_WORDS[this.costMode]}`;
+    this.costButton.classList.toggle("is-on", this.costMode !== "");
+  }
+
+  toggleGrid() {
+    this.grid.toggle();
+    this.showGridMode();
+    this.applyFolds();
+    this.say(`Loops of a nest in one row: ${this.grid.on ? "on" : "off"}`);
+  }
+
+  showGridMode() {
+    this.gridButton.classList.toggle("is-on", this.grid.on);
+    this.gridButton.ariaPressed = String(this.grid.on);
+  }
+
+  /**
+   * Show the loops of a row one below the other, or in one row again. Returns whether it was shown otherwise.
+   * @param {string} id
+   * @param {boolean} spread
+   */
+  spreadLoops(id, spread) {
+    const { grid } = this;
+    if (spread ? !grid.loops.has(id) || this.folded.has(id) : !grid.spread.has(id)) return false;
+    if (spread) grid.spread.add(id);
+    else grid.spread.delete(id);
+    this.applyFolds();
+    this.focusRow(id);
+    return true;
   }
 
   // ---- Folding and the cursor.
@@ -463,10 +533,11 @@ export class Tree {
     const ids = [];
     /** @type {Set<string>} */
     const away = new Set();
+    this.grid.update(this.byId);
     for (const [id, row] of this.byId) {
       const hidden = row.parent && (away.has(row.parent) || this.folded.has(row.parent));
       if (hidden) away.add(id);
-      else ids.push(id);
+      else if (!this.grid.heads.has(id)) ids.push(id);
     }
     this.virtual.set(ids, (id) => this.byId.get(id)?.kind);
     const all = [...this.byId.values()].some((row) => row.children.length && !this.folded.has(row.id));
@@ -508,8 +579,9 @@ export class Tree {
     return this.virtual.ids;
   }
 
-  /** @param {string} id */
-  setCursor(id) {
+  /** @param {string} of */
+  setCursor(of) {
+    const id = this.grid.rowOf(of);
     const before = this.cursor;
     this.cursor = id;
     if (before !== id) updateAttribute(this.elements.get(before), "tabindex", -1);
@@ -520,10 +592,11 @@ export class Tree {
 
   /**
    * Scroll to a row, and mount it.
-   * @param {string} id
+   * @param {string} of
    */
-  scrollTo(id) {
+  scrollTo(of) {
     const { list, virtual } = this;
+    const id = this.grid.rowOf(of);
     const top = virtual.topOf(id);
     if (top === undefined) return;
     if (!this.elements.has(id)) {
@@ -539,7 +612,7 @@ export class Tree {
     if (!this.byId.has(id)) return;
     this.scrollTo(id);
     this.setCursor(id);
-    this.elements.get(id)?.focus({ preventScroll: true });
+    this.elements.get(this.cursor)?.focus({ preventScroll: true });
   }
 
   /**

@@ -8,7 +8,7 @@ import { h } from "../core/dom.js";
 /** @typedef {Row["kind"]} Kind */
 
 const FEW = 100;
-const AROUND = 30;
+const AROUND = 60; // more than a fast wheel moves between two frames
 const MAX_HEIGHT = 60; // pixels; no row is higher
 
 /** The vertical positions of rows, from one height for each kind. */
@@ -115,6 +115,7 @@ export class VirtualList extends RowPositions {
 
   /** @param {[number, number]} range */
   setSpacers([first, behind]) {
+    this.list.classList.toggle("is-virtual", !this.isComplete);
     this.above.style.height = `${this.tops[first]}px`;
     this.below.style.height = `${this.height - this.tops[behind]}px`;
   }

@@ -52,7 +52,7 @@ def grab(page: Page, block: str, *, wait: bool = True) -> None:
     page.mouse.move(x + 10, y + 10, steps=3)
     if wait:
         # Where it may go is asked of the server as it is grabbed.
-        page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+        page.locator(".tw-tree.is-grabbing :is(.row, .loop-chip)[data-offer]").first.wait_for()
 
 
 def choose(page: Page, name: str, label: str) -> None:

@@ -276,6 +276,22 @@ def test_given_a_typed_swizzle_then_it_is_tried_out_element_by_element() -> None
     assert bad["status"] == "wrong" and bad["error"]["code"] == "not-bijective"
 
 
+def test_given_a_swizzle_of_the_offset_then_it_is_tried_out_and_the_grid_has_names_and_offsets() -> None:
+    state, store = unpadded(), Store()
+    draft = value_of(state, store)["draft"]
+    names, (rows, columns) = draft["names"], draft["extents"]
+    offset = f"({names[0]} * {columns} + {names[1]})"
+    swizzled = f"({offset} ^ {offset} // {columns} % 8)"
+    text = f"lambda {', '.join(names)}: [{swizzled} // {columns} % {rows}, {swizzled} % {columns}]"
+    state = typed(state, text)
+    found = value_of(state, store)
+    assert found["draft"]["status"] == "right", found["draft"]
+    assert figure(found["draft"]["card"], "conflicts")
+    grid = found["grid"]
+    assert len(grid["axes"]) == 2 and len(set(grid["axes"])) == 2
+    assert grid["base"] == grid["addresses"][0]
+
+
 @pytest.mark.parametrize(
     ("name", "buffer", "without"), [("bank_conflicts", "A_shared", PADDED), ("vtcm_double_buffer", "B_local.vtcm", "")]
 )
