@@ -97,11 +97,11 @@ def test_given_the_grid_then_pointer_and_arrows_tell_address_bank_and_row(exampl
     cell = (box["width"] - 28) / 32
     page.mouse.move(box["x"] + 26 + 5.5 * cell, box["y"] + 15 + 3.5 * cell)
     # Rows of 33 floats: element [3, 5] is the 104th.
-    expect(page.locator(".grid-readout")).to_contain_text("[3, 5] · address 0x1a0 · bank 8 · row 3")
+    expect(page.locator(".grid-readout")).to_contain_text("[v0 3, v1 5] · offset 104 · address 0x1a0 · bank 8 · row 3")
     grid.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    expect(page.locator(".grid-readout")).to_contain_text("[2, 1] · address 0x10c · bank 3 · row 2")
+    expect(page.locator(".grid-readout")).to_contain_text("[v0 2, v1 1] · offset 67 · address 0x10c · bank 3 · row 2")
     page.keyboard.press("+")
     expect(page.locator(".grid-part")).to_contain_text("rows 0–15", timeout=WAIT)
     # Beyond the edge the window moves on.

@@ -341,9 +341,7 @@ function windowText(grid, isWhole) {
   const [down, across] = grid.axes.length === 2 ? grid.axes.map((name) => ` (${name})`) : ["", ""];
   const rows = `${grid.row}–${Math.min(grid.rows, grid.row + grid.height * grid.scale) - 1}`;
   const columns = `${grid.column}–${Math.min(grid.columns, grid.column + grid.width * grid.scale) - 1}`;
-  const extent = isWhole
-    ? `${grid.rows}${down} × ${grid.columns}${across}`
-    : `rows ${rows}${down}, columns ${columns}${across}`;
+  const extent = isWhole ? `${grid.rows} × ${grid.columns}` : `rows ${rows}${down}, columns ${columns}${across}`;
   return grid.scale > 1 ? `${extent} · a cell is ${grid.scale} × ${grid.scale}` : extent;
 }
 

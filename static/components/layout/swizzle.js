@@ -109,7 +109,7 @@ export class SwizzleForm {
       this.parts.map((part) => h("label", {}, part.dataset.part ?? "", part)),
     );
     this.bits = h("div", { class: "swizzle-parts" });
-    this.state = h("div", { class: "draft-state", role: "status" });
+    this.state = h("div", { class: "quiet", role: "status" });
     this.element = h("div", { class: "swizzle-form" }, this.kind, this.cute, this.bits, this.state);
     this.element.addEventListener("input", (event) => {
       if (event.target !== this.kind) this.compose();
