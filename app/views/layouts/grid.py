@@ -38,8 +38,9 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
 
 def grid_value(buffer_placement: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
     """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
-    `scale` × `scale` elements; `base`: the address of the first element; addresses and units (MIXED if a cell's elements differ),
-    row by row; `slots`, `slot`; a description of the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements do not correspond.
+    `scale` × `scale` elements; `base`: the address of the first element; addresses and units (MIXED if a cell's elements differ), row by
+    row; `slots`, `slot`; a description of the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements
+    do not correspond.
     """
     rows, columns = plane(buffer_placement.shape)
     across = _across(buffer_placement, look, rows, columns)
