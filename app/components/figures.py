@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bokeh.util.paths import bokehjs_path
 
 from .esm import bundle, style
 from .json_view import JsonView
+
+
+def bokeh_script() -> str:
+    """BokehJS of the installed package, for a notebook's page that has not loaded it."""
+    return Path(bokehjs_path(), "js", "bokeh.min.js").read_text(encoding="utf-8")
 
 
 class FiguresView(JsonView):
@@ -23,9 +31,15 @@ class MachineView(FiguresView):
 
 
 class TrafficView(FiguresView):
-    """Bytes moved between scopes, and the roofline."""
+    """Bytes moved between scopes, and the roofline, as Bokeh figures. Message: bokeh, of a page without BokehJS."""
 
     _esm = bundle("machine/traffic.js")
+
+    def _handle_msg(self, data: Any) -> None:
+        if data == {"kind": "bokeh"}:
+            self.send({"kind": "bokeh", "script": bokeh_script()})
+        else:
+            super()._handle_msg(data)
 
 
 class CompareView(FiguresView):

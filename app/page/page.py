@@ -24,13 +24,13 @@ from ..components.panels import (
 )
 from ..components.timeline import TimelineView
 from ..jobs.background_job import JobStatus
+from ..plots.panes import traffic_pane
 from ..session.session import Reply, Session
 from ..state.derived import Store
 from ..state.model import Notice, State
 from ..views.compare.value import compare_value, compared_script, overlay_now
 from ..views.explore.value import explore_value
 from ..views.inspector.value import inspector_value
-from ..views.machine.roofline import pictures_value
 from ..views.machine.value import machine_value
 from ..views.next.value import next_value
 from ..views.notebook.code import python_value, script_value
@@ -69,7 +69,7 @@ class Page:
         self.next = NextView(data=next_value(session.state, session.store), **FILL)
         self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
         self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
-        self.traffic = TrafficView(data=pictures_value(session.state, session.store), **FILL)
+        self.traffic = TrafficView(data=traffic_pane(session.state, session.store), **FILL)
         self.explore = ExploreView(data=explore_value(session.state, session.store), **FILL)
         self.compare = CompareView(data=compare_value(session.state, session.store, catalog.examples), **FILL)
         self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
@@ -139,7 +139,7 @@ class Page:
         elif state.pane == "machine":
             self.machine.draw(machine_value(state, store))
         elif state.pane == "traffic":
-            self.traffic.draw(pictures_value(state, store))
+            self.traffic.draw(traffic_pane(state, store))
         elif state.pane == "explore":
             self.explore.draw(explore_value(state, store))
 

@@ -50,7 +50,7 @@ def draw_traffic(value: Mapping[str, Any], theme: Theme | None = None, height: i
         x_axis_location="above",
     )
     drawn.grid.grid_line_color = None
-    table_axis(drawn.xaxis[0], [f"{c['short']}\n{c['hint']}" for c in columns], [float(n) for n in range(len(columns))])
+    table_axis(drawn.xaxis[0], [_heading(c) for c in columns], [float(n) for n in range(len(columns))])
     table_axis(drawn.yaxis[0], [flow["buffer"] for flow in flows], places)
     drawn.add_layout(style.axis(LinearAxis()), "right")
     table_axis(drawn.yaxis[1], [_amounts(flow) for flow in flows], places)
@@ -160,6 +160,10 @@ def _draw_trips(
         "x", "y", text="text", source=source, text_color=style.ink("bad"), text_font_size="11px", x_offset=24,
         text_baseline="middle",
     )  # fmt: skip
+
+
+def _heading(column: Mapping[str, Any]) -> str:
+    return f"{column['short']}\n{column['hint']}" if column["kind"] == "memory" else f"{column['short']}\nengine"
 
 
 def _amounts(flow: Mapping[str, Any]) -> str:

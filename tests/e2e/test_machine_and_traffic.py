@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from support.browser.axe import assert_no_violations
 from support.browser.page import go_to_example, number
 
 from tilewright.engine.hwsim import load_machine
@@ -138,43 +139,78 @@ def test_given_another_machine_then_its_own_figures_are_shown_without_the_old_ch
     )
 
 
-def test_given_the_round_trip_then_it_is_seen_read_out_and_gone_with_its_fix(
+def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]]:
+    """The columns of a source of the Bokeh figure in a section of the traffic pane, as the browser has them."""
+    expect(page.locator(f".{section} .bk-Figure canvas").first).to_be_visible(timeout=PATIENT)
+    return page.evaluate(
+        """([name, source]) => {
+          const figures = Bokeh.index.roots.map((view) => view.model).filter((model) => model.name === name);
+          const renderers = figures.at(-1).renderers.map((renderer) => renderer.data_source);
+          const data = renderers.find((found) => found.name === source).data;
+          return Object.fromEntries(Object.entries(data).map(([key, column]) => [key, [...column]]));
+        }""",
+        [{"traffic-flow": "traffic", "roofline": "roofline"}[section], source],
+    )
+
+
+def test_given_the_round_trip_then_it_is_drawn_in_words_and_gone_with_its_fix(
     page_of: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = page_of("fused_matmul_relu_roundtrip", "Traffic")
-    flows = page.locator(".traffic-flow .flow")
-    expect(flows.first).to_be_visible()
-    trips = page.locator(".traffic-flow .flow.is-trip")
-    expect(trips).to_have_count(2)
-    expect(page.locator(".turn-label")).to_have_text("⟲ round trip")
+    flows = figure_data(page, "traffic-flow", "flows")
+    assert figure_data(page, "traffic-flow", "round_trips")["text"] == ["⟲ round trip"]
     readout = page.locator(".traffic-flow .picture-readout")
     expect(readout).to_contain_text("mm is copied to global and back")
-    page.locator('[data-flow="weight global local"]').hover()
-    expect(readout).to_contain_text("weight: 12\u202fKiB from global to local, at least 12\u202fKiB")
-    trips.first.focus()
-    expect(readout).to_contain_text("none of it necessary: a round trip")
+    hovered(page, ".traffic-flow")
     shoot(page, "traffic-round-trip")
     page.get_by_text("As a table").click()
-    expect(page.locator(".picture-table tbody tr")).to_have_count(flows.count())
+    expect(page.locator(".picture-table tbody tr")).to_have_count(len(flows["buffer"]))
+    trips = page.locator(".picture-table .is-trip")
+    expect(trips).to_have_count(2)
+    expect(page.locator('[data-flow="weight global local"]')).to_contain_text("12\u202fKiB")
     page.get_by_role("tab", name="Problems").click()
     fix = page.locator('.problem[data-code="round-trip"]').get_by_role("button", name="Apply").first
     expect(fix).to_be_visible(timeout=PATIENT)
     fix.click()
     page.get_by_role("tab", name="Traffic").click()
     expect(trips).to_have_count(0)
+    expect(page.locator(".traffic-flow .bk-Figure")).to_have_count(1)
 
 
-def test_given_the_roofline_then_its_points_are_told_by_mouse_and_keyboard(
+def hovered(page: Page, section: str) -> None:
+    """Move the mouse over the figure until its tooltip shows."""
+    box = page.locator(f"{section} .bk-Figure canvas").first.bounding_box()
+    assert box is not None
+    tooltip = page.locator(".bk-Tooltip")
+    for y in range(int(box["y"]) + 40, int(box["y"] + box["height"]) - 10, 6):
+        page.mouse.move(box["x"] + box["width"] * 0.33, y)
+        page.wait_for_timeout(40)
+        if tooltip.count():
+            break
+    expect(tooltip.first).to_be_visible()
+
+
+def test_given_the_roofline_then_its_points_are_drawn_and_told_in_both_themes(
     page_of: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = page_of("vtcm_double_buffer", "Traffic", width=1920, height=1080)
-    points = page.locator(".roofline .point")
+    points = page.locator(".roofline .points li")
     expect(points).to_have_count(3, timeout=PATIENT)
-    readout = page.locator(".roofline .picture-readout")
-    expect(readout).to_contain_text("Bandwidth bound")
-    page.locator('[data-point="now"]').hover()
-    expect(readout).to_contain_text("in 203\u202f064 cycles")
-    page.locator('[data-point="start"]').focus()
-    expect(readout).to_contain_text("original program")
-    assert page.locator(".roofline .roof-label").all_text_contents()[-1] == "ddr 26 B/cycle"
+    expect(page.locator(".roofline .picture-readout")).to_contain_text("Bandwidth bound")
+    expect(page.locator('[data-point="now"]')).to_contain_text("in 203\u202f064 cycles")
+    expect(page.locator('[data-point="start"]')).to_contain_text("original program")
+    assert figure_data(page, "roofline", "points")["key"] == ["start", "before", "now"]
+    assert figure_data(page, "roofline", "roofs")["text"][-1] == "ddr 26 B/cycle"
     shoot(page, "roofline")
+    ground = (
+        "() => Bokeh.index.roots.map((v) => v.model).filter((m) => m.name === 'roofline').at(-1).outline_line_color"
+    )
+    assert page.evaluate(ground) == "#c6ccd6"
+    page.locator('button.of-page[aria-label="Dark theme"]').click()
+    for _ in range(100):
+        if page.evaluate(ground) == "#3b414d":
+            break
+        page.wait_for_timeout(100)
+    assert page.evaluate(ground) == "#3b414d"
+    shoot(page, "roofline-dark")
+    assert_no_violations(page, "#area-panes")

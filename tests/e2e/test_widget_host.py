@@ -12,6 +12,7 @@ from support.browser.widget_host import Host
 
 import tilewright
 from tilewright import static
+from tilewright.app.actions.table import ShowPane
 from tilewright.app.components.widget import Widget
 from tilewright.engine.schedule import Schedule
 
@@ -132,3 +133,15 @@ def test_given_a_bare_host_then_a_cell_is_edited_and_the_editor_comes_without_th
     shown.page.keyboard.press("Control+Enter")
     expect(cell.locator(".cell-pre")).to_contain_text("# typed")
     assert "# typed\n" in view.text
+
+
+def test_given_a_bare_host_then_bokeh_comes_from_the_kernel_and_draws_traffic_and_roofline(
+    host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
+) -> None:
+    shown = host(height=1100)
+    view = tilewright.ScheduleNotebook(schedule)
+    view._session.dispatch(ShowPane("traffic"))
+    shown.show("traffic", Widget(view._page.traffic, height=900))
+    for section in ("traffic-flow", "roofline"):
+        expect(shown.inside.locator(f".{section} .bk-Figure canvas").first).to_be_visible()
+    shoot(shown.page, "widget-host-traffic")

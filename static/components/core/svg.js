@@ -1,4 +1,4 @@
-// SVG elements, logarithmic scales and their ticks.
+// SVG elements, and views that follow their width.
 
 import { nodes } from "./dom.js";
 
@@ -21,35 +21,6 @@ export function svg(tag, attributes = {}, ...children) {
   }
   element.append(...nodes(children));
   return element;
-}
-
-/** @typedef {((value: number) => number) & { ticks: number[] }} LogScale */
-
-/**
- * A logarithmic scale from [low, high] to pixels [from, to]; `ticks` are the powers of ten in the range.
- * @param {number} low
- * @param {number} high
- * @param {number} from
- * @param {number} to
- * @returns {LogScale}
- */
-export function logScale(low, high, from, to) {
-  const [first, last] = [Math.log10(low), Math.log10(high)];
-  const at = (/** @type {number} */ value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from);
-  /** @type {number[]} */
-  const ticks = [];
-  for (let power = Math.ceil(first - 1e-9); power <= last + 1e-9; power++) ticks.push(10 ** power);
-  return Object.assign(at, { ticks });
-}
-
-/**
- * The label of a power of ten: 0.001, 10, 10⁶.
- * @param {number} value
- */
-export function tickText(value) {
-  const power = Math.round(Math.log10(value));
-  if (power >= -3 && power <= 4) return String(Number(value.toPrecision(1)));
-  return `10${[...String(power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "⁻").join("")}`;
 }
 
 /**

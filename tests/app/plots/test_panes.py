@@ -1,0 +1,40 @@
+"""Figures of panes: equal values keep their figure, every colour has a dark one, hidden panes have none."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+from support.sessions.pages import opened_example, report_now
+
+from tilewright.app.components.figures import TrafficView, bokeh_script
+from tilewright.app.plots.panes import dark_colours, traffic_pane
+from tilewright.app.state.derived import Store
+from tilewright.app.state.model import State
+
+
+def test_given_a_report_then_both_figures_are_sent_and_stay_while_nothing_changes() -> None:
+    state, store = opened_example("vtcm_double_buffer"), Store()
+    report_now(state, store)
+    first = msgspec.json.encode(traffic_pane(state, store))
+    assert msgspec.json.encode(traffic_pane(state, store)) == first
+    figures = json.loads(first)["figures"]
+    assert set(figures) == {"traffic", "roofline"}
+    roots = json.dumps([figure["doc"]["roots"] for figure in figures.values()])
+    colours = set(re.findall(r'"(#[0-9a-f]{6})"', roots))
+    assert colours and colours <= set(dark_colours())
+    assert "CustomJS" not in json.dumps(figures), "the page's policy forbids scripts that are built from text"
+
+
+def test_given_no_program_then_there_is_no_figure() -> None:
+    assert traffic_pane(State(), Store())["figures"] == {}
+
+
+def test_the_script_for_notebooks_is_that_of_the_installed_bokeh() -> None:
+    view, sent = TrafficView({}), list[dict[str, object]]()
+    view.on_sent(sent.append)
+    view.receive({"kind": "bokeh"})
+    (answer,) = sent
+    assert answer == {"kind": "bokeh", "script": bokeh_script()}
+    assert "Anaconda" in bokeh_script()[:2_000]
