@@ -63,8 +63,8 @@ def _limit(report: Report | TilewrightError | None) -> Value | None:
     if bound is None or report.overflow_bytes:
         return {"text": cycles_text(report), "detail": ""}
     what = f"{bound.name} is busy for {grouped(bound.cycles)} of them, {percent_text(bound.cycles / report.cycles)}"
-    kind = {"engine": "more work on other engines, or less of it", "port": "fewer bytes"}.get(bound.kind, "")
-    rest = f": only {kind} would lower this bound" if kind and bound.cycles * 1.05 >= report.cycles else ""
+    kind = {"engine": "less work on it", "port": "fewer bytes through it"}.get(bound.kind, "")
+    rest = f"; only {kind} makes the program faster" if kind and bound.cycles * 1.05 >= report.cycles else ""
     return {"text": cycles_text(report), "detail": f"{what}{rest}"}
 
 
