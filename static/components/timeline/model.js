@@ -29,6 +29,7 @@ const MARGIN = 0.6; // of the visible range, on each side of a requested window
 const MAX_COARSENESS = 2.6; // the width of a window of bins in visible ranges
 const MAX_TASKS = 4000; // of a window that is searched for edges
 const MIN_SPAN = 8;
+const MOMENT = 0.01; // the width of a window at the playhead in visible ranges
 
 /** @type {TimelineData} */
 const NOTHING = {
@@ -260,7 +261,10 @@ export class TimelineModel {
     }
     if (!this.pending.moment) {
       const start = Math.floor(this.cycle);
-      this.request("moment", { start, end: start + 1, folded: false });
+      // While the run plays, the playhead is further on when the answer arrives; a window of bins would not help.
+      const ahead = this.moment && !this.moment.exact ? 1 : Math.max(1, Math.ceil(this.span * MOMENT));
+      const end = Math.max(start + 1, Math.min(start + ahead, this.data.cycles));
+      this.request("moment", { start, end, folded: false });
     }
     return null;
   }
