@@ -33,6 +33,7 @@ def test_given_a_fresh_convolution_then_it_is_tiled_with_one_press_and_undone(
     first = pane.locator('li[data-rule="tile"]')
     expect(first).to_contain_text("Tile conv for the matrix unit", timeout=SLOW)
     expect(first).to_contain_text("÷")
+    expect(first).to_be_in_viewport()
     shoot(page, f"next-fresh-{scheme}")
     assert_no_violations(page)
 
