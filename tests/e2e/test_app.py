@@ -92,8 +92,9 @@ def test_given_an_earlier_step_when_clicked_then_the_page_says_so_and_shows_the_
 
 def test_given_export_then_a_python_file_with_the_calls_is_downloaded(app: Page) -> None:
     open_example(app, "vtcm_double_buffer")
+    app.get_by_role("button", name="Export").click()
     with app.expect_download() as download:
-        app.get_by_role("button", name="Export").click()
+        app.get_by_role("dialog").get_by_role("button", name="Download").click()
     text = Path(download.value.path()).read_text()
     assert "sch.compute_at(AL, ko)" in text
     assert download.value.suggested_filename == "schedule_tvm.py"

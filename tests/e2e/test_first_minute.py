@@ -95,8 +95,9 @@ def test_given_the_first_example_then_the_readmes_first_minute_works(
     expect(change).to_have_attribute("data-against", "the original")
     shoot(page, "minute-5-against-the-original")
 
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
+        page.get_by_role("dialog").get_by_role("button", name="Download").click()
     text = Path(download.value.path()).read_text()
     assert "sch.compute_at(AL, ko)" in text and "sch.compute_at(BL, ko)" in text
 
