@@ -42,7 +42,7 @@ def ask(session: Session, **message: Any) -> None:
 
 @pytest.mark.parametrize("key", [*EXPORTS])
 def test_given_each_kind_then_the_page_gets_a_file(session: Session, key: str) -> None:
-    ask(session, to=key)
+    ask(session, to=key, reviewed=True)
     came(session, lambda: bool(files(session)))
     ((name, text),) = files(session).items()
     assert name.endswith(EXPORTS[key].suffix) and text and session.state.notice is None
