@@ -30,7 +30,7 @@ def sensitivity(
     drawn = style.figure(
         "sensitivity",
         height=height or 64 + 26 * max(1, len(shown)),
-        tools="tap,save,reset",
+        tools="xbox_zoom,xwheel_zoom,xpan,tap,save,reset",
         x_range=Range1d(start=0, end=1.05 * max((p.saved for p in shown), default=1)),
         y_range=Range1d(start=min(places, default=0.0) - 0.6, end=0.6),
         x_axis_label="cycles saved",

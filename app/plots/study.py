@@ -193,7 +193,7 @@ def parallel_axes(study: Study, *, theme: Theme | None = None, height: int = 320
     drawn = style.figure(
         "parallel_axes",
         height=height,
-        tools="tap,save,reset",
+        tools="box_zoom,wheel_zoom,pan,tap,save,reset",
         x_range=Range1d(start=-0.3, end=max(1, len(axes) - 1) + 0.45),
         y_range=Range1d(start=-0.04, end=1.06),
         x_axis_location="above",

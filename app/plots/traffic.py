@@ -44,7 +44,7 @@ def draw_traffic(value: Mapping[str, Any], theme: Theme | None = None, height: i
     drawn = style.figure(
         "traffic",
         height=height or round(76 - bottom * ROW_PX),
-        tools="pan,ywheel_zoom,tap,save,reset",
+        tools="box_zoom,ywheel_zoom,pan,tap,save,reset",
         x_range=Range1d(start=-0.3, end=max(1, len(columns) - 1) + 0.3),
         y_range=Range1d(start=bottom, end=0.6),
         x_axis_location="above",

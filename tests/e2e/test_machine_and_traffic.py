@@ -214,3 +214,19 @@ def test_given_the_roofline_then_its_points_are_drawn_and_told_in_both_themes(
     assert page.evaluate(ground) == "#3b414d"
     shoot(page, "roofline-dark")
     assert_no_violations(page, "#area-panes")
+
+
+def test_given_the_keys_then_each_flow_of_the_figure_is_selected_and_described(page_of: Callable[..., Page]) -> None:
+    page = page_of("fused_matmul_relu_roundtrip", "Traffic")
+    flows = figure_data(page, "traffic-flow", "flows")
+    readout = page.locator(".traffic-flow .picture-readout")
+    usual = readout.inner_text()
+    page.locator(".traffic-flow .bokeh-figure").focus()
+    told: list[str] = []
+    for buffer in flows["buffer"]:
+        page.keyboard.press("ArrowDown")
+        expect(readout).to_contain_text(re.compile(f"^{buffer}: .* from "))
+        told.append(readout.inner_text())
+    assert len(set(told)) == len(flows["buffer"])
+    page.keyboard.press("Escape")
+    expect(readout).to_have_text(usual)

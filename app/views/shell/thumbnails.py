@@ -8,18 +8,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ....engine.hwsim import Report, Steps
+from ....engine.hwsim import Kind, Report
 from ....engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, TilewrightError, children
 from ...actions.cell_actions import checked_text
 from ...document import Notebook, evaluate, read_document
 from ...state.derived import Store
 from ...state.model import State
 from ..labels.palette import buffer_colours, colours_by_name
+from ..timeline.data import TimelineData
+from ..timeline.window import memory_lines, window
 
 Column = npt.NDArray[np.int64]
 
@@ -34,6 +37,9 @@ MAX_ROWS = 18
 
 MAX_BARS = 36
 """The maximum number of bars in a row; a row with more is drawn as columns."""
+
+MAX_TASKS = 2_000
+"""The maximum number of tasks; the engines of a longer run are drawn as columns."""
 
 COLUMNS = 48
 """The number of columns in a row. A memory's column shows the maximum allocation within it."""
@@ -103,13 +109,13 @@ def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:
     made = Thumbnail(digest(text), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))
     if report is None:
         return made
-    colours = colours_by_name(func)
+    colours, data = colours_by_name(func), TimelineData(report)
     return msgspec.structs.replace(
         made,
         cycles=report.cycles,
         overlap=round(report.overlap, 4) if report.dma_cycles else None,
-        engines=tuple(_lanes(report, colours)),
-        memories=tuple(_levels(report)),
+        engines=tuple(_lanes(data, colours)),
+        memories=tuple(_levels(data)),
     )
 
 
@@ -132,44 +138,64 @@ def _width(loop: For) -> int:
     return max(1, trips.bit_length()) if isinstance(trips, int) else 4
 
 
-def _lanes(report: Report, colours: dict[str, int]) -> Iterator[Lane]:
-    last = int(report.timeline.there.max(initial=1)) or 1
-    names = list(report.engines)
-    engine, start, end = report.segments.columns()
-    shades = _shades(report, colours)
-    for number, name in enumerate(names):
-        own = np.flatnonzero(engine == number)
-        if not len(own):
-            continue
-        own = own[np.argsort(start[own], kind="stable")]
-        colour = shades[own]
-        bars: list[Bar] = []
-        for from_, until, share in _shown(start[own], end[own], last):
-            within = np.minimum(end[own], until) - np.maximum(start[own], from_)
-            main = np.bincount(colour, np.maximum(within, 0)).argmax()
-            left, right = from_ * WIDTH // last, -(-until * WIDTH // last)
-            bars.append((left, max(right, left + 1), int(main), share))
-        yield Lane(name, tuple(bars))
+def _lanes(data: TimelineData, colours: dict[str, int]) -> Iterator[Lane]:
+    """The engines over real time: the tasks, if they are few, else the busy share of columns."""
+    shades = np.array([_shade(kind, colours) for kind in data.templates], np.int64)
+    engines = np.array([data.engines.index(kind.engine) for kind in data.templates], np.int64)
+    last = max(1, data.report.cycles)
+    edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
+    bands = [n for n, (what, _) in enumerate(data.bands) if what == "task"]
+    cycles = np.diff(data.real_time_density.before(edges.tolist()), axis=0)[:, bands]
+    tasks = window(data, 0, last, folded=False, most=MAX_TASKS).get("tasks")
+    for number, name in enumerate(data.engines):
+        bars = None if tasks is None else _bars(*_tasks_of(data, tasks, engines == number), shades, last)
+        own = np.flatnonzero(engines == number)
+        yield Lane(name, tuple(bars or _columns(cycles[:, own], shades[own], edges, last)))
 
 
-def _shades(report: Report, colours: dict[str, int]) -> Column:
-    """The colour index of each task: that of the buffer that it writes. All tasks of a variant write the same buffer."""
-    found, first, which = np.unique(report.timeline.numbers, return_index=True, return_inverse=True)
-    of_variant = np.full(len(found), NO_BUFFER, np.int64)
-    for n, row in enumerate(first.tolist()):
-        segment = report.segments[row]
-        touched = (*segment.writes, *segment.reads)
-        if touched:
-            of_variant[n] = colours.get(touched[0].partition("#")[0], NO_BUFFER)
-    return of_variant[which]
+def _tasks_of(data: TimelineData, tasks: dict[str, Any], own: npt.NDArray[np.bool_]) -> tuple[Column, Column, Column]:
+    """Starts, ends and templates of the tasks whose templates are `own`."""
+    templates = data.template_of_kind[np.array(tasks["kind"], np.int64)]
+    starts, lengths = (np.array(tasks[name], np.int64)[own[templates]] for name in ("start", "length"))
+    return starts, starts + lengths, templates[own[templates]]
+
+
+def _shade(kind: Kind, colours: dict[str, int]) -> int:
+    """The colour index of the buffer that a kind of tasks writes."""
+    touched = (*kind.writes, *kind.reads)
+    return colours.get(touched[0].partition("#")[0], NO_BUFFER) if touched else NO_BUFFER
+
+
+def _bars(starts: Column, ends: Column, templates: Column, shades: Column, last: int) -> list[Bar] | None:
+    """The tasks of an engine, ordered by their starts, with neighbours merged across small gaps; None if they are more than MAX_BARS."""
+    bars: list[Bar] = []
+    for from_, until, share in _merged(starts, ends, last) or ():
+        within = np.minimum(ends, until) - np.maximum(starts, from_)
+        main = int(np.bincount(shades[templates], np.maximum(within, 0)).argmax())
+        bars.append(_bar(from_, until, main, share, last))
+    return bars or None
+
+
+def _columns(cycles: Column, shades: Column, edges: Column, last: int) -> Iterator[Bar]:
+    """The busy columns of an engine, from the cycles of each template (second axis) in each column (first axis)."""
+    for row, (left, right) in zip(cycles, pairwise(edges.tolist()), strict=True):
+        total = int(row.sum())
+        if total:
+            share = min(HEIGHT, max(1, round(HEIGHT * total / (right - left))))
+            yield _bar(left, right, int(np.bincount(shades, row).argmax()), share, last)
+
+
+def _bar(start: int, end: int, shade: int, share: int, last: int) -> Bar:
+    left, right = start * WIDTH // last, -(-end * WIDTH // last)
+    return left, max(right, left + 1), shade, share
 
 
 Piece = tuple[int, int, int]
 """Start, end, and the busy share in units of 1 / HEIGHT."""
 
 
-def _shown(starts: Column, ends: Column, last: int) -> list[Piece]:
-    """The busy pieces of a row: single tasks; above MAX_BARS, neighbours merged across small gaps; above it again, columns."""
+def _merged(starts: Column, ends: Column, last: int) -> list[Piece] | None:
+    """The busy pieces of a row: single tasks, or neighbours merged across the smallest gap that leaves MAX_BARS; None without one."""
     for gap in (0, last // 400, last // 100):
         groups: list[list[int]] = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -177,41 +203,27 @@ def _shown(starts: Column, ends: Column, last: int) -> list[Piece]:
                 groups[-1][1:] = [max(end, groups[-1][1]), groups[-1][2] + end - start]
             else:
                 groups.append([start, end, end - start])
-            if len(groups) > MAX_BARS:
-                break
-        else:
-            return [(a, b, min(HEIGHT, round(HEIGHT * busy / max(1, b - a)))) for a, b, busy in groups]
-    return list(_columns(starts, ends, last))
+        if len(groups) <= MAX_BARS:
+            return [(a, b, min(HEIGHT, max(1, round(HEIGHT * busy / max(1, b - a))))) for a, b, busy in groups]
+    return None
 
 
-def _columns(starts: Column, ends: Column, last: int) -> Iterator[Piece]:
-    edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
-    for left, right in pairwise(edges.tolist()):
-        busy = np.minimum(ends, right) - np.maximum(starts, left)
-        total = int(busy[busy > 0].sum())
-        if total:
-            yield left, right, min(HEIGHT, max(1, round(HEIGHT * total / (right - left))))
-
-
-def _levels(report: Report) -> Iterator[Level]:
-    last = int(report.timeline.there.max(initial=1)) or 1
-    for name, memory in report.memory.items():
-        if memory.scope == "global" or not memory.peak_bytes:
-            continue
+def _levels(data: TimelineData) -> Iterator[Level]:
+    last = max(1, data.report.cycles)
+    lines = memory_lines(data, data.time_map, 0, last)
+    for name, line in zip(data.rows, lines, strict=True):
+        memory = data.report.memory[name]
         needed = memory.peak_bytes
         capacity = memory.capacity_bytes
         shown = max(capacity, needed) if 4 * needed >= capacity else max(1, round(1.35 * needed))
         limit = round(HEIGHT * capacity / shown) if shown >= capacity else 0
-        yield Level(name, _fill(report.occupancy.steps[name], last, shown), limit, needed > capacity)
+        yield Level(name, _fill(line, last, shown), limit, needed > capacity)
 
 
-def _fill(steps: Steps, last: int, scale: int) -> tuple[int, ...]:
+def _fill(line: dict[str, Any], last: int, scale: int) -> tuple[int, ...]:
     """The maximum allocation in each column, in units of `scale` / HEIGHT bytes."""
     edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
-    times = np.asarray(steps.times, np.int64)
-    sizes = np.asarray(steps.allocated, np.int64)
-    if not len(times):
-        return (0,) * COLUMNS
+    times, sizes = (np.array(line[name], np.int64) for name in ("at", "allocated"))
     firsts = np.maximum(0, np.searchsorted(times, edges[:-1], "right") - 1)
     behind = np.maximum(firsts + 1, np.searchsorted(times, edges[1:], "left"))
     highest = [int(sizes[a:b].max()) for a, b in zip(firsts.tolist(), behind.tolist(), strict=True)]

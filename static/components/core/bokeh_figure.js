@@ -6,7 +6,31 @@ import { h } from "./dom.js";
 
 /** @typedef {{ doc: object, root_id: string }} FigureItem The figure as `bokeh.embed.json_item` encodes it. */
 /** @typedef {{ [light: string]: string }} DarkColors The dark colour of each light one. */
-/** @typedef {{ clear: () => void }} Views */
+/** @typedef {{ [column: string]: unknown[] }} Columns */
+/** @typedef {{ connect: (listener: (args?: any) => void) => void }} Signal */
+
+/**
+ * A ColumnDataSource.
+ * @typedef {object} Source
+ * @property {Columns} data
+ * @property {{ indices: number[], properties: { indices: { change: Signal } } }} selected
+ * @property {{ indices: number[] }} inspected
+ * @property {Signal} inspect
+ */
+
+/** @typedef {{ start: number, end: number, properties: { start: { change: Signal }, end: { change: Signal } } }} Range */
+/** @typedef {{ x: number, y: number, sx: number, sy: number }} PlotEvent Data coordinates, and pixels of the figure. */
+
+/**
+ * A figure of BokehJS.
+ * @typedef {object} Plot
+ * @property {Range} x_range
+ * @property {Range} y_range
+ * @property {(event: string, listener: (event: PlotEvent) => void) => void} on_event
+ * @property {(name: string) => any[]} select The models with a name.
+ */
+
+/** @typedef {{ clear: () => void, roots: { model: Plot }[] }} Views */
 /** @typedef {{ embed: { embed_item: (item: FigureItem, target: HTMLElement) => Promise<Views> } }} BokehJS */
 
 /** @type {Promise<BokehJS> | null} */
@@ -35,12 +59,21 @@ async function importScript(text) {
   return /** @type {any} */ (globalThis).Bokeh;
 }
 
+/** @type {{ [key: string]: number }} */
+const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+
 export class BokehFigure {
-  /** @param {Model} model */
-  constructor(model) {
+  /**
+   * @param {Model} model
+   * @param {(plot: Plot) => void} [drawn] Called with each new figure.
+   */
+  constructor(model, drawn) {
     this.model = model;
-    this.element = h("div", { class: "bokeh-figure", role: "group" });
+    this.element = h("div", { class: "bokeh-figure", role: "application", tabindex: "0" });
+    this.drawn = drawn;
     this.key = "";
+    /** @type {Plot | null} */
+    this.plot = null;
     /** @type {Views | null} */
     this.views = null;
   }
@@ -73,6 +106,33 @@ export class BokehFigure {
     }
     this.views?.clear();
     this.views = views;
+    this.plot = views.roots[0].model;
     this.element.replaceChildren(target);
+    this.drawn?.(this.plot);
+  }
+
+  /**
+   * Select rows of a source with the arrow keys, Home and End; Escape selects none. Call it once.
+   * @param {string} source
+   */
+  selectByKeys(source) {
+    this.element.addEventListener("keydown", (event) => {
+      const rows = this.plot && sourceOf(this.plot, source);
+      const step = STEPS[event.key];
+      if (!rows || !(step || (event.key === "Escape" && rows.selected.indices.length))) return;
+      const last = Object.values(rows.data)[0].length - 1;
+      const at = rows.selected.indices[0] ?? (step > 0 ? -1 : last + 1);
+      rows.selected.indices = step ? [Math.max(0, Math.min(last, at + step))] : [];
+      event.preventDefault();
+      event.stopPropagation();
+    });
   }
 }
+
+/**
+ * The data source of a figure with a name.
+ * @param {Plot} plot
+ * @param {string} name
+ * @returns {Source}
+ */
+export const sourceOf = (plot, name) => plot.select(name).find((one) => one.type === "ColumnDataSource");

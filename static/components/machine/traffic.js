@@ -1,6 +1,6 @@
 // Traffic between memories and the roofline: Bokeh figures (app/plots/panes.py), each with its data as text.
 
-import { BokehFigure } from "../core/bokeh_figure.js";
+import { BokehFigure, sourceOf } from "../core/bokeh_figure.js";
 import { blankState, follow, h, keepScroll } from "../core/dom.js";
 
 /** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
@@ -224,14 +224,44 @@ function rooflineSection({ points, words: text, note, clock_hz: clock }, figure)
 /** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("div", { class: "pictures", tabindex: "0", role: "group", "aria-label": "Traffic and roofline" });
-  const figures = { traffic: new BokehFigure(model), roofline: new BokehFigure(model) };
   /** @type {PicturesData | null} */
   let data = null;
+  const figures = {
+    traffic: selectable("flows", () => (data ? data.traffic.flows.map(words) : []), ".traffic-flow"),
+    roofline: selectable(
+      "points",
+      () => (data ? data.roofline.points.map((point) => pointText(point, data?.roofline.clock_hz ?? 0)) : []),
+      ".roofline",
+    ),
+  };
+
+  /**
+   * A figure in which clicks and arrow keys select a row; the readout of the section describes it.
+   * @param {string} source
+   * @param {() => string[]} texts The description of each row.
+   * @param {string} section
+   */
+  function selectable(source, texts, section) {
+    const figure = new BokehFigure(model, (plot) => {
+      const { selected } = sourceOf(plot, source);
+      selected.properties.indices.change.connect(() => {
+        const readout = view.querySelector(`${section} .picture-readout`);
+        if (!(readout instanceof HTMLElement)) return;
+        readout.dataset.usual ??= readout.textContent ?? "";
+        readout.textContent = texts()[selected.indices[0]] ?? readout.dataset.usual;
+      });
+    });
+    figure.selectByKeys(source);
+    return figure;
+  }
+
   const drawFigures = () => {
     if (!data || data.blank || !view.clientWidth) return;
     const { dark, traffic, roofline } = data;
-    if (data.figures.traffic) figures.traffic.draw(data.figures.traffic, dark, `Traffic. ${traffic.total}`);
-    if (data.figures.roofline) figures.roofline.draw(data.figures.roofline, dark, `Roofline. ${roofline.words}`);
+    if (data.figures.traffic)
+      figures.traffic.draw(data.figures.traffic, dark, `Traffic. ${traffic.total}. Arrow keys select a flow`);
+    if (data.figures.roofline)
+      figures.roofline.draw(data.figures.roofline, dark, `Roofline. ${roofline.words}. Arrow keys select a point`);
   };
   const draw = (/** @type {PicturesData} */ fresh) => {
     data = fresh;

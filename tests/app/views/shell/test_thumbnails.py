@@ -37,6 +37,11 @@ def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_ins
     assert made.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
     assert [lane.name for lane in made.engines] == [n for n, engine in report.engines.items() if engine.tasks]
     for lane in made.engines:
+        busy = sum((end - start) * share for start, end, _, share in lane.bars) / WIDTH / HEIGHT
+        engine = report.engines[lane.name]
+        real = (engine.busy + engine.stall["port"]) / report.cycles  # a task lasts while it waits for a port
+        rounding = 0.01 + 2 * len(lane.bars) / WIDTH
+        assert busy == pytest.approx(real, abs=rounding), "the time axis is real"
         assert 0 < len(lane.bars) <= max(MAX_BARS, COLUMNS)
         last = 0
         for start, end, colour, share in lane.bars:
