@@ -221,7 +221,7 @@ def test_given_the_keys_then_each_flow_of_the_figure_is_selected_and_described(p
     flows = figure_data(page, "traffic-flow", "flows")
     readout = page.locator(".traffic-flow .picture-readout")
     usual = readout.inner_text()
-    page.locator(".traffic-flow .bokeh-figure").focus()
+    page.locator(".traffic-flow .bokeh-figure:not([aria-busy])").focus()
     told: list[str] = []
     for buffer in flows["buffer"]:
         page.keyboard.press("ArrowDown")

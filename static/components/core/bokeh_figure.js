@@ -91,6 +91,7 @@ export class BokehFigure {
     this.element.ariaLabel = label;
     if (key === this.key) return;
     this.key = key;
+    this.element.ariaBusy = "true";
     const Bokeh = await bokehOf(this.model);
     if (key !== this.key) return;
     const themed = isDark
@@ -108,6 +109,7 @@ export class BokehFigure {
     this.views = views;
     this.plot = views.roots[0].model;
     this.element.replaceChildren(target);
+    this.element.ariaBusy = null;
     this.drawn?.(this.plot);
   }
 
