@@ -140,7 +140,7 @@ def test_given_an_entry_of_a_menu_then_its_rewrite_is_drawn_beside_it_after_a_mo
     item.hover()
     card = gallery.locator(".prim-card")
     expect(card).to_be_visible()
-    expect(card).to_contain_text("Double-buffer the output of a copy block")
+    expect(card).to_contain_text("Double-buffer the output of a block")
     expect(card).to_contain_text("double_buffer_scope")
     described = item.get_attribute("aria-describedby")
     assert described is not None and card.get_attribute("id") in described.split()

@@ -178,7 +178,7 @@ def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> No
 
 def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
-    send(session, "export")
+    send(session, "export", reviewed=True)
     assert isinstance(session.updater.screen, PaperScreen)
     assert "sch.compute_at(AL, ko)" in session.updater.screen.files["schedule_tvm.py"]
 
