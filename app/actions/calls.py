@@ -7,27 +7,17 @@ from typing import Any
 
 import msgspec
 
-from ...engine.adopt import call_method
-from ...engine.ir import PrimFunc, Proposal, Refusal, TilewrightError, Var, called_with
+from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ...engine.schedule import Schedule
-from ..document import DocumentError, Notebook, apply_call
+from ..document import Notebook, apply_call
+from ..document.editing.placement import PLACES
 from ..document.editing.rename import renamed
-from ..state.intents import Intent, Message, Query, Texts
+from ..state.intents import Intent, Message, Texts
 from ..state.model import State
 from ..state.row_ids import row_ids
 from .call_arguments import call_arguments, handle_of
-from .cell_actions import edited, open_notebook
-
-MOVES = ("compute_at", "reverse_compute_at")
-"""The primitives of a drop of a block on a loop."""
-
-
-class Move(Message, frozen=True, tag="move"):
-    """Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at"."""
-
-    block: str
-    loop: str
-    primitive: str
+from .cell_actions import edited, func_of, latest
+from .drops import DROPS, Drop, Move, Revise, ReviseOnRow, drop_of, repair_of, revision_of, with_calls
 
 
 class MoveSeveral(Message, frozen=True, tag="moves"):
@@ -86,14 +76,6 @@ class Rename(Message, frozen=True, tag="rename"):
     name: str
 
 
-class FindRepair(Query, frozen=True, tag="find_repair"):
-    """The calls that make a refused drop legal."""
-
-    block: str
-    loop: str
-    primitive: str
-
-
 class Call(Intent, frozen=True, eq=False):
     """A schedule call with handles of the visible program: a loop is its Var, a block its name.
 
@@ -119,21 +101,15 @@ class Repair(Intent, frozen=True, eq=False):
     call: Call
 
 
-def call_of(message: Move | Reorder | CallOnRow | RepairOnRow | FindRepair, state: State) -> Call:
+def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> Call:
     """The call that the message requests. Raises TilewrightError, for example for a row that no longer exists."""
-    func = _func_of(state)
+    func = func_of(state)
     match message:
         case CallOnRow() | RepairOnRow():
             return _on_row(func, message.method, message.target, message.arguments)
         case Reorder():
             ids = row_ids(func)
             return Call("reorder", tuple(handle_of(ids, row) for row in message.loops))
-        case Move() | FindRepair():
-            if message.primitive not in MOVES:
-                found, expected = f"a drop cannot apply {message.primitive!r}", " or ".join(MOVES)
-                raise DocumentError(Refusal("unknown-method", found, expected=expected))
-            ids = row_ids(func)
-            return Call(message.primitive, (handle_of(ids, message.block), handle_of(ids, message.loop)))
 
 
 def resolved(intent: Intent, state: State) -> Intent:
@@ -141,15 +117,19 @@ def resolved(intent: Intent, state: State) -> Intent:
     match intent:
         case RepairOnRow():
             return Repair(call_of(intent, state))
-        case Move() | Reorder() | CallOnRow():
+        case Reorder() | CallOnRow():
             return call_of(intent, state)
+        case Move():
+            return drop_of(intent, func_of(state))
+        case ReviseOnRow():
+            return revision_of(intent, func_of(state))
         case MoveSeveral():
-            ids = row_ids(_func_of(state))
+            ids = row_ids(func_of(state))
             assert state.moment is not None
             blocks = [handle for row in intent.rows if isinstance(handle := handle_of(ids, row), str)]
             return moved(state.moment.schedule, blocks, handle_of(ids, intent.loop))
         case CallOnRows():
-            func = _func_of(state)
+            func = func_of(state)
             return Calls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
         case CallSequence():
             return Calls(tuple(call_of(call, state) for call in intent.calls))
@@ -177,7 +157,7 @@ def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple
     made: list[tuple[str, str]] = []
     error: TilewrightError | None = None
     while left:
-        for block, method in ((b, m) for b in left for m in MOVES):
+        for block, method in ((b, m) for b in left for m in PLACES):
             try:
                 getattr(trial, method)(block, loop)
             except TilewrightError as refused:
@@ -190,48 +170,6 @@ def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple
             assert error is not None
             return error
     return made
-
-
-def repair_of(state: State, call: Call) -> tuple[Proposal, ...]:
-    """The calls that make a refused one legal; empty if it is legal, or if no repair is known."""
-    if state.moment is None or state.looks_back:
-        return ()
-    try:
-        call_method(state.moment.schedule.copy(), call.method, call.args, dict(call.kwargs))
-    except TilewrightError as error:
-        return error.refusal.repair
-    return ()
-
-
-def latest(state: State) -> Notebook:
-    """The notebook to add a call to. The visible program must be of its last line, so that the handles are valid in it."""
-    notebook = open_notebook(state)
-    if state.looks_back:
-        raise DocumentError(
-            Refusal(
-                "looking-back",
-                f"the page shows the program after step {state.step_count}; new steps are appended at the end",
-                expected="the last step selected, or a branch from here",
-            )
-        )
-    if notebook.unread or not notebook.states:
-        refusal = notebook.error.refusal if notebook.error is not None else None
-        place = refusal.place if refusal is not None else None
-        raise DocumentError(
-            Refusal(
-                "broken-text",
-                "the text cannot be parsed, so no step can be added",
-                expected="a text without errors",
-                place=place,
-            )
-        )
-    return notebook
-
-
-def _func_of(state: State) -> PrimFunc:
-    if state.moment is None:
-        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
-    return state.moment.schedule.func
 
 
 def _on_row(func: PrimFunc, method: str, target: str, arguments: dict[str, Any]) -> Call:
@@ -259,14 +197,13 @@ def _calls(state: State, intent: Calls) -> State:
 
 def _repair(state: State, intent: Repair) -> State:
     notebook = latest(state)
-    for proposal in repair_of(state, intent.call):
-        args, keywords = called_with(dict(proposal.arguments))
-        notebook = apply_call(notebook, proposal.method, *args, **keywords)
-    return edited(state, _applied(notebook, intent.call))
+    call = intent.call
+    repair = repair_of(state, call.method, *call.args, **dict(call.kwargs))
+    return edited(state, _applied(with_calls(notebook, repair), call))
 
 
 def _rename(state: State, intent: Rename) -> State:
-    handle = handle_of(row_ids(_func_of(state)), intent.row)
+    handle = handle_of(row_ids(func_of(state)), intent.row)
     return edited(state, renamed(latest(state), handle, intent.name))
 
 
@@ -275,13 +212,32 @@ def _on_rows(state: State, intent: Intent) -> State:
     return CALLS[type(made)](state, made)
 
 
+PREDICTED = (Call, Calls, Drop, Revise)
+"""Intents whose result may be known before they are requested: `made` is the notebook after them."""
+
 CALLS: dict[type[Intent], Callable[[State, Any], State]] = {
     Call: _call,
     Calls: _calls,
     Repair: _repair,
     Rename: _rename,
-    **dict.fromkeys((Move, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence, RepairOnRow), _on_rows),
+    **DROPS,
+    **dict.fromkeys(
+        (Move, ReviseOnRow, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence, RepairOnRow), _on_rows
+    ),
 }
 
-OF_THE_TREE = (Call, Calls, Rename, Move, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence)
+OF_THE_TREE = (
+    Call,
+    Calls,
+    Drop,
+    Revise,
+    Rename,
+    Move,
+    ReviseOnRow,
+    MoveSeveral,
+    Reorder,
+    CallOnRow,
+    CallOnRows,
+    CallSequence,
+)
 """Intents whose refusal is shown beside the tree."""

@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
-from ...engine.ir import Refusal
+from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import is_text
 from ..document import Document, DocumentError, Notebook, evaluate
 from ..document.cells import CellKind
@@ -168,6 +168,38 @@ def open_notebook(state: State) -> Notebook:
     return state.notebook
 
 
+def latest(state: State) -> Notebook:
+    """The notebook to add a call to. The visible program must be of its last line, so that the handles are valid in it."""
+    notebook = open_notebook(state)
+    if state.looks_back:
+        raise DocumentError(
+            Refusal(
+                "looking-back",
+                f"the page shows the program after step {state.step_count}; new steps are appended at the end",
+                expected="the last step selected, or a branch from here",
+            )
+        )
+    if notebook.unread or not notebook.states:
+        refusal = notebook.error.refusal if notebook.error is not None else None
+        place = refusal.place if refusal is not None else None
+        raise DocumentError(
+            Refusal(
+                "broken-text",
+                "the text cannot be parsed, so no step can be added",
+                expected="a text without errors",
+                place=place,
+            )
+        )
+    return notebook
+
+
+def func_of(state: State) -> PrimFunc:
+    """The visible program. Raises DocumentError if no notebook is open."""
+    if state.moment is None:
+        raise DocumentError(Refusal("no-notebook", "no notebook is open"))
+    return state.moment.schedule.func
+
+
 def checked_text(text: str) -> str:
     """The text, if its size and characters are valid. Raises DocumentError "text-too-long", and "not-text" for text that no file can
     hold."""
@@ -248,4 +280,4 @@ EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
 }
 
 
-__all__ = ["EDITS", "checked_text", "edited", "open_notebook", "picture", "settled"]
+__all__ = ["EDITS", "checked_text", "edited", "func_of", "latest", "open_notebook", "picture", "settled"]

@@ -17,8 +17,8 @@ from ..document import DocumentError, Notebook, apply_fix, apply_lint, evaluate
 from ..state.comparison import COMPARING, EndCompare, ShowSpan
 from ..state.intents import Intent, Message, Texts, Whole
 from ..state.model import Blamed, Look, Notice, Pane, State, Theme
-from .calls import CALLS, OF_THE_TREE, Call, Calls, latest
-from .cell_actions import EDITS, edited, picture, settled
+from .calls import CALLS, OF_THE_TREE, PREDICTED
+from .cell_actions import EDITS, edited, latest, picture, settled
 from .exploring import EXPLORING
 from .exploring import QUICK as EXPLORED
 from .machine_actions import MACHINE_EDITS
@@ -128,7 +128,7 @@ def act(state: State, intent: Intent) -> State:
 
 def is_quick(intent: Intent) -> bool:
     """Whether the state after the intent is immediate: it requires no evaluation and no trial."""
-    return isinstance(intent, _QUICK) or (isinstance(intent, Call | Calls) and intent.made is not None)
+    return isinstance(intent, _QUICK) or (isinstance(intent, PREDICTED) and intent.made is not None)
 
 
 def notice_of(refusal: Refusal) -> Notice:

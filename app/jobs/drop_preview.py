@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +18,15 @@ from msgspec.structs import replace
 from ...engine.analysis import ProgramIndex
 from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
-from ...engine.ir import Refusal, TilewrightError
+from ...engine.ir import Refusal, TilewrightError, Var
 from ...engine.lower import planned, with_sizes
 from ..actions.call_arguments import handle_of
-from ..actions.calls import Call, Calls, moved
+from ..actions.calls import PREDICTED, Call, Calls, moved
+from ..actions.drops import Drop, Revise
 from ..actions.table import act
 from ..document import Notebook
+from ..document.editing.placement import placement_of
+from ..document.editing.revise import LATER_STEPS
 from ..state.derived import Store, attempt, report_of, sizes_of
 from ..state.intents import Intent
 from ..state.model import Notice, State
@@ -45,6 +48,8 @@ POLL_S = 0.0005
 Entry = dict[str, Any]
 StoreKey = tuple[str, tuple[object, ...]]
 """A key of the store: the kind of result, and the objects that it is derived from."""
+
+Predicted = Call | Calls | Drop | Revise
 
 OnPrediction = Callable[[Entry], None]
 
@@ -111,9 +116,15 @@ def targets(state: State, store: Store, rows: Sequence[str]) -> list[Entry]:
     """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
     if state.moment is None or not rows:
         return []
-    schedule = state.moment.schedule
+    notebook, count = state.shown, state.step_count
+    assert notebook is not None
     key = f"targets {' '.join(rows)}"
-    found = store.remember(key, (schedule.func,), lambda: attempt("targets", lambda: targets_of(schedule, rows)))
+    schedule = state.moment.schedule
+
+    def compute() -> list[Entry]:
+        return targets_of(schedule, rows, lambda block: placement_of(notebook, block, count))
+
+    found = store.remember(key, (state.moment,), lambda: attempt("targets", compute))
     return [] if isinstance(found, TilewrightError) else found
 
 
@@ -175,7 +186,7 @@ class DropPreview:
             self._work.cancel()
             self._work = None
 
-    def with_precomputed(self, state: State, move: Call | Calls) -> Call | Calls:
+    def with_precomputed(self, state: State, move: Predicted) -> Predicted:
         """The move with its predicted notebook, if there is one. Ends the drag, unless the prediction of this move is running: then
         `wait_for_prediction` returns the notebook."""
         key = _key(state.notebook, move)
@@ -190,7 +201,7 @@ class DropPreview:
     def wait_for_prediction(self, state: State, intent: Intent) -> Intent:
         """In the thread of a change: wait for the running prediction of a move, and return the move with its notebook."""
         drag = self._drag
-        if drag is None or not isinstance(intent, Call | Calls) or (key := _key(state.notebook, intent)) is None:
+        if drag is None or not isinstance(intent, PREDICTED) or (key := _key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
         while drag.trying == key and drag.made_of(key) is None and not drag.over and time.monotonic() < end:
@@ -278,17 +289,23 @@ def _prediction(drag: Drag, entry: Entry, value: Entry) -> Entry:
 
 def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
     """The prediction for a drop that is refused when it is tried."""
-    value = {"refused": ""} if why is None else {"refused": why.message, "code": why.code}
+    value = {"refused": ""} if why is None else {"refused": _reason(why), "code": why.code}
     return _prediction(drag, entry, value), lambda: None
 
 
-def move_of(drag: Drag, entry: Entry) -> Call | Calls:
+def _reason(why: Refusal | Notice) -> str:
+    return f"{why.message}:\n{why.found}" if why.code == LATER_STEPS else why.message
+
+
+def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop:
     """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
     if entry.get("order"):
         return Call("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"]))
     loop = handle_of(drag.ids, entry["loop"])
     blocks = [handle for row in drag.rows if isinstance(handle := drag.ids[row], str)]
-    return Call(entry["primitive"], (blocks[0], loop)) if len(blocks) == 1 else moved(drag.schedule, blocks, loop)
+    if len(blocks) == 1 and isinstance(loop, Var):
+        return Drop(entry["primitive"], blocks[0], loop)
+    return moved(drag.schedule, blocks, loop)
 
 
 def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
@@ -296,18 +313,34 @@ def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
     return f"prediction {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
 
 
-def _key(notebook: Notebook | None, move: Call | Calls) -> StoreKey | None:
-    """The store key of a move: equal for equal calls on the same notebook, with loops by identity and blocks by name. None for moves that
+def _key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:
+    """The store key of a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None for moves that
     are never predicted."""
-    calls = move.calls if isinstance(move, Calls) else (move,)
-    if notebook is None or any(call.kwargs for call in calls):
+    if notebook is None:
         return None
     of: list[object] = [notebook]
-    words = ["after"]
-    for call in calls:
-        words.append(call.method)
-        for argument in call.args:
-            words.append(argument if isinstance(argument, str) else "·")
-            if not isinstance(argument, str):
-                of.append(argument)
+    words: list[str] = []
+
+    def add(*parts: object) -> None:
+        for part in parts:
+            if isinstance(part, list | tuple):
+                add("(", *cast("Sequence[object]", part), ")")
+            elif isinstance(part, Var):
+                words.append("·")
+                of.append(part)
+            else:
+                words.append(repr(part))
+
+    match move:
+        case Drop(method=method, block=block, loop=loop, switch_off=False, repair=False):
+            add("drop", method, block, loop)
+        case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
+            add("revise", method, handle, arguments)
+        case Call() | Calls():
+            for call in move.calls if isinstance(move, Calls) else (move,):
+                if call.kwargs:
+                    return None
+                add(call.method, *call.args)
+        case _:
+            return None
     return " ".join(words), tuple(of)

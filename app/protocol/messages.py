@@ -13,7 +13,7 @@ from typing import Any, Literal, Union
 import msgspec
 
 from ...engine.ir import Refusal
-from ..actions.calls import FindRepair
+from ..actions.drops import FindRepair
 from ..actions.exploring import Explore, ResumeExploring, ShowTrial, StopExploring
 from ..actions.table import INTENTS, Dismiss, Select, SelectStall, SetTheme, ShowLayout, ShowPane
 from ..document import DocumentError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.calls import Call, repair_of
+from ...engine.ir import Proposal, Refusal, TilewrightError, internal_error
+from ..actions.calls import Call
+from ..actions.drops import Drop, repair_of, repair_of_drop
 from ..actions.opening import OpenText
 from ..document import DocumentError
 from ..protocol.messages import Open, Resolve, Save
-from ..state.intents import Message
-from ..state.model import Notice
+from ..state.intents import Intent, Message
+from ..state.model import Notice, State
 from ..views.notebook.file_status import merge_conflict_value
 from ..views.shell.gallery import example_called
 from .session import HANDLERS, Session
@@ -60,11 +61,20 @@ async def _not_shown(session: Session, message: Message) -> Refusal | None:
         if notice is None or notice is session.state.notice:
             session.show(after)
             return None
-        repair = repair_of(session.state, intent) if isinstance(intent, Call) else ()
-        return refusal_of(notice, tuple(map(str, repair)))
+        return refusal_of(notice, tuple(map(str, _repair(session.state, intent))))
     finally:
         session.filed()
         session.go_on()
+
+
+def _repair(state: State, intent: Intent) -> tuple[Proposal, ...]:
+    match intent:
+        case Call():
+            return repair_of(state, intent.method, *intent.args, **dict(intent.kwargs))
+        case Drop():
+            return repair_of_drop(state, intent)
+        case _:
+            return ()
 
 
 def refusal_of(notice: Notice, repair: Sequence[str] = ()) -> Refusal:

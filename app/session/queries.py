@@ -9,7 +9,9 @@ import msgspec
 
 from ...engine.hwsim import Report
 from ...engine.ir import Proposal, TilewrightError
-from ..actions.calls import CallOnRow, CallOnRows, FindRepair, Rename, call_of, repair_of
+from ..actions.calls import CallOnRow, CallOnRows, Rename
+from ..actions.cell_actions import func_of
+from ..actions.drops import FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.table import SelectStall
 from ..jobs.drop_preview import targets
 from ..links import fragment_of
@@ -70,12 +72,12 @@ def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
 def repair(state: State, message: FindRepair) -> list[str]:
     """The calls that make a drop legal, as texts, with the drop last; empty if no repair is known."""
     try:
-        call = call_of(message, state)
+        drop = drop_of(message, func_of(state))
     except TilewrightError:
         return []
-    drop = Proposal(call.method, tuple(zip(("block", "loop"), call.args, strict=True)))
-    calls = repair_of(state, call)
-    return [str(proposal) for proposal in (*calls, drop)] if calls else []
+    calls = repair_of_drop(state, drop)
+    last = Proposal(drop.method, (("block", drop.block), ("loop", drop.loop)))
+    return [str(proposal) for proposal in (*calls, last)] if calls else []
 
 
 def _targets(context: QueryContext, message: FindTargets) -> Answer:
@@ -179,6 +181,6 @@ QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindPrimitives: _primitives,
     FindCommands: _commands,
     FindLink: _link,
-    **dict.fromkeys((CallOnRow, CallOnRows, Rename), _answered),
+    **dict.fromkeys((CallOnRow, CallOnRows, ReviseOnRow, Rename), _answered),
     DiscardDraft: _discarded,
 }

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.calls import OF_THE_TREE, Call, Calls, resolved
+from ..actions.calls import OF_THE_TREE, PREDICTED, resolved
 from ..actions.opening import OpenDocument, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
@@ -176,7 +176,7 @@ class Session:
     def prepared(self, intent: Intent) -> Intent:
         """The intent with handles for rows, and with precomputed results: a predicted drop, or a fix that the lints have tried."""
         intent = resolved(intent, self.state)
-        if isinstance(intent, Call | Calls):
+        if isinstance(intent, PREDICTED):
             return self.drop_preview.with_precomputed(self.state, intent)
         if isinstance(intent, ApplyFix):
             fix = offered_fix(self.state, self.store, intent.calls, intent.replaces)
@@ -209,7 +209,7 @@ class Session:
         try:
             after = await InThread(lambda: act(before, self.drop_preview.wait_for_prediction(before, intent)))
         finally:
-            if isinstance(intent, Call | Calls):
+            if isinstance(intent, PREDICTED):
                 self.drop_preview.finish()
         return brought_together(before, after, self.state)
 

@@ -6,6 +6,7 @@ export type Message =
   | ShowGallery
   | Rename
   | Move
+  | ReviseOnRow
   | MoveSeveral
   | Reorder
   | CallOnRow
@@ -122,12 +123,24 @@ export interface Rename {
   base?: number | null;
 }
 
-/** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". */
+/** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply, the move is refused, unless `switch_off`: then they are switched off, and stay in the text. With `repair`, a refused move is made after the calls that make it legal. */
 export interface Move {
   kind: "move";
   block: string;
   loop: string;
   primitive: string;
+  switch_off?: boolean;
+  repair?: boolean;
+  base?: number | null;
+}
+
+/** Change arguments of the last step of `method` that made a row or was called on it; the later steps are applied again, with `switch_off` as in `move`: {"kind": "revise", "method": "split", "target": "ko", "arguments": {"factors": [null, 32]}}. */
+export interface ReviseOnRow {
+  kind: "revise";
+  method: string;
+  target: string;
+  arguments?: Record<string, unknown>;
+  switch_off?: boolean;
   base?: number | null;
 }
 

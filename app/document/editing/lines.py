@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....engine.adopt import Trial, call_method
@@ -17,6 +17,9 @@ from .apply import append_call
 
 RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR", "print", "np")
 """Names that are never used for the variable of a loop or a block."""
+
+SEPARATOR = "tilewright.AXIS_SEPARATOR"
+"""The text of an axis separator."""
 
 
 def variable_of(names: Mapping[str, Any], handle: Handle) -> str | None:
@@ -35,6 +38,46 @@ def _is(value: object, handle: Handle) -> bool:
     return value is handle or (isinstance(handle, str) and isinstance(value, str) and value == handle)
 
 
+class HandleTexts:
+    """The texts of handles in a line: variables, names of blocks, and new variables for loops without one.
+
+    `lookups` are the lines that set these new variables: `ko = sch.get_loops("C")[2]`, by the position in `schedule`, the state before the
+    line.
+    """
+
+    def __init__(
+        self, names: Mapping[str, Any], schedule: Schedule | None, receiver: str, reserved: Sequence[str] = ()
+    ) -> None:
+        self.lookups: list[str] = []
+        self._names = dict(names)
+        self._schedule = schedule
+        self._receiver = receiver
+        self._taken = {*names, *RESERVED, *reserved, receiver}
+
+    def new_name(self, name: str) -> str:
+        """A variable name that is still free, similar to `name`."""
+        made = unique_name(name, self._taken)
+        self._taken.add(made)
+        return made
+
+    def text_of(self, handle: Handle) -> str:
+        """The expression for a handle. Raises DocumentError "nameless-loop" for a loop that is not in the schedule."""
+        found = variable_of(self._names, handle)
+        if found is not None:
+            return found
+        if isinstance(handle, str):
+            return quoted(handle)
+        position = loop_position(self._schedule.func, handle) if self._schedule is not None else None
+        if position is None:
+            raise DocumentError(
+                Refusal("nameless-loop", f"loop {handle.name!r} has no variable", expected="a loop of the schedule")
+            )
+        name = self.new_name(handle.name)
+        self._names[name] = handle
+        self.lookups.append(f"{name} = {self._receiver}.get_loops({self.text_of(position[0])})[{position[1]}]")
+        return name
+
+
 def line_for(
     names: Mapping[str, Any],
     method: str,
@@ -51,40 +94,13 @@ def line_for(
     written by its name. A loop without a variable gets one on a preceding line, found by its position in `schedule` (the state before
     the call), so the text may have several lines. Raises DocumentError "nameless-loop" for a loop that is not in `schedule`.
     """
-    taken = {*names, *RESERVED, *reserved, receiver}
     arguments = dict(args) if isinstance(args, Mapping) else named_arguments(method, args, {})
-    before: list[str] = []
-    fresh: dict[Var, str] = {}
-
-    def text_of(handle: Handle) -> str:
-        found = variable_of({**names, **{v: k for k, v in fresh.items()}}, handle)
-        if found is not None:
-            return found
-        if isinstance(handle, str):
-            return quoted(handle)
-        fresh[handle] = unique_name(handle.name, taken)
-        taken.add(fresh[handle])
-        before.append(f"{fresh[handle]} = {_loop_lookup(schedule, handle, text_of, receiver)}")
-        return fresh[handle]
-
-    call = call_text(receiver, method, arguments, text_of, separator="tilewright.AXIS_SEPARATOR")
+    handles = HandleTexts(names, schedule, receiver, reserved)
+    call = call_text(receiver, method, arguments, handles.text_of, separator=SEPARATOR)
     made = [results] if isinstance(results, Var | str) else list(results or ())
-    targets: list[str] = []
-    for handle in made:
-        targets.append(unique_name(handle.name if isinstance(handle, Var) else handle, taken))
-        taken.add(targets[-1])
+    targets = [handles.new_name(handle.name if isinstance(handle, Var) else handle) for handle in made]
     line = f"{', '.join(targets)} = {call}" if targets else call
-    return "\n".join([*before, line])
-
-
-def _loop_lookup(schedule: Schedule | None, loop: Var, text_of: Callable[[Handle], str], receiver: str) -> str:
-    """The expression for a loop by a block inside it: `sch.get_loops("C")[2]`."""
-    found = loop_position(schedule.func, loop) if schedule is not None else None
-    if found is None:
-        raise DocumentError(
-            Refusal("nameless-loop", f"loop {loop.name!r} has no variable", expected="a loop of the schedule")
-        )
-    return f"{receiver}.get_loops({text_of(found[0])})[{found[1]}]"
+    return "\n".join([*handles.lookups, line])
 
 
 def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:

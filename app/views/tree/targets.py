@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -23,7 +23,8 @@ from ....engine.ir import (
     uses_var,
 )
 from ....engine.schedule import Schedule, Target
-from ...actions.calls import MOVES, moves_of
+from ...actions.calls import moves_of
+from ...document.editing.placement import Placement, Verdict
 from ...state.row_ids import RowIds, row_ids
 from ..labels.numbers import grouped, size_text
 from ..labels.sizes import buffer_bytes
@@ -51,26 +52,39 @@ def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dic
     """
     ids = row_ids(schedule.func)
     wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
-    return {ids.of(block): [_entry(schedule, ids, block, t) for t in schedule.legal_targets(block)] for block in wanted}
+    return {ids.of(block): _targets_of_block(schedule, ids, block, None) for block in wanted}
 
 
-def _entry(schedule: Schedule, ids: RowIds, block: str, target: Target) -> Entry:
-    refusal = target.refusal
-    if refusal is not None:
-        return _answer(ids, target.loop, target.primitive, _reason(refusal, _placed_by(schedule, block)), refusal)
-    effect = _effect(schedule, block, target)
-    entry = _answer(ids, target.loop, target.primitive, effect.text)
+def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: Placement | None) -> list[Entry]:
+    """The entries of one block; with the `placement` of a block that a step has placed, of revisions of that step."""
+    if placement is None:
+        verdicts = [Verdict(target.loop, schedule, target) for target in schedule.legal_targets(block)]
+    else:
+        verdicts = placement.targets()
+    runs = iterations(schedule.index, block)
+    return [_entry(ids, block, verdict, runs) for verdict in verdicts]
+
+
+def _entry(ids: RowIds, block: str, verdict: Verdict, runs: int | None) -> Entry:
+    target = verdict.target
+    if target.refusal is not None:
+        return _answer(ids, verdict.loop, target.primitive, _reason(target.refusal), target.refusal)
+    effect = _effect(verdict.schedule.index, block, target, runs)
+    entry = _answer(ids, verdict.loop, target.primitive, effect.text)
     return {**entry, "costly": effect.costly, "note": effect.note, "held": effect.held}
 
 
-def targets_of(schedule: Schedule, rows: Sequence[str]) -> list[Entry]:
-    """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds."""
+def targets_of(
+    schedule: Schedule, rows: Sequence[str], placed: Callable[[str], Placement | None] = lambda _: None
+) -> list[Entry]:
+    """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds. `placed`
+    returns the placement of a block that a step of a notebook has placed: a drop revises that step."""
     ids = row_ids(schedule.func)
     handles = [ids[row] for row in rows if row in ids]
     blocks = [handle for handle in handles if isinstance(handle, str)]
     loops = [handle for handle in handles if isinstance(handle, Var)]
     if len(blocks) == len(rows) == 1:
-        return drop_targets(schedule, blocks)[rows[0]]
+        return _targets_of_block(schedule, ids, blocks[0], placed(blocks[0]))
     if len(blocks) == len(rows) > 1:
         return _targets_of_several(schedule, ids, blocks)
     return loop_targets(schedule, loops) if len(loops) == len(rows) else []
@@ -92,7 +106,7 @@ def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) 
                 if made is not None
                 else Refusal("not-for-all", "not all selected blocks can be moved here")
             )
-            entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why, ""), why))
+            entries.append(_answer(ids, loop.loop_var, "compute_at", _reason(why), why))
     return entries
 
 
@@ -112,7 +126,7 @@ def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
         try:
             schedule.copy().reorder(*order)
         except TilewrightError as error:
-            entries.append(_answer(ids, loop, "reorder", _reason(error.refusal, ""), error.refusal))
+            entries.append(_answer(ids, loop, "reorder", _reason(error.refusal), error.refusal))
         else:
             text = f"new order: {', '.join(v.name for v in order)}"
             entries.append({**_answer(ids, loop, "reorder", text), "order": [ids.of(v) for v in order]})
@@ -155,32 +169,22 @@ def _answer(ids: RowIds, loop: Var, primitive: str, reason: str, refusal: Refusa
     }
 
 
-def _reason(refusal: Refusal, placed_by: str) -> str:
+def _reason(refusal: Refusal) -> str:
+    """The message of a refusal with what was found and expected, one per line."""
     lines = [refusal.message]
     if refusal.found:
         lines.append(f"found: {refusal.found}")
     if refusal.expected:
         lines.append(f"expected: {refusal.expected}")
-    if refusal.code == "loop-around-block" and placed_by:
-        out = "(undo, or × beside the step)"
-        lines.append(f"to place it further out, remove {placed_by} from the schedule {out}, then drop the block again")
     return "\n".join(lines)
 
 
-def _placed_by(schedule: Schedule, block: str) -> str:
-    """The last call that moved `block`, as "compute_at(A_local, ko)"; "" for a block that was never moved."""
-    for step in reversed(schedule.trace.steps):
-        if step.method in MOVES and step.argument("block") == block:
-            return f"{step.method}({block}, {step.argument('loop').name})"
-    return ""
-
-
-def _effect(schedule: Schedule, block: str, target: Target) -> Effect:
-    """The effect of a legal move: the block's iteration count, and the bytes that one iteration of the loop holds."""
-    index = schedule.index
+def _effect(index: ProgramIndex, block: str, target: Target, now: int | None) -> Effect:
+    """The effect of a legal move in the program of `index`: the block's iteration count, `now` in the visible program, and the bytes that
+    one iteration of the loop holds."""
     assert target.after is not None
     above = _place(index, target.after, block)
-    now, then = iterations(index, block), _product(above)
+    then = _product(above)
     notes, lines = [], []
     costly = now is not None and then is not None and then > now
     if now is not None and then is not None:

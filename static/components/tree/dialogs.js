@@ -5,15 +5,20 @@ import { Popup } from "../core/popup.js";
 import { menuBody } from "../core/menu.js";
 import { formBody } from "./forms.js";
 import { icon } from "./rows.js";
-import { reasonBody, repairBody } from "./offers.js";
+import { LATER_STEPS, reasonBody, repairBody, switchOffBody } from "./offers.js";
 import { sharedItems } from "./several.js";
 import { keysBody } from "./keys.js";
 
 /** @import { Menu, MenuItem } from "../core/menu.js" */
 /** @import { CallForm } from "./forms.js" */
-/** @import { FindRepair } from "../messages.js" */
+/** @import { FindRepair, Move, ReviseOnRow } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
 /** @import { Anchor, IndexedRow, MenuEntry, TreeNotice, Values } from "./types.js" */
+
+/** @typedef {(Move | ReviseOnRow) & { kind: "move" | "revise" }} Revision A message that revises a step of the notebook. */
+
+/** @type {Record<Revision["kind"], string>} */
+const SWITCH_OFF = { move: "Move, and switch them off", revise: "Change, and switch them off" };
 
 /** @typedef {{ rows: string[], run: () => void }} Waiting What runs when the entries of all `rows` are known. */
 
@@ -31,6 +36,8 @@ export class Dialogs {
     this.waiting = [];
     /** @type {FindRepair | null} The request that the notice waits for. */
     this.pendingRepair = null;
+    /** @type {Revision | null} The revision that the notice is about, if it is about one. */
+    this.revision = null;
     this.of = "";
   }
 
@@ -247,7 +254,19 @@ export class Dialogs {
       h("div", { class: "notice-head" }, h("span", {}, text), close),
       ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)),
     );
+    const { revision } = this;
+    if (revision && reasons.some(({ code }) => code === LATER_STEPS))
+      notice.append(switchOffBody(SWITCH_OFF[revision.kind], () => this.switchOff(revision)));
     notice.hidden = false;
+  }
+
+  /**
+   * Make a revision that was refused for its later steps, with these switched off.
+   * @param {Revision} revision
+   */
+  switchOff(revision) {
+    this.hideNotice();
+    this.tree.send({ ...revision, switch_off: true });
   }
 
   /** @param {FindRepair} request */
@@ -269,7 +288,7 @@ export class Dialogs {
     notice.append(
       repairBody(calls, () => {
         this.hideNotice();
-        this.tree.send({ kind: "repair", method: primitive, target: block, arguments: { loop } });
+        this.tree.send({ kind: "move", block, loop, primitive, repair: true });
       }),
     );
   }

@@ -272,6 +272,7 @@ export class Drag {
     if (offer.state === "illegal") {
       const text = `${move.name} cannot go to ${tree.nameOf(id)}`;
       const request = repairRequest(move, offer, id);
+      tree.dialogs.revision = request && { ...request, kind: "move" };
       tree.dialogs.showNotice({ text, reasons: offer.reasons, otherwise: NO_PRIMITIVE });
       if (request) tree.dialogs.requestRepair(request);
     } else if (offer.choices.length === 1) this.send(move, offer.choices[0]);

@@ -8,6 +8,8 @@ import { icon } from "./rows.js";
 /** @type {Record<OfferState, import("./rows.js").IconName>} */
 export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };
 export const NO_PRIMITIVE = "not possible";
+/** The code of a revision that is refused because later steps no longer apply. */
+export const LATER_STEPS = "later-steps";
 const SIGNS = { better: "▼", worse: "▲", same: "=", "": "" };
 
 /**
@@ -159,6 +161,24 @@ function figuresBody(lines) {
       ),
       h("span", { class: `figure-word is-${line.trend}` }, line.word),
     ]),
+  );
+}
+
+/**
+ * The button that makes a revision with the later steps switched off that no longer apply; the reasons above it list them.
+ * @param {string} label
+ * @param {() => void} run
+ */
+export function switchOffBody(label, run) {
+  return h(
+    "div",
+    { class: "repair", role: "group", "aria-label": label },
+    h(
+      "div",
+      { class: "repair-head" },
+      h("span", {}, "The steps stay in the notebook, switched off"),
+      h("button", { class: "tw-button tw-button--primary", type: "button", onclick: run }, label),
+    ),
   );
 }
 

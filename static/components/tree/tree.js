@@ -159,6 +159,7 @@ export class Tree {
 
   /** @param {Message} message */
   send(message) {
+    if (message.kind === "move" || message.kind === "revise") this.dialogs.revision = message;
     this.model.send_msg(message);
   }
 

@@ -6,8 +6,9 @@ import pytest
 from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.calls import Call, Repair, repair_of
+from tilewright.app.actions.calls import Call, Repair
 from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.drops import repair_of
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import (
@@ -187,7 +188,7 @@ def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_co
     call = refused_move()
     refused = act(CHAIN, call)
     assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
-    assert [str(proposal) for proposal in repair_of(CHAIN, call)] == ["sch.compute_inline('C')"]
+    assert [str(proposal) for proposal in repair_of(CHAIN, call.method, *call.args)] == ["sch.compute_inline('C')"]
     after = act(CHAIN, Repair(call))
     assert after.notice is None
     assert [line.split("(")[0] for line in schedule_text(after).split("\n") if "compute" in line] == [
@@ -200,7 +201,7 @@ def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_co
 def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> None:
     assert CHAIN.moment is not None
     call = Call("compute_at", ("D", CHAIN.moment.schedule.index.loops_of("B")[0].loop_var))
-    assert repair_of(CHAIN, call) == ()
+    assert repair_of(CHAIN, call.method, *call.args) == ()
     after = act(CHAIN, Repair(call))
     assert after.notebook is CHAIN.notebook and after.notice is not None
 

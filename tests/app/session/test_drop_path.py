@@ -55,7 +55,7 @@ def test_given_a_drop_then_it_passes_five_modules_before_the_engine(monkeypatch:
         "components/esm.py",
         "session/session.py",
         "actions/table.py",
-        "actions/calls.py",
+        "actions/drops.py",
         "document/editing/lines.py",
     ]
     session.close()

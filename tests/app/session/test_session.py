@@ -9,7 +9,7 @@ from support.programs.sources import ELEMENTWISE_CHAIN
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.paper import PaperClock, PaperScreen
 
-from tilewright.app.actions.calls import FindRepair
+from tilewright.app.actions.drops import FindRepair
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.session import queries
 from tilewright.app.session.queries import repair

@@ -10,6 +10,7 @@ from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ViewStep, act
 from tilewright.app.document.items import schedule_items
+from tilewright.app.jobs.drop_preview import targets
 from tilewright.app.state.derived import MAX_TASKS, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.menus import row_menus, scopes_of
@@ -17,7 +18,6 @@ from tilewright.app.views.problems.value import problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.shell.headline import figures
 from tilewright.app.views.timeline.value import timeline_value
-from tilewright.app.views.tree.targets import drop_targets
 from tilewright.engine.hwsim import MAX_TASKS as ALL_TASKS
 from tilewright.engine.hwsim import Machine, Report, load_machine, preset_names
 from tilewright.engine.ir import TilewrightError
@@ -122,13 +122,11 @@ def test_given_a_machine_then_its_memories_are_the_scopes_of_menus_those_on_chip
     assert [choice["value"] for choice in field["choices"]] == list(scopes) and field["default"] == scopes[0]
 
 
-def test_given_a_loop_around_a_placed_block_then_the_reason_names_the_step_to_take_out() -> None:
+def test_given_a_loop_around_a_placed_block_then_the_block_moves_outward() -> None:
     state = example("place_the_copies")
     assert state.moment is not None
     placed = act(state, Call("compute_at", ("A_local.vtcm", state.moment.names["ko"])))
-    assert placed.moment is not None
-    targets = drop_targets(placed.moment.schedule, ["A_local.vtcm"])["A_local.vtcm"]
-    (around,) = (t for t in targets if t["loop"] == "mo" and t["code"] == "loop-around-block")
-    assert "remove compute_at(A_local.vtcm, ko) from the schedule" in around["reason"]
-    own = drop_targets(placed.moment.schedule, ["C"])["C"]
-    assert all("take " not in t["reason"] for t in own)
+    entries = {entry["loop"]: entry for entry in targets(placed, Store(), ["A_local.vtcm"])}
+    assert entries["mo"]["legal"] and entries["mo"]["primitive"] == "compute_at"
+    assert "as often as before" in entries["mo"]["reason"]
+    assert entries["ko"]["code"] == "same-loop" and not entries["ko"]["legal"]

@@ -1,0 +1,159 @@
+"""Drops of blocks on loops, and revisions of steps: messages by rows of the tree, intents with handles of the visible program, and their
+handlers. A drop of a block that a step has placed revises that step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ...engine.adopt import call_method
+from ...engine.ir import PrimFunc, Proposal, Refusal, TilewrightError, Var, called_with
+from ..document import DocumentError, Notebook, apply_call
+from ..document.editing.placement import PLACES, Method, Spot, placement_of
+from ..document.editing.revise import last_step, revise
+from ..state.intents import Intent, Message, Query
+from ..state.model import State
+from ..state.row_ids import row_ids
+from .call_arguments import call_arguments, handle_of
+from .cell_actions import edited, latest
+
+METHODS: Mapping[str, Method] = {name: name for name in PLACES}
+
+
+class Move(Message, frozen=True, tag="move"):
+    """Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at".
+
+    If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply,
+    the move is refused, unless `switch_off`: then they are switched off, and stay in the text. With `repair`, a refused move is made after
+    the calls that make it legal.
+    """
+
+    block: str
+    loop: str
+    primitive: str
+    switch_off: bool = False
+    repair: bool = False
+
+
+class ReviseOnRow(Message, frozen=True, tag="revise"):
+    """Change arguments of the last step of `method` that made a row or was called on it; the later steps are applied again, with
+    `switch_off` as in `move`: {"kind": "revise", "method": "split", "target": "ko", "arguments": {"factors": [null, 32]}}."""
+
+    method: str
+    target: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    switch_off: bool = False
+
+
+class FindRepair(Query, frozen=True, tag="find_repair"):
+    """The calls that make a refused drop legal."""
+
+    block: str
+    loop: str
+    primitive: str
+
+
+class Drop(Intent, frozen=True, eq=False):
+    """A block on a loop of the visible program: a call, or the revision of the step that placed the block. `made` is the precomputed
+    notebook, from a prediction."""
+
+    method: Method
+    block: str
+    loop: Var
+    switch_off: bool = False
+    repair: bool = False
+    made: Notebook | None = None
+
+
+class Revise(Intent, frozen=True, eq=False):
+    """Other arguments, by name, for the last step of `method` that made `handle`, a loop or a block, or was called on it. `made` as in
+    `Drop`."""
+
+    method: str
+    handle: Var | str
+    arguments: tuple[tuple[str, Any], ...]
+    switch_off: bool = False
+    made: Notebook | None = None
+
+
+def drop_of(message: Move | FindRepair, func: PrimFunc) -> Drop:
+    """The drop that a message requests. Raises TilewrightError, for example for a row that no longer exists."""
+    method = METHODS.get(message.primitive)
+    if method is None:
+        found, expected = f"a drop cannot apply {message.primitive!r}", " or ".join(PLACES)
+        raise DocumentError(Refusal("unknown-method", found, expected=expected))
+    ids = row_ids(func)
+    block, loop = handle_of(ids, message.block), handle_of(ids, message.loop)
+    if not isinstance(block, str) or not isinstance(loop, Var):
+        raise DocumentError(Refusal("unknown-row", "a drop moves a block to a loop", expected="a block, and a loop"))
+    if isinstance(message, FindRepair):
+        return Drop(method, block, loop)
+    return Drop(method, block, loop, message.switch_off, message.repair)
+
+
+def revision_of(message: ReviseOnRow, func: PrimFunc) -> Revise:
+    """The revision that a message requests. Raises TilewrightError."""
+    (handle,), arguments = call_arguments(func, message.method, message.target, message.arguments)
+    return Revise(message.method, handle, tuple(arguments.items()), message.switch_off)
+
+
+def spot_of(state: State, drop: Drop) -> Spot | None:
+    """The place of the step that placed the block of a drop, for its new loop; None if the drop is another call at the end."""
+    placement = None if state.shown is None else placement_of(state.shown, drop.block, state.step_count)
+    return None if placement is None else placement.spot(drop.loop)
+
+
+def repair_of(state: State, method: str, *args: Any, **kwargs: Any) -> tuple[Proposal, ...]:
+    """The calls that make a refused call legal; empty if it is legal, or if no repair is known."""
+    if state.moment is None or state.looks_back:
+        return ()
+    try:
+        call_method(state.moment.schedule.copy(), method, args, kwargs)
+    except TilewrightError as error:
+        return error.refusal.repair
+    return ()
+
+
+def repair_of_drop(state: State, drop: Drop) -> tuple[Proposal, ...]:
+    """The calls that make a refused drop legal, as `repair_of`; if a step has placed the block, they precede that step."""
+    spot = None if state.looks_back else spot_of(state, drop)
+    return repair_of(state, drop.method, drop.block, drop.loop) if spot is None else spot.repair(drop.method)
+
+
+def with_calls(notebook: Notebook, calls: Sequence[Proposal]) -> Notebook:
+    """The notebook with `calls` appended. Raises TilewrightError if one is refused."""
+    for call in calls:
+        args, keywords = called_with(dict(call.arguments))
+        notebook = apply_call(notebook, call.method, *args, **keywords)
+    return notebook
+
+
+def _drop(state: State, intent: Drop) -> State:
+    notebook = latest(state)
+    if intent.made is not None:
+        return edited(state, intent.made)
+    repair = repair_of_drop(state, intent) if intent.repair else ()
+    spot = spot_of(state, intent)
+    if spot is None:
+        return edited(state, apply_call(with_calls(notebook, repair), intent.method, intent.block, intent.loop))
+    return edited(state, spot.moved(intent.method, repair).accepted(switch_off=intent.switch_off))
+
+
+def _revise(state: State, intent: Revise) -> State:
+    notebook = latest(state)
+    if intent.made is not None:
+        return edited(state, intent.made)
+    step = last_step(notebook, len(notebook.states) - 1, (intent.method,), intent.handle)
+    if step is None:
+        name = intent.handle.name if isinstance(intent.handle, Var) else intent.handle
+        raise DocumentError(
+            Refusal("no-such-step", f"no step calls {intent.method} for {name!r}", expected="a row that it made")
+        )
+    revised = revise(notebook, step.index, dict(intent.arguments))
+    return edited(state, revised.accepted(switch_off=intent.switch_off))
+
+
+DROPS: dict[type[Intent], Callable[[State, Any], State]] = {Drop: _drop, Revise: _revise}
+"""The handlers of drops and revisions."""
