@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...engine.analysis import ProgramIndex
 from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
-from ...engine.ir import Refusal, TilewrightError, Var
+from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ...engine.lower import planned, with_sizes
 from ..actions.call_arguments import handle_of
 from ..actions.calls import PREDICTED, Call, Calls, moved
@@ -62,6 +62,13 @@ class TriedDrop(msgspec.Struct, frozen=True, eq=False):
     keep: Callable[[], None]
 
 
+class PredictedDrop(msgspec.Struct, frozen=True, eq=False):
+    """The program after a predicted drop, and its report."""
+
+    func: PrimFunc
+    report: Report | TilewrightError
+
+
 class Drag:
     """A drag: the drops without a prediction, the `predictions` so far, and the row near the pointer (`near`)."""
 
@@ -72,7 +79,7 @@ class Drag:
         self.state = state
         self.machine = machine
         self.rows = tuple(rows)
-        self.predictions: list[Entry] = []
+        self._predictions: dict[tuple[str, str], Entry] = {}
         self.schedule = state.moment.schedule
         self.ids = row_ids(self.schedule.func)
         self.places = {row: n for n, row in enumerate(self.ids)}
@@ -80,8 +87,8 @@ class Drag:
         self.over = False
         self.trying: StoreKey | None = None
         self.tried: TriedDrop | None = None
+        self._entries = tuple(entries)
         self._left = list(entries)
-        self._count = len(entries)
 
     def is_of(self, state: State, machine: Machine | TilewrightError, rows: Sequence[str]) -> bool:
         """Whether the drag is of these rows, with the same program and machine."""
@@ -91,7 +98,24 @@ class Drag:
     @property
     def is_complete(self) -> bool:
         """Whether every drop has a prediction."""
-        return len(self.predictions) == self._count
+        return len(self._predictions) == len(self._entries)
+
+    @property
+    def predictions(self) -> list[Entry]:
+        """The predictions so far."""
+        return list(self._predictions.values())
+
+    def keep(self, prediction: Entry) -> None:
+        """Add a prediction, in place of an earlier one of the same drop."""
+        self._predictions[prediction["loop"], prediction["primitive"]] = prediction
+
+    def repeat(self, loop: str, primitive: str) -> bool:
+        """Whether the drop has a prediction and is predicted again."""
+        again = [e for e in self._entries if (e["loop"], e["primitive"]) == (loop, primitive) and e not in self._left]
+        if (loop, primitive) not in self._predictions:
+            return False
+        self._left += again
+        return bool(again)
 
     def made_of(self, key: StoreKey) -> Notebook | None:
         """The notebook after the drop `key`; None unless it is the drop that was tried last."""
@@ -157,20 +181,22 @@ class DropPreview:
             if value is not None:
                 drag.remove(entry)
                 self._send(drag, value)
-        if isinstance(machine, TilewrightError) or drag.is_complete:
-            return
-        now = self._store.known_report(state, drag.schedule)
-        pieces = self._try_all(drag, machine, now)
-        work = BackgroundJob(
-            pieces, self._event_loop, lambda piece: self._deliver(drag, *piece), scheduler=self._scheduler
-        )
-        self._work = work.start()
+        if not drag.is_complete:
+            self._predict(drag)
 
     def predictions(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
         """The known predictions for drops of `rows`, and whether they are complete. Begins a drag of `rows` if there is none."""
         if self._drag is None or not self._drag.is_of(state, self._store.machine(state), rows):
             self.begin(state, rows, "")
-        return ([], True) if self._drag is None else (list(self._drag.predictions), self._drag.is_complete)
+        return ([], True) if self._drag is None else (self._drag.predictions, self._drag.is_complete)
+
+    def drop(self, state: State, rows: Sequence[str], loop: str, primitive: str) -> PredictedDrop | None:
+        """A drop of `rows` as it was predicted; None before that. An evicted one is predicted again, which sends its prediction again."""
+        machine, drag = self._store.machine(state), self._drag
+        found = self._store.known(_drop_key(rows, loop, primitive), (state.moment, machine))
+        if found is None and drag is not None and drag.is_of(state, machine, rows) and drag.repeat(loop, primitive):
+            self._predict(drag)
+        return found
 
     def point_at(self, row: str) -> None:
         """Record that the pointer is over `row`."""
@@ -227,13 +253,28 @@ class DropPreview:
             yield _refused(drag, entry, found.refusal) if isinstance(found, TilewrightError) else found
             drag.trying = None
 
+    def _predict(self, drag: Drag) -> None:
+        """Start to predict the remaining drops, unless that goes on."""
+        if isinstance(drag.machine, TilewrightError) or self._work is not None:
+            return
+        now = self._store.known_report(drag.state, drag.schedule)
+        pieces = self._try_all(drag, drag.machine, now)
+
+        def deliver(piece: tuple[Entry, Callable[[], None]]) -> None:
+            self._deliver(drag, *piece)
+
+        self._work = BackgroundJob(pieces, self._event_loop, deliver, self._ended, self._scheduler).start()
+
+    def _ended(self) -> None:
+        self._work = None
+
     def _deliver(self, drag: Drag, value: Entry, keep: Callable[[], None]) -> None:
         keep()
         if not drag.over:
             self._send(drag, value)
 
     def _send(self, drag: Drag, value: Entry) -> None:
-        drag.predictions.append(value)
+        drag.keep(value)
         self._on_prediction(value)
 
     def _limit_kept(self, made: Notebook, asked: list[StoreKey]) -> None:
@@ -268,10 +309,12 @@ class DropPreview:
 
         def keep() -> None:
             predicted = _prediction_key(drag.rows, entry), (moment, machine)
+            drop = _drop_key(drag.rows, entry["loop"], entry["primitive"]), (moment, machine)
             self._store.keep(*key, made)
+            self._store.keep(*drop, PredictedDrop(schedule.func, report))
             self._store.foreseen(func, sizes, sized, plan, machine, report)
             self._store.keep(*predicted, prediction)
-            self._limit_kept(made, [key, predicted, ("plan", (sized.func,)), ("report", (sized.func, machine))])
+            self._limit_kept(made, [key, predicted, drop, ("plan", (sized.func,)), ("report", (sized.func, machine))])
 
         drag.tried = TriedDrop(key, made, keep)
         return prediction, keep
@@ -311,6 +354,11 @@ def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop:
 def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
     """The store key of the prediction for a drop of `rows`."""
     return f"prediction {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
+
+
+def _drop_key(rows: Sequence[str], loop: str, primitive: str) -> str:
+    """The store key of a predicted drop of `rows`."""
+    return f"drop {primitive} {' '.join(rows)} > {loop}"
 
 
 def _key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:

@@ -151,6 +151,24 @@ class FindTargets(Query, frozen=True, tag="targets"):
     rows: Texts
 
 
+class FindTreeAfter(Query, frozen=True, tag="tree_after"):
+    """The rows of the tree that a predicted drop of `rows` on `loop` changes."""
+
+    rows: Texts
+    loop: str
+    primitive: str
+
+
+class FindTimelineAfter(Query, frozen=True, tag="timeline_after"):
+    """The timeline after a predicted drop of `rows` on `loop`, between two cycles."""
+
+    rows: Texts
+    loop: str
+    primitive: str
+    start: Whole
+    end: Whole
+
+
 class FindMenu(Query, frozen=True, tag="menu"):
     """The menu of a row."""
 
@@ -222,7 +240,7 @@ _SESSION: tuple[type[Message], ...] = (
     Open, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
-    FindTargets, FindMenu, FindRepair, FindWindow, FindPath, FindRemedy, FindTask,
+    FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindRemedy, FindTask,
     FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from ..actions.calls import CallOnRow, CallOnRows, Rename
 from ..actions.cell_actions import func_of
 from ..actions.drops import FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.table import SelectStall
-from ..jobs.drop_preview import targets
+from ..jobs.drop_preview import DropPreview, targets
 from ..links import fragment_of
 from ..protocol.messages import (
     DiscardDraft,
@@ -25,6 +25,8 @@ from ..protocol.messages import (
     FindRemedy,
     FindTargets,
     FindTask,
+    FindTimelineAfter,
+    FindTreeAfter,
     FindTrials,
     FindWindow,
     FindWords,
@@ -33,14 +35,17 @@ from ..state.derived import Store
 from ..state.intents import Message
 from ..state.model import State
 from ..views.explore.value import trials_value
+from ..views.labels.palette import colours_by_name
 from ..views.menus import SCOPES, Facts, menu_of, scopes_of
 from ..views.notebook.words import words_value
 from ..views.shell.commands import commands_value
 from ..views.shell.gallery import Example
 from ..views.shell.primitives import primitive_docs
+from ..views.timeline.after_drop import timeline_after
 from ..views.timeline.remedy import remedy_value
 from ..views.timeline.value import path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
+from ..views.tree.after_drop import tree_after
 
 Answer = dict[str, Any]
 
@@ -51,6 +56,7 @@ class QueryContext(Protocol):
     state: State
     store: Store
     examples: tuple[Example, ...]
+    drop_preview: DropPreview
 
 
 def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
@@ -87,6 +93,33 @@ def _targets(context: QueryContext, message: FindTargets) -> Answer:
         same = {key: value for key, value in entry.items() if key != "loop"}
         found.setdefault(msgspec.json.encode(same), {**same, "loops": []})["loops"].append(entry["loop"])
     return {"kind": "targets", "rows": list(message.rows), "entries": list(found.values())}
+
+
+def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
+    state, store = context.state, context.store
+    drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
+    if drop is None or state.moment is None:
+        return None
+    func = state.moment.schedule.func
+    found = store.remember(
+        f"tree after {message.rows}",
+        (func, drop.func),
+        lambda: tree_after(func, drop.func, message.rows, store.colours),
+    )
+    return {"kind": "tree_after", **_place(message), **found}
+
+
+def _timeline_after(context: QueryContext, message: FindTimelineAfter) -> Answer | None:
+    state, store = context.state, context.store
+    drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
+    if drop is None or not isinstance(drop.report, Report):
+        return None
+    found = timeline_after(drop.report, store, colours_by_name(drop.func, store.colours), message.start, message.end)
+    return {"kind": "timeline_after", **_place(message), **found}
+
+
+def _place(message: FindTreeAfter | FindTimelineAfter) -> Answer:
+    return {"rows": list(message.rows), "loop": message.loop, "primitive": message.primitive}
 
 
 def _menu(context: QueryContext, message: FindMenu) -> Answer:
@@ -169,6 +202,8 @@ def _discarded(*_: object) -> Answer:
 
 QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindTargets: _targets,
+    FindTreeAfter: _tree_after,
+    FindTimelineAfter: _timeline_after,
     FindMenu: _menu,
     FindRepair: _repair,
     FindWindow: _window,

@@ -81,6 +81,8 @@ export type Message =
   | CancelWork
   | ResumeWork
   | FindTargets
+  | FindTreeAfter
+  | FindTimelineAfter
   | FindMenu
   | FindRepair
   | FindWindow
@@ -681,6 +683,26 @@ export interface ResumeWork {
 export interface FindTargets {
   kind: "targets";
   rows: string[];
+  base?: number | null;
+}
+
+/** The rows of the tree that a predicted drop of `rows` on `loop` changes. */
+export interface FindTreeAfter {
+  kind: "tree_after";
+  rows: string[];
+  loop: string;
+  primitive: string;
+  base?: number | null;
+}
+
+/** The timeline after a predicted drop of `rows` on `loop`, between two cycles. */
+export interface FindTimelineAfter {
+  kind: "timeline_after";
+  rows: string[];
+  loop: string;
+  primitive: string;
+  start: number;
+  end: number;
   base?: number | null;
 }
 

@@ -40,6 +40,11 @@ export function joinGroup(name) {
   group = name;
 }
 
+/** The group of the views of this bundle. */
+export function presentGroup() {
+  return group;
+}
+
 /**
  * Announce the state at the playhead; null without a playhead.
  * @param {Moment | null} moment

@@ -2,8 +2,10 @@
 
 import { readColors } from "../core/colors.js";
 import { blankState, follow, h } from "../core/dom.js";
+import { followDrop } from "../core/hovered_drop.js";
 import { announceMoment } from "../core/playhead.js";
 import { remember, remembered } from "../core/remembered.js";
+import { AfterDrop } from "./after_drop.js";
 import { Card } from "./card.js";
 import { drawHeader } from "./header.js";
 import { GUTTER, RIGHT, layoutOf, xAt } from "./layout.js";
@@ -24,7 +26,7 @@ import { Transport } from "./transport.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
-/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineData, WindowAnswer } from "./types.js" */
+/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineAfter, TimelineData, WindowAnswer } from "./types.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
@@ -64,6 +66,8 @@ class TimelineView {
     this.model = new TimelineModel(send, () => this.moved());
     this.path = new CriticalPath(send, this.model);
     this.selection = new TaskSelection(this.model);
+    this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
+    this.unfollow = followDrop((hovered) => this.afterDrop.hover(hovered));
     this.model.isFoldChosen = remembered(FOLDED) === true;
     this.layout = layoutOf(this.model.data, 0, 0, false);
     this.top = h("div", { class: "timeline-head" });
@@ -90,7 +94,8 @@ class TimelineView {
       "aria-label": "Timeline as tables",
       hidden: true,
     });
-    this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks.element, this.head);
+    this.dropNote = h("div", { class: "drop-note", hidden: true });
+    this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks.element, this.dropNote, this.head);
     this.stage = h("div", { class: "stage" }, this.plot, this.bubble, this.card.element, this.tables);
     this.blank = h("div", { class: "timeline-blank" });
     this.links = h("p", { class: "tw-hidden", role: "status" });
@@ -128,6 +133,7 @@ class TimelineView {
     this.model.show(data);
     this.path.forget();
     this.selection.clear();
+    this.afterDrop.reset();
     this.search = this.nextSearch = null; // a search in another report gets no answer
     this.element.classList.toggle("is-empty", !data.cycles);
     this.card.close();
@@ -140,11 +146,12 @@ class TimelineView {
     this.moved();
   }
 
-  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | RemedyAnswer} answer */
+  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | RemedyAnswer | TimelineAfter} answer */
   receive(answer) {
     if (answer.kind === "window") this.model.receive(answer);
     else if (answer.kind === "path") this.receivePath(answer);
     else if (answer.kind === "found") this.receiveFound(answer);
+    else if (answer.kind === "timeline_after") this.afterDrop.receive(answer);
     else if (answer.kind === "remedy") this.receiveRemedy(answer);
     else if (answer.kind === "blamed") {
       this.card.showStep(answer);
@@ -177,13 +184,17 @@ class TimelineView {
     this.layout = layoutOf(model.data, width, height, model.folded);
     model.requestMissing();
     this.path.requestMissing();
+    this.afterDrop.requestMissing();
     const state = model.stateAtPlayhead();
     this.state = state ?? this.state;
     this.overview.paint(this.colors, document.documentElement.dataset.theme); // reads its width: before any change of the layout
     paintTimeline(this.canvas, model, this.layout, this.colors, state, (pen) => {
       this.path.paint(pen);
       this.selection.paint(pen);
+      this.afterDrop.paint(pen);
     });
+    this.dropNote.textContent = this.afterDrop.note;
+    this.dropNote.hidden = !this.afterDrop.note;
     this.announceSelection();
     this.plot.style.height = `${this.layout.height}px`;
     this.marks.draw(model, this.layout);
@@ -586,5 +597,6 @@ export function render({ model }) {
   const view = new TimelineView((message) => model.send_msg(message));
   follow(model, (/** @type {TimelineData} */ data) => view.show(data));
   model.on("msg:custom", (event) => view.receive(event?.data ?? event));
+  model.on("remove", () => view.unfollow());
   return view.element;
 }

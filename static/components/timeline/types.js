@@ -170,6 +170,12 @@
  * @typedef {{ kind: "remedy", reason: string, looking: boolean, fix: { calls: string[], replaces: string, text: string } | null }} RemedyAnswer
  */
 /** @typedef {{ kind: "path", ticket: number, start: number, end: number }} PathQuery */
+/** @typedef {{ bars: [start: number, end: number, colour: number, words: string][], stretches: [colour: number, shares: number[]][] }} LaneAfter */
+/**
+ * The run after a drop, from `start` to `end`: lanes by engine, and live bytes by the scope of the memory.
+ * @typedef {{ kind: "timeline_after", rows: string[], loop: string, primitive: string, cycles: number, start: number, end: number,
+ *   lanes: Record<string, LaneAfter>, bytes: Record<string, MemoryLine> }} TimelineAfter
+ */
 /** @typedef {{ kind: "blamed", step: number | null, text: string }} BlamedAnswer */
 
 export {};

@@ -3,6 +3,7 @@
 
 import { h } from "../core/dom.js";
 import { pointRect } from "../core/popup.js";
+import { AfterDrop } from "./after_drop.js";
 import { icon } from "./rows.js";
 import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody } from "./offers.js";
 
@@ -49,6 +50,7 @@ export class Drag {
     this.repairs = new Map();
     /** @type {number | undefined} */
     this.repairTimer = undefined;
+    this.after = new AfterDrop(tree);
   }
 
   /** Drop all answers, which are about an earlier program. */
@@ -58,6 +60,7 @@ export class Drag {
     this.answers.clear();
     this.predictions.clear();
     this.repairs.clear();
+    this.after.reset();
   }
 
   /**
@@ -123,6 +126,7 @@ export class Drag {
     this.predictions.set(key, predictions.set(predictionKey(loop, primitive), value));
     const { grab } = this;
     if (grab?.key !== key || !grab.offers) return;
+    this.after.predicted({ rows, loop, primitive });
     this.updateOffers(grab);
     this.tree.decorate(loop);
     if (grab.over === loop) this.hover(loop);
@@ -184,6 +188,7 @@ export class Drag {
     tree.decorate(id);
     const offer = grab.offers?.get(id);
     const element = tree.elementOf(id);
+    this.after.hover(grab.rows, offer);
     if (!offer || !element) {
       tree.tip.hide();
       return;
@@ -315,6 +320,7 @@ export class Drag {
     }
     const { tree } = this;
     this.grab = null;
+    this.after.hide();
     if (!dropped) tree.send({ kind: "end_drag" });
     tree.element.classList.remove("is-grabbing", "is-predicting");
     if (tree.grid.on) tree.applyFolds();

@@ -121,6 +121,7 @@ export class GridRows {
         "is-grabbed": grab?.rows.includes(id),
         "is-over": grab?.over === id && offer !== undefined,
         "is-pending": pending?.id === id,
+        "is-leaving": drag.after.leaving.has(id),
         "is-match": search.has(id),
         "is-current": search.current === id,
       };

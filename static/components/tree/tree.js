@@ -126,7 +126,7 @@ export class Tree {
     this.drag = new Drag(this);
     this.dialogs = new Dialogs(this);
     this.minimap = new Minimap(this);
-    this.body.append(this.minimap.canvas);
+    this.body.append(this.minimap.canvas, this.drag.after.element);
     this.pointer = new Pointer(this);
     this.keys = new Keys(this);
     this.unfollow = followMoment((moment) => this.showMoment(moment));
@@ -229,6 +229,7 @@ export class Tree {
       drag.receiveRepair(message);
       dialogs.showRepair(message);
     } else if (message.kind === "targets") drag.receiveTargets(message);
+    else if (message.kind === "tree_after") drag.after.receive(message);
     else if (message.kind === "predicted") drag.receivePrediction(message);
     else if (message.kind === "menu") dialogs.receiveMenu(message);
   }
@@ -368,6 +369,7 @@ export class Tree {
     this.virtual.readScroll();
     this.minimap.move();
     if (!this.virtual.isComplete) this.mount();
+    this.drag.after.place();
   }
 
   /** The size of the list changed, and with it perhaps the heights of rows. */
@@ -405,6 +407,7 @@ export class Tree {
       "is-grabbed": !isNest && grab?.rows.includes(id),
       "is-over": !isNest && grab?.over === id && grab.offers?.has(id),
       "is-pending": !isNest && pending?.id === id,
+      "is-leaving": !isNest && this.drag.after.leaving.has(id),
       "is-match": !isNest && search.has(id),
       "is-current": !isNest && search.current === id,
     };

@@ -111,6 +111,17 @@
  * @property {Trend} trend
  */
 
+/**
+ * A row that a drop adds or moves; `colour` is that of the written buffer.
+ * @typedef {{ kind: "loop" | "block", name: string, extent: string, depth: number, colour: number | null, new: boolean }} AppearingRow
+ */
+
+/**
+ * The tree after a drop: rows that appear below the row `above`, and rows that leave their place.
+ * @typedef {{ kind: "tree_after", rows: string[], loop: string, primitive: string, groups: { above: string, rows: AppearingRow[] }[],
+ *   leaving: string[] }} TreeAfter
+ */
+
 /** @typedef {{ x: number, y: number }} Point In CSS pixels of the viewport. */
 
 // ---- Menus and forms.
@@ -160,6 +171,7 @@
  *   | { kind: "notice" } & TreeNotice
  *   | { kind: "repair", request: FindRepair, calls: string[] }
  *   | { kind: "targets", rows: string[], entries: Target[] }
+ *   | TreeAfter
  *   | { kind: "predicted", rows: string[], loop: string, primitive: string, value: Prediction }
  *   | { kind: "menu", row: string, entries: MenuEntry[] }} TreeMessage
  */

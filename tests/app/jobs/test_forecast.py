@@ -17,6 +17,7 @@ from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.hwsim import Report
 from tilewright.engine.ir import Var
 
 COPY = "A_local.vtcm"
@@ -234,6 +235,46 @@ def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Ses
     call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
     assert session.drop_preview.with_precomputed(session.state, call).made is None
     assert session.drop_preview.with_precomputed(session.state, Calls((call,))).made is None
+
+
+def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple[Session, Queue, Paper]) -> None:
+    session, event_loop, _ = page
+    answers: list[dict[str, Any]] = []
+    place = {"rows": [COPY], "loop": "ko", "primitive": "compute_at"}
+    session.receive({"kind": "tree_after", **place}, answers.append)
+    assert answers == []
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    session.receive({"kind": "tree_after", **place}, answers.append)
+    session.receive({"kind": "timeline_after", **place, "start": 0, "end": 100_000}, answers.append)
+    tree, timeline = answers
+    assert [row["name"] for row in tree["groups"][0]["rows"]] == ["ax0", "ax1", COPY]
+    session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
+    report = session.store.report_now(session.state)
+    assert isinstance(report, Report)
+    assert timeline["cycles"] == report.cycles
+    assert timeline["end"] == 100_000
+    assert set(timeline["lanes"]) == {name for name, engine in report.engines.items() if engine.tasks}
+    assert all(max(line["live"]) <= report.memory[scope].peak_bytes for scope, line in timeline["bytes"].items())
+
+
+def test_given_an_evicted_drop_when_hovered_then_it_is_predicted_again(
+    page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, event_loop, screen = page
+    monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 1)
+    session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
+    event_loop.run()
+    count, first = len(screen.told), screen.told[0]
+    answers: list[dict[str, Any]] = []
+    hovered = {"kind": "tree_after", "rows": [COPY], "loop": first["loop"], "primitive": first["primitive"]}
+    session.receive(hovered, answers.append)
+    assert answers == []
+    event_loop.run()
+    assert screen.told[count:] == [first]
+    session.receive(hovered, answers.append)
+    assert [answer["loop"] for answer in answers] == [first["loop"]]
+    assert session.predictions([COPY])[1]
 
 
 def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(

@@ -26,12 +26,13 @@ from tilewright.app.state.comparison import (
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Side, State
 from tilewright.app.views.compare.differences import difference_table, energy_text, points
-from tilewright.app.views.compare.overlay import MOST_BARS, overlay_value
+from tilewright.app.views.compare.overlay import overlay_value
 from tilewright.app.views.compare.value import common_colours, compare_value, compared_script, overlay_now
 from tilewright.app.views.labels.numbers import grouped, size_text
 from tilewright.app.views.labels.palette import buffer_colours
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.timeline.explanation import explanation_value
+from tilewright.app.views.timeline.lanes import MOST_BARS
 from tilewright.engine.hwsim import Report, simulate
 
 EXAMPLES = load_examples()

@@ -1,0 +1,105 @@
+"""The tree and the timeline after a hovered drop: drawn over both, while their rows and lanes stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.browser.page import go_to_example, grab, point_in, row
+
+LONG = 30_000
+"""Milliseconds that a busy machine may take."""
+
+MEASURE = """
+() => {
+  const roots = (node, found = []) => {
+    found.push(node);
+    for (const inner of node.querySelectorAll("*")) if (inner.shadowRoot) roots(inner.shadowRoot, found);
+    return found;
+  };
+  const places = {};
+  for (const root of roots(document))
+    for (const element of root.querySelectorAll('[role="treeitem"], .plot-holder, .playhead, .overview, .list'))
+      places[element.dataset.id ?? element.className] = Object.values(element.getBoundingClientRect().toJSON()).map(Math.round);
+  return places;
+}
+"""
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], app_url: str) -> Page:
+    page = open_page()
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    page.locator(".plot").wait_for()
+    return page
+
+
+def appearing(page: Page) -> Locator:
+    return page.locator(".after-drop-row")
+
+
+def note(page: Page) -> Locator:
+    return page.locator(".drop-note")
+
+
+def plot(page: Page) -> str:
+    """The pixels of the timeline."""
+    return page.locator("canvas.plot").evaluate("(canvas) => canvas.toDataURL()")
+
+
+def test_given_a_hovered_loop_then_tree_and_timeline_after_the_drop_are_drawn_and_nothing_moves(page: Page) -> None:
+    page.mouse.move(*point_in(page, "A_local.vtcm"))
+    before = plot(page)
+    grab(page, "A_local.vtcm")
+    places = page.evaluate(MEASURE)
+    page.mouse.move(*point_in(page, "mi"), steps=5)
+    expect(appearing(page)).to_have_text(["+ax064", "→A_local.vtcm"], timeout=LONG)
+    expect(note(page)).to_have_text("After the drop: 4 351 560 cycles, now 203 064", timeout=LONG)
+    assert page.evaluate(MEASURE) == places
+    assert plot(page) != before
+    line, target = page.locator(".after-drop-line").bounding_box(), row(page, "mi").bounding_box()
+    assert line is not None
+    assert target is not None
+    assert abs(line["y"] - target["y"] - target["height"]) <= 1, "the line is below the row that the block goes under"
+    leaving = page.locator(".row.is-leaving").evaluate_all("(rows) => rows.map((row) => row.dataset.id)")
+    assert leaving == ["ax0", "ax1", "A_local.vtcm"]
+
+    page.mouse.move(*point_in(page, "ki"), steps=3)
+    expect(note(page)).not_to_contain_text("4 351 560", timeout=LONG)
+    expect(note(page)).to_be_visible(timeout=LONG)
+    page.mouse.move(*point_in(page, "mo"), steps=3)  # not a legal target
+    expect(appearing(page)).to_have_count(0)
+    expect(note(page)).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator(".is-leaving")).to_have_count(0)
+    assert page.evaluate(MEASURE) == places
+    page.mouse.up()
+
+
+def test_given_a_drop_then_its_tree_is_the_one_that_was_drawn(page: Page) -> None:
+    grab(page, "A_local.vtcm")
+    page.mouse.move(*point_in(page, "mi"), steps=5)
+    expect(appearing(page)).to_have_count(2, timeout=LONG)
+    page.mouse.up()
+    expect(page.locator('[data-figure="Cycles"] b')).to_have_text("4 351 560", timeout=LONG)
+    expect(appearing(page)).to_have_count(0)
+    expect(note(page)).to_be_hidden()
+    ids = page.get_by_role("treeitem").evaluate_all("(rows) => rows.map((row) => row.dataset.id)")
+    at = ids.index("mi")
+    assert ids[at + 1].startswith("ax0")
+    assert ids[at + 2] == "A_local.vtcm"
+
+
+def test_given_a_grab_by_keyboard_then_the_focused_loop_shows_the_tree_after_the_drop(page: Page) -> None:
+    row(page, "B_local.vtcm").focus()
+    page.keyboard.press("Enter")
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    places = page.evaluate(MEASURE)
+    row(page, "mi").focus()
+    expect(appearing(page)).to_have_text(["+ax064", "+ax164", "→B_local.vtcm"], timeout=LONG)
+    expect(note(page)).to_contain_text("After the drop", timeout=LONG)
+    assert page.evaluate(MEASURE) == places
+    page.keyboard.press("Escape")
+    expect(appearing(page)).to_have_count(0)
+    expect(note(page)).to_be_hidden()
