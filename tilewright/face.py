@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
 from .app.document.holes import notebook_space
+from .app.document.networks import NetworkNotebook, load_network
 from .engine import explore as _explore
 from .engine import export as _export
 from .engine import hwsim as _hwsim
@@ -28,12 +29,14 @@ from .engine.export import chrome_trace, report_text
 from .engine.hwsim import Machine, MachineParameter, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
-from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, Refusal, TilewrightError
+from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Network, Place, PrimFunc, Refusal, TilewrightError
 from .engine.lint import LintFinding
 from .engine.lower import sizes_of_arrays, with_sizes
+from .engine.network import NetworkReport, simulate_network
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
+from .engine.script.relax import parse_network
 from .engine.te import TEProgram, read_te
 from .engine.te import parse as _parse
 from .ipython import load_ipython_extension
@@ -52,6 +55,9 @@ __all__ = [
     "LoopTree",
     "Machine",
     "MachineParameter",
+    "Network",
+    "NetworkNotebook",
+    "NetworkReport",
     "Notebook",
     "ParseError",
     "Place",
@@ -81,9 +87,11 @@ __all__ = [
     "lint",
     "load",
     "load_ipython_extension",
+    "load_network",
     "machine",
     "machines",
     "parse",
+    "parse_network",
     "prove",
     "random_inputs",
     "read_pasted",
@@ -92,6 +100,7 @@ __all__ = [
     "run",
     "sensitivity",
     "simulate",
+    "simulate_network",
     "to_c",
     "to_script",
     "to_tvm_python",

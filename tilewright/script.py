@@ -1,4 +1,4 @@
-"""TVMScript in a Python file that runs without TVM: `from tilewright.script import ir as I, tirx as T`.
+"""TVMScript in a Python file that runs without TVM: `from tilewright.script import ir as I, relax as R, tirx as T`.
 
 `@T.prim_func` and `@I.ir_module` pass the source of the decorated object to Tilewright's parser; the body is never run. Every other name in
 `T` and `I` (`T.Buffer(...)` in a signature) has a meaning for the parser only and is a placeholder in Python.
@@ -46,6 +46,13 @@ class _TirNamespace(Word):
         return _parsed(func)
 
 
+class _RelaxNamespace(Word):
+    """The namespace `R`: a decorated function stays as it is, because `load_network` reads its text; every other name is a Word."""
+
+    def function(self, func: Callable[..., Any] | None = None, **options: object) -> Any:
+        return func if func is not None else lambda func: func
+
+
 class _IrNamespace(Word):
     """The namespace `I`: `ir_module` parses, every other name is a Word."""
 
@@ -75,5 +82,6 @@ def _parsed(target: Callable[..., Any] | type) -> IRModule | PrimFunc:
 tirx: Any = _TirNamespace()
 tir: Any = tirx
 ir: Any = _IrNamespace()
+relax: Any = _RelaxNamespace()
 
-__all__ = ["ir", "tir", "tirx"]
+__all__ = ["ir", "relax", "tir", "tirx"]

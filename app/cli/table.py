@@ -56,6 +56,7 @@ COMMANDS = (
         aliases=("convert",),
     ),
     Command("new", "create a notebook from a template, an example, or existing code"),
+    Command("network", "list the kernels of a model with their calls and cycles"),
     Command("lower", "print a notebook's scheduled program as flat loops, or after a lowering pass"),
     Command("machines", "list the machine presets"),
     Command("completion", "print the completion script for a shell"),

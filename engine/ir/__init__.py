@@ -56,6 +56,7 @@ from .expr import (
 )
 from .fresh import fresh_vars
 from .func import IRModule, PrimFunc
+from .graph import Graph, KernelCall, Network, Tensor
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
 from .stmt import (
     Allocate,
@@ -144,6 +145,7 @@ __all__ = [
     "FloorMod",
     "For",
     "ForKind",
+    "Graph",
     "IRModule",
     "IfThenElse",
     "IndexMap",
@@ -151,6 +153,7 @@ __all__ = [
     "IntegerBranch",
     "IterType",
     "IterVar",
+    "KernelCall",
     "LaunchThread",
     "Let",
     "LetStmt",
@@ -159,6 +162,7 @@ __all__ = [
     "Min",
     "Mod",
     "Mul",
+    "Network",
     "Node",
     "NodeAttr",
     "Not",
@@ -179,6 +183,7 @@ __all__ = [
     "Stmt",
     "StringImm",
     "Sub",
+    "Tensor",
     "TilewrightError",
     "Var",
     "Verbatim",

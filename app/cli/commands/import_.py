@@ -3,39 +3,78 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 
 from ....engine.adopt import from_tvm_trace, is_post, read_as_far_as_possible
 from ....engine.hwsim import load_machine
 from ....engine.ir import IRModule, PrimFunc, Refusal
+from ....engine.network import is_model_file, lowered_text
 from ....engine.schedule import ScheduleError
+from ....engine.script.relax import parse_network
 from ....engine.te import parse
 from ...document import DEFAULT_MACHINE, Document, DocumentError, evaluate
 from ...document.editing.from_schedule import notebook_of_schedule
+from ...document.networks import KERNELS, create_network
 from ...document.pasted import machine_for
 from ..arguments import takes_file, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
-from ..exit_codes import RefusedError
+from ..exit_codes import EXIT_OK, RefusedError
 from ..opened import source, split_program
+from ..output import print_json, print_line, working
 from ..usage import Parser, takes_json
 
-EXAMPLES = ("matmul_te.py -o matmul.py", "trace.json --program module.py", "- --machine gemmini < post.txt")
+EXAMPLES = (
+    "matmul_te.py -o matmul.py",
+    "model.onnx -o model",
+    "trace.json --program module.py",
+    "- --machine gemmini < post.txt",
+)
 
 
 def add_arguments(parser: Parser) -> None:
     takes_file(
         parser,
-        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, or a link to a notebook",
+        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, or a model: "
+        "an ONNX file, or TVM's text of a module with R.call_tir",
     )
     takes_file(parser, "--program", "for a trace: the original program")
     takes_setting(parser)
     takes_json(parser, "the notebook and the notes of the conversion")
-    parser.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="output file (default: standard output); a folder for a model"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(arguments: Namespace) -> int:
+    if is_model_file(arguments.file) or _is_folder(arguments.output):
+        return _model(arguments)
     document, notes = _imported(arguments)
     return write_notebook(arguments, document, {"notes": notes})
+
+
+def _is_folder(output: str | None) -> bool:
+    """Whether the output is a folder, which only a model has."""
+    return output is not None and Path(output).suffix != ".py"
+
+
+def _model(arguments: Namespace) -> int:
+    """Write the folder of a model: its graph, and a notebook for each kernel."""
+    if arguments.output is None or not _is_folder(arguments.output):
+        raise DocumentError(Refusal("no-folder", "a model becomes a folder of notebooks", fix=("-o FOLDER",)))
+    with working(arguments, f"reading {arguments.file}"):
+        is_file = is_model_file(arguments.file)
+        text = lowered_text(arguments.file) if is_file else source(arguments.file).text
+        network = parse_network(text, "" if is_file else arguments.file)
+    name = Path(arguments.file).stem if arguments.file != "-" else Path(arguments.output).name
+    machine = load_machine(arguments.machine or DEFAULT_MACHINE)
+    path = create_network(network, arguments.output, name, machine, Path(arguments.file).name)
+    kernels = sorted(p.name for p in (path.parent / KERNELS).glob("*.py"))
+    if arguments.json:
+        print_json({"output": str(path), "kernels": kernels})
+    else:
+        print_line(f"{path}: {len(network.graph.calls)} calls of {len(kernels)} kernels; tilewright network {path}")
+    return EXIT_OK
 
 
 def _imported(arguments: Namespace) -> tuple[Document, list[str]]:

@@ -1,0 +1,145 @@
+"""A model on disk: `model.py` has the graph, `kernels/NAME.py` the program and schedule of each kernel. Nothing in them is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from ....engine.hwsim import Machine, load_machine
+from ....engine.ir import IRModule, Network, PrimFunc, Refusal
+from ....engine.lower import with_sizes
+from ....engine.network import Kernel, NetworkReport, distinct_kernels, merged, network_text, simulate_network
+from ....engine.schedule import Schedule
+from ....engine.script.relax import graph_text, parse_network, read_graph
+from ..cells import Document, read_document
+from ..editing.from_schedule import notebook_of_schedule
+from ..evaluate import evaluate
+from ..files.read_write import DocumentError, load_document, save_document
+from ..machine import read_machine
+from ..notebook import DEFAULT_MACHINE, Notebook
+from ..sizes import read_sizes
+
+KERNELS = "kernels"
+"""The folder of a model's kernels, beside its file."""
+
+
+class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """A model with the notebooks of its kernels, by the kernel's name; a module's text has no notebooks."""
+
+    document: Document
+    network: Network
+    machine: Machine
+    sizes: Mapping[str, int]
+    notebooks: Mapping[str, Notebook]
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return distinct_kernels(self.network, self.sizes)
+
+    @cached_property
+    def scheduled(self) -> dict[str, PrimFunc]:
+        """The programs of kernels after their schedules, with constant sizes."""
+        found: dict[str, PrimFunc] = {}
+        for kernel in self.kernels:
+            notebook = self.notebooks.get(kernel.name)
+            if notebook is not None and notebook.steps and notebook.schedule is not None:
+                found[kernel.name] = with_sizes(notebook.schedule.func, kernel.sizes).func
+        return found
+
+    def simulate(self, machine: Machine | None = None) -> NetworkReport:
+        """Simulate the scheduled kernels on the model's machine, or on another one."""
+        return simulate_network(self.network, machine or self.machine, self.sizes, scheduled=self.scheduled)
+
+    def report_text(self) -> str:
+        """The report as text: the cycles of an inference, and the kernels."""
+        return network_text(self.simulate())
+
+
+def load_network(path: str | Path, sizes: Mapping[str, int] | None = None) -> NetworkNotebook:
+    """Return the model at `path`: its file `model.py`, or the text of a module with relax functions. `sizes` override those of the file.
+
+    Raises DocumentError and ParseError with the file's lines. A kernel whose schedule has an error is an error of the model.
+    """
+    document = load_document(path)
+    folder = Path(path).parent / KERNELS
+    is_alone = not document.of_kind("machine") or not folder.is_dir()
+    notebooks = {} if is_alone else {p.stem: _kernel(p) for p in sorted(folder.glob("*.py"))}
+    network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
+    machine = read_machine(document) or load_machine(DEFAULT_MACHINE)
+    known = {**read_sizes(document, None), **(sizes or {})}
+    return NetworkNotebook(document, network, machine, known, notebooks)
+
+
+def create_network(network: Network, folder: str | Path, title: str, machine: Machine, origin: str = "") -> Path:
+    """Write a model and its kernels to a new folder, and return the path of the model's file.
+
+    Functions of equal structure share one kernel. Raises DocumentError "file-exists" if the folder has a model.
+    """
+    target = Path(folder)
+    path = target / "model.py"
+    if path.exists():
+        raise DocumentError(Refusal("file-exists", f"{path} already exists", fix=("choose another folder",)))
+    whole = merged(network)
+    (target / KERNELS).mkdir(parents=True, exist_ok=True)
+    for kernel in whole.kernels:
+        made = notebook_of_schedule(Schedule(kernel), machine).document
+        save_document(made, str(target / KERNELS / f"{kernel.name}.py"))
+    save_document(read_document(_model_text(whole, title, machine, origin), str(path)), str(path))
+    return path
+
+
+def _kernel(path: Path) -> Notebook:
+    """The notebook of a kernel. Raises its first error: a schedule that is not applied would make the model's figures wrong."""
+    notebook = evaluate(load_document(path))
+    if notebook.error is not None:
+        raise notebook.error
+    program = notebook.program
+    if not isinstance(program, PrimFunc) or program.name != path.stem:
+        found = "a module" if isinstance(program, IRModule) else program.name if program is not None else "no program"
+        raise DocumentError(
+            Refusal(
+                "wrong-kernel",
+                f"{path} does not have the program of the kernel {path.stem}",
+                found=found,
+                expected=f"one function {path.stem} under @T.prim_func",
+            )
+        )
+    return notebook
+
+
+def _linked(document: Document, notebooks: Mapping[str, Notebook]) -> Network:
+    """The graph of the file's text, with the programs of the notebooks."""
+    kernels = {name: n.program for name, n in notebooks.items() if isinstance(n.program, PrimFunc)}
+    return read_graph(document.text, kernels, document.path or "")
+
+
+def _model_text(network: Network, title: str, machine: Machine, origin: str) -> str:
+    """The text of `model.py`: prose, the machine, the graph, and a line that loads the model."""
+    calls, kernels = len(network.graph.calls), len(network.kernels)
+    prose = [f"# {title}", "", f"{calls} calls of {kernels} kernels; `kernels/NAME.py` has the schedule of each."]
+    prose += ["", f"Origin: {origin}."] if origin else []
+    return "\n".join(
+        [
+            "# %% [markdown]",
+            *(f"# {line}".rstrip() for line in prose),
+            "",
+            "# %% machine",
+            "import tilewright",
+            "",
+            f'machine = tilewright.machine("{machine.name}")',
+            "",
+            "# %% graph",
+            "from tilewright.script import relax as R",
+            "",
+            "",
+            graph_text(network.graph),
+            "",
+            "# %% report",
+            "model = tilewright.load_network(__file__)",
+            "print(model.report_text())",
+            "",
+        ]
+    )

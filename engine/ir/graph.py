@@ -1,0 +1,64 @@
+"""The graph of a model: calls of tensor programs in order, as a relax function has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from .errors import Place
+from .expr import Expr
+from .func import IRModule, PrimFunc
+
+
+class Tensor(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A value between calls, compared by identity. A size that the model leaves open is a variable in its shape."""
+
+    name: str
+    shape: tuple[Expr, ...]
+    dtype: str
+
+
+class KernelCall(msgspec.Struct, frozen=True, eq=False):
+    """A call of a tensor program: TVM's `R.call_tir`.
+
+    `arguments` and then `results` are the program's buffers; its remaining parameters are `scalars`. With `in_place`, the position of an
+    argument or -1 for each result, a result is stored where that argument was. `sizes` are the values of the program's size variables by
+    name.
+    """
+
+    kernel: str
+    arguments: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+    scalars: tuple[Expr, ...] = ()
+    in_place: tuple[int, ...] = ()
+    sizes: Mapping[str, Expr] = {}
+    place: Place | None = None
+
+
+class Graph(msgspec.Struct, frozen=True, eq=False):
+    """The calls of a relax function, each after those whose results it reads.
+
+    `inputs` are what each inference gets; `weights` stay the same: the other parameters, and constants that the text refers to.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    weights: tuple[Tensor, ...]
+    calls: tuple[KernelCall, ...]
+    results: tuple[Tensor, ...]
+
+
+class Network(msgspec.Struct, frozen=True, eq=False):
+    """A model: its graph, and the tensor programs that the graph calls, in the order of their first call."""
+
+    graph: Graph
+    kernels: tuple[PrimFunc, ...]
+
+    @property
+    def module(self) -> IRModule:
+        """The tensor programs without the graph."""
+        return IRModule(self.kernels)
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        return self.module[name]

@@ -1,0 +1,56 @@
+"""Printer of graphs: a relax function in TVM's notation, which `parse_network` reads back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...ir import Expr, Graph, KernelCall, Tensor
+from ..printing.expressions import expr_text
+
+
+def graph_text(graph: Graph) -> str:
+    """Return the graph as a relax function. Weights are parameters after the inputs, as the attribute `num_input` says."""
+    parameters = [f"{t.name}: {_type(t, quoted=True)}" for t in (*graph.inputs, *graph.weights)]
+    lines = ["@R.function", f"def {graph.name}(", *(f"    {p}," for p in parameters), "):"]
+    lines += [f'    R.func_attr({{"num_input": {len(graph.inputs)}}})', "    with R.dataflow():"]
+    taken = {t.name for call in graph.calls for t in (*call.arguments, *call.results)}
+    for call in graph.calls:
+        lines += [f"        {line}" for line in _call_lines(call, taken)]
+    names = ", ".join(t.name for t in graph.results)
+    returned = names if len(graph.results) == 1 else f"({names})"
+    return "\n".join([*lines, f"        R.output({names})", f"    return {returned}"]) + "\n"
+
+
+def _call_lines(call: KernelCall, taken: set[str]) -> list[str]:
+    arguments = _tuple([t.name for t in call.arguments])
+    between = f"inplace_indices={list(call.in_place)}, " if call.in_place else ""
+    after = f", tir_vars=R.shape([{', '.join(map(_size, call.scalars))}])" if call.scalars else ""
+    operator = "R.call_tir_inplace" if call.in_place else "R.call_tir"
+    types = [_type(t) for t in call.results]
+    if len(call.results) == 1:
+        return [
+            f"{call.results[0].name} = {operator}(cls.{call.kernel}, {arguments}, {between}out_ty={types[0]}{after})"
+        ]
+    # The reader calls the results of `lv` lv_0, lv_1, and so on.
+    name = call.results[0].name.removesuffix("_0")
+    while name in taken:
+        name += "_all"
+    taken.add(name)
+    lines = [f"{name} = {operator}(cls.{call.kernel}, {arguments}, {between}out_ty=[{', '.join(types)}]{after})"]
+    return lines + [f"{t.name} = {name}[{at}]" for at, t in enumerate(call.results)]
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _type(tensor: Tensor, *, quoted: bool = False) -> str:
+    """The type; `quoted` sizes that are not numbers are strings, because a signature is evaluated by Python."""
+    shape = [f'"{size}"' if quoted and not size.isdecimal() else size for size in map(_size, tensor.shape)]
+    return f'R.Tensor({_tuple(shape)}, "{tensor.dtype}")'
+
+
+def _size(extent: Expr) -> str:
+    """The extent as relax prints it: numbers without their type, which is int64 in every shape."""
+    return re.sub(r"T\.int64\((-?\d+)\)", r"\1", expr_text(extent))

@@ -1,0 +1,58 @@
+"""`tilewright network`, and `tilewright import` of models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.pasted.relax_modules import MODEL
+
+from tilewright.app.cli import main
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "module.py"
+    path.write_text(MODEL)
+    return path
+
+
+def test_given_a_module_then_import_writes_a_folder_that_network_reads(
+    module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", str(module), "-o", str(tmp_path / "net"), "--machine", "gemmini", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["kernels"] == ["both.py", "scale.py"]
+    assert main(["network", made["output"], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"] == "gemmini" and [k["kernel"] for k in found["kernels"]] == ["scale", "both"]
+    assert main(["network", str(module), "--machine", "gemmini"]) == 0
+    assert capsys.readouterr().out.startswith(f"{found['cycles']:,} cycles on gemmini: 4 calls of 2 kernels")
+
+
+def test_given_no_model_then_the_message_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "model.onnx"]) == 2
+    assert "-o FOLDER" in capsys.readouterr().err
+    assert main(["import", str(tmp_path / "none.onnx"), "-o", str(tmp_path / "net")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"not a model")
+    assert main(["import", str(broken), "-o", str(tmp_path / "net")]) == 2
+    assert "ONNX" in capsys.readouterr().err and not (tmp_path / "net").exists()
+
+
+def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("tvm")
+    model = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
+    assert main(["import", str(model), "-o", str(tmp_path / "net")]) == 0
+    assert "93 calls of 56 kernels" in capsys.readouterr().out
+    assert main(["network", str(tmp_path / "net" / "model.py"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sum(k["runs"] + k["prepared"] for k in found["kernels"]) == 93 and not any(
+        k["error"] for k in found["kernels"]
+    )
+    assert found["cycles"] == sum(k["runs"] * k["cycles_per_call"] for k in found["kernels"])

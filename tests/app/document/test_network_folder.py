@@ -1,0 +1,82 @@
+"""A model as a folder: its graph in `model.py`, a notebook for each kernel, whose schedules count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.pasted.relax_modules import MODEL, OPEN
+
+from tilewright.app.document import DocumentError
+from tilewright.app.document.networks import KERNELS, create_network, load_network
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.schedule import ScheduleError
+from tilewright.engine.script import ParseError
+from tilewright.engine.script.relax import parse_network
+
+NPU = load_machine("dual-bank-npu")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return create_network(parse_network(MODEL), tmp_path / "net", "A small model", NPU, "small.onnx")
+
+
+def schedule(kernel: Path, *lines: str) -> None:
+    kernel.write_text(kernel.read_text() + "".join(f"{line}\n" for line in lines))
+
+
+def test_given_a_network_then_its_folder_has_the_graph_and_one_file_for_each_structure(model: Path) -> None:
+    assert sorted(p.name for p in (model.parent / KERNELS).iterdir()) == ["both.py", "scale.py"]
+    assert "# # A small model" in model.read_text() and "Origin: small.onnx." in model.read_text()
+    found = load_network(model)
+    assert [c.kernel for c in found.network.graph.calls] == ["scale", "scale", "both", "scale", "both"]
+    assert found.machine.name == "dual-bank-npu" and found.scheduled == {}
+    with pytest.raises(DocumentError, match="already exists"):
+        create_network(found.network, model.parent, "again", NPU)
+
+
+def test_given_a_schedule_in_a_kernels_file_then_the_models_report_has_its_cycles(model: Path) -> None:
+    before = load_network(model).simulate()
+    lines = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
+    schedule(model.parent / KERNELS / "both.py", *lines)
+    found = load_network(model)
+    after = found.simulate()
+    change = simulate(found.scheduled["both"], NPU).cycles - simulate(found.network["both"], NPU).cycles
+    assert change and after.cycles == before.cycles + 2 * change
+
+
+def test_given_an_error_in_a_kernels_file_then_it_is_named(model: Path) -> None:
+    kernel = model.parent / KERNELS / "scale.py"
+    text = kernel.read_text()
+    schedule(kernel, 'sch.cache_write("nobody", 0, "local.vtcm")')
+    with pytest.raises(ScheduleError, match="nobody"):
+        load_network(model)
+    kernel.write_text(text.replace("def scale(", "def other(").replace("Schedule(scale)", "Schedule(other)"))
+    with pytest.raises(DocumentError, match="does not have the program of the kernel scale"):
+        load_network(model)
+    kernel.unlink()
+    with pytest.raises(ParseError, match="no tensor program scale"):
+        load_network(model)
+
+
+def test_given_the_models_file_then_python_runs_it(model: Path) -> None:
+    done = subprocess.run([sys.executable, str(model)], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == load_network(model).report_text() + "\n" and "both" in done.stdout
+
+
+def test_given_a_size_that_is_open_then_the_file_or_the_caller_says_it(tmp_path: Path) -> None:
+    path = create_network(parse_network(OPEN), tmp_path / "open", "Open", NPU)
+    four = load_network(path, {"n": 4}).simulate()
+    path.write_text(path.read_text().replace('npu")\n', 'npu")\nsizes = {"n": 4}\n', 1))
+    assert load_network(path).simulate().cycles == four.cycles > 0
+    assert load_network(path, {"n": 8}).simulate().cycles > four.cycles
+
+
+def test_given_the_text_of_a_module_then_it_is_a_model_without_notebooks(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(MODEL)
+    found = load_network(path)
+    assert found.notebooks == {} and [k.name for k in found.kernels] == ["scale", "both"]

@@ -1,0 +1,115 @@
+"""Relax functions as graphs: what is read, what is printed and read back, and what is refused with its line."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+from support.pasted.relax_modules import HEAD, KERNELS, MAIN, MODEL, OPEN
+
+from tilewright.engine.ir import Network
+from tilewright.engine.script import ParseError, expr_text
+from tilewright.engine.script.relax import graph_text, parse_network, read_graph
+
+
+def calls(network: Network) -> list[tuple[str, list[str], list[str]]]:
+    return [(c.kernel, [t.name for t in c.arguments], [t.name for t in c.results]) for c in network.graph.calls]
+
+
+def test_given_a_module_then_the_calls_have_their_tensors() -> None:
+    network = parse_network(MODEL)
+    assert calls(network) == [
+        ("scale", ["w"], ["ready"]),
+        ("scale", ["x"], ["lv"]),
+        ("both", ["lv", "ready"], ["lv1_0", "lv1_1"]),
+        ("again", ["lv1_1"], ["lv4"]),
+        ("both", ["lv4", "constant0"], ["lv5_0", "lv5_1"]),
+    ]
+    graph = network.graph
+    assert [t.name for t in graph.inputs] == ["x"] and [t.name for t in graph.weights] == ["w", "constant0"]
+    assert graph.results == (graph.calls[-1].results[0],)
+    assert [f.name for f in network.kernels] == ["scale", "both", "again"]
+    assert [expr_text(e) for e in graph.weights[1].shape] == ["16", "16"] and graph.weights[1].dtype == "float32"
+
+
+def test_given_a_graph_then_its_text_is_read_back() -> None:
+    for text in (MODEL, OPEN):
+        network = parse_network(text)
+        printed = graph_text(network.graph)
+        again = read_graph(printed, {f.name: f for f in network.kernels})
+        assert calls(again) == calls(network) and graph_text(again.graph) == printed
+        assert [len(again.graph.inputs), len(again.graph.weights)] == [
+            len(network.graph.inputs),
+            len(network.graph.weights),
+        ]
+
+
+def test_given_relax_functions_that_call_others_then_the_sizes_are_those_of_the_arguments() -> None:
+    network = parse_network(OPEN)
+    assert [c.kernel for c in network.graph.calls] == ["relu"] * 4
+    assert [expr_text(c.sizes["m"]) for c in network.graph.calls] == ["n", "n", "n * T.int64(2)", "n * T.int64(2)"]
+    assert len({id(t) for c in network.graph.calls for t in c.results}) == 4
+    assert network.graph.weights == ()  # no attribute num_input: all parameters are inputs
+
+
+def test_given_calls_in_place_and_scalars_then_they_are_kept() -> None:
+    kernel = """
+    @T.prim_func(private=True, s_tir=True)
+    def shift(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32"), by: T.int64):
+        for i in range(16):
+            with T.sblock("shift"):
+                vi = T.axis.spatial(16, i)
+                y[vi] = x[vi] + T.Cast("float32", by)
+
+    @R.function
+    def main(x: R.Tensor((16,), dtype="float32"), s: R.Shape(["n"])):
+        cls = Module
+        gv = R.call_tir_inplace(cls.shift, (x,), inplace_indices=[0], out_ty=R.Tensor((16,), dtype="float32"), tir_vars=R.shape([n]))
+        return gv
+"""
+    network = parse_network(HEAD + kernel)
+    (call,) = network.graph.calls
+    assert call.in_place == (0,) and [expr_text(e) for e in call.scalars] == ["n"]
+    assert "inplace_indices=[0]" in graph_text(network.graph) and "tir_vars=R.shape([n])" in graph_text(network.graph)
+
+
+LINE = MODEL.split("\n").index(next(line for line in MODEL.split("\n") if "lv = R" in line)) + 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "words"),
+    [
+        ("cls.scale, (x,)", "cls.missing, (x,)", "unknown-kernel", "missing"),
+        ("cls.scale, (x,)", "cls.scale, (y,)", "unknown-name", "no value"),
+        ("cls.scale, (x,)", "cls.scale, (x, w)", "wrong-type", "2 parameters"),
+        ("R.call_tir(cls.scale, (x,), out_ty=R.Tensor((16, 16)", "R.call_tir(cls.scale, (x,), out_ty=R.Tensor((8, 16)", "wrong-type", "lv is float32[8, 16]"),
+        ('R.call_tir(cls.scale, (x,), out_ty=R.Tensor((16, 16), dtype="float32"))', "R.add(x, x)", "not-lowered", "R.add"),
+        ('R.call_tir(cls.scale, (x,), out_ty=R.Tensor((16, 16), dtype="float32"))', 'R.call_dps_packed("f", (x,), out_ty=R.Tensor((16, 16), dtype="float32"))', "unsupported", "external"),
+        ("            lv = R.call_tir(cls.scale, (x,)", "            x[0] = R.call_tir(cls.scale, (x,)", "unsupported", "not part of a graph"),
+        ("cls.scale, (x,)", "cls.scale, (x[0],)", "out-of-range", "no elements"),
+    ],
+)  # fmt: skip
+def test_given_what_is_no_graph_of_kernels_then_the_error_has_its_line(
+    before: str, after: str, code: str, words: str
+) -> None:
+    assert MODEL.count(before) == 1
+    with pytest.raises(ParseError) as caught:
+        parse_network(MODEL.replace(before, after), "model.py")
+    refusal = caught.value.refusal
+    assert refusal.code == code and words in refusal.message and refusal.expected
+    assert refusal.place is not None and (refusal.place.line, refusal.place.file) == (LINE, "model.py")
+
+
+def test_given_no_relax_function_or_one_that_calls_itself_then_refused() -> None:
+    with pytest.raises(ParseError, match="no relax function"):
+        parse_network(HEAD + KERNELS)
+    with pytest.raises(ParseError, match="no relax function other"):
+        parse_network(MODEL, function="other")
+    endless = OPEN.replace(
+        'lv = R.call_tir(cls.relu, (a,), out_sinfo=R.Tensor((k, 8), dtype="float32"))', "lv = cls.twice(a)"
+    )
+    with pytest.raises(ParseError, match="twice calls itself"):
+        parse_network(endless)
+    with pytest.raises(ParseError, match="returns nothing"):
+        parse_network(MODEL.replace("        return gv\n", ""))
+    assert "@R.function" in MAIN

@@ -1,0 +1,91 @@
+"""Modules with relax functions: a small model of three kernels, and parts to make others that cannot be read."""
+
+# ruff: noqa: E501
+
+KERNELS = """
+    @T.prim_func(private=True, s_tir=True)
+    def scale(x: T.Buffer((16, 16), "float32"), y: T.Buffer((16, 16), "float32")):
+        for i, j in T.grid(16, 16):
+            with T.sblock("scale"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+
+    @T.prim_func(private=True, s_tir=True)
+    def again(a: T.Buffer((16, 16), "float32"), b: T.Buffer((16, 16), "float32")):
+        for i, j in T.grid(16, 16):
+            with T.sblock("again"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                b[vi, vj] = a[vi, vj] * T.float32(2)
+
+    @T.prim_func(private=True, s_tir=True)
+    def both(x: T.Buffer((16, 16), "float32"), w: T.Buffer((16, 16), "float32"), s: T.Buffer((16, 16), "float32"), p: T.Buffer((16, 16), "float32")):
+        for i, j in T.grid(16, 16):
+            with T.sblock("s"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                s[vi, vj] = x[vi, vj] + w[vi, vj]
+        for i, j in T.grid(16, 16):
+            with T.sblock("p"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                p[vi, vj] = x[vi, vj] * w[vi, vj]
+"""
+
+HEAD = """\
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+"""
+
+MAIN = """
+    @R.function
+    def main(x: R.Tensor((16, 16), dtype="float32"), w: R.Tensor((16, 16), dtype="float32")) -> R.Tensor((16, 16), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        cls = Module
+        with R.dataflow():
+            ready = R.call_tir(cls.scale, (w,), out_ty=R.Tensor((16, 16), dtype="float32"))
+            lv = R.call_tir(cls.scale, (x,), out_ty=R.Tensor((16, 16), dtype="float32"))
+            lv1 = R.call_tir(cls.both, (lv, ready), out_ty=[R.Tensor((16, 16), dtype="float32"), R.Tensor((16, 16), dtype="float32")])
+            lv2: R.Tensor((16, 16), dtype="float32") = lv1[0]
+            lv3: R.Tensor((16, 16), dtype="float32") = lv1[1]
+            lv4 = R.call_tir(cls.again, (lv3,), out_ty=R.Tensor((16, 16), dtype="float32"))
+            lv5 = R.call_tir(cls.both, (lv4, metadata["ir.GenericConst"][0]), out_ty=[R.Tensor((16, 16), dtype="float32"), R.Tensor((16, 16), dtype="float32")])
+            gv: R.Tensor((16, 16), dtype="float32") = lv5[0]
+            R.output(gv)
+        return gv
+"""
+
+MODEL = HEAD + KERNELS + MAIN
+"""Five calls of three functions, two of which have one structure: one call prepares a weight, one weight is a constant."""
+
+OPEN = (
+    HEAD
+    + """
+    @T.prim_func(private=True, s_tir=True)
+    def relu(var_x: T.handle, var_y: T.handle):
+        m = T.int64()
+        x = T.match_buffer(var_x, (m, 8))
+        y = T.match_buffer(var_y, (m, 8))
+        for i, j in T.grid(m, 8):
+            with T.sblock("relu"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = T.max(x[vi, vj], T.float32(0))
+
+    @R.function(private=True)
+    def twice(a: R.Tensor(("k", 8), dtype="float32")) -> R.Tensor(("k", 8), dtype="float32"):
+        k = T.int64()
+        cls = Module
+        lv = R.call_tir(cls.relu, (a,), out_sinfo=R.Tensor((k, 8), dtype="float32"))
+        return R.call_tir(cls.relu, (lv,), out_sinfo=R.Tensor((k, 8), dtype="float32"))
+
+    @R.function
+    def main(x: R.Tensor(("n", 8), dtype="float32"), z: R.Tensor(("n * 2", 8), dtype="float32")):
+        n = T.int64()
+        cls = Module
+        gv: R.Tensor((n, 8), dtype="float32") = cls.twice(x)
+        gv1 = cls.twice(z)
+        return (gv, gv1)
+"""
+)
+"""A size that the model leaves open, `n`, and a relax function that is called with `n` and with `n * 2` rows."""
