@@ -32,7 +32,7 @@ from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Network, Place, PrimFunc, Refusal, TilewrightError
 from .engine.lint import LintFinding
 from .engine.lower import sizes_of_arrays, with_sizes
-from .engine.network import NetworkReport, simulate_network
+from .engine.network import NetworkReport, run_network, simulate_network
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
@@ -98,6 +98,7 @@ __all__ = [
     "read_te",
     "report_text",
     "run",
+    "run_network",
     "sensitivity",
     "simulate",
     "simulate_network",

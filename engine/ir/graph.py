@@ -22,9 +22,9 @@ class Tensor(msgspec.Struct, frozen=True, eq=False, gc=False):
 class KernelCall(msgspec.Struct, frozen=True, eq=False):
     """A call of a tensor program: TVM's `R.call_tir`.
 
-    `arguments` and then `results` are the program's buffers; its remaining parameters are `scalars`. With `in_place`, the position of an
-    argument or -1 for each result, a result is stored where that argument was. `sizes` are the values of the program's size variables by
-    name.
+    `arguments` and then `results` are the program's buffers; its remaining parameters are `scalars`. `in_place` has the position of an
+    argument or -1 for each result: a result with a position is stored in that argument and has no buffer of its own. `sizes` are the
+    values of the program's size variables by name.
     """
 
     kernel: str

@@ -1,5 +1,6 @@
 """Networks: the distinct kernels of a model, and their costs on a machine, in the order in which an inference runs them."""
 
+from .execute import run_network
 from .frontends import is_model_file, lowered_text
 from .kernels import Kernel, distinct_kernels, merged, prepared_calls
 from .report import KernelCost, NetworkReport, simulate_network
@@ -15,5 +16,6 @@ __all__ = [
     "merged",
     "network_text",
     "prepared_calls",
+    "run_network",
     "simulate_network",
 ]

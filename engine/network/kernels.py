@@ -40,10 +40,10 @@ class Kernel(msgspec.Struct, frozen=True, eq=False):
     def name(self) -> str:
         return self.names[0]
 
-    @property
-    def sized(self) -> PrimFunc:
-        """The program with constant sizes."""
-        return with_sizes(self.func, self.sizes).func if self.sizes else self.func
+    def program(self, scheduled: Mapping[str, PrimFunc] = {}) -> PrimFunc:
+        """The program with constant sizes, as it is or as `scheduled` has it by name."""
+        func = scheduled.get(self.name, self.func)
+        return with_sizes(func, self.sizes).func if self.sizes else func
 
 
 class _Group:

@@ -102,17 +102,17 @@ def simulate_network(
     found: list[KernelCost] = []
     for kernel in distinct_kernels(network, sizes):
         checkpoint()
-        cost = _cost(kernel, machine, prepared, (scheduled or {}).get(kernel.name))
+        cost = _cost(kernel, kernel.program(scheduled or {}), machine, prepared)
         found.append(cost)
         if watch is not None:
             watch(cost)
     return NetworkReport(machine, tuple(found))
 
 
-def _cost(kernel: Kernel, machine: Machine, prepared: frozenset[int], scheduled: PrimFunc | None) -> KernelCost:
+def _cost(kernel: Kernel, program: PrimFunc, machine: Machine, prepared: frozenset[int]) -> KernelCost:
     before = len(prepared.intersection(kernel.calls))
     runs = len(kernel.calls) - before
     try:
-        return KernelCost(kernel, simulate(scheduled or kernel.sized, machine), None, runs, before)
+        return KernelCost(kernel, simulate(program, machine), None, runs, before)
     except TilewrightError as error:
         return KernelCost(kernel, None, error.refusal, runs, before)

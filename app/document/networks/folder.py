@@ -10,7 +10,6 @@ import msgspec
 
 from ....engine.hwsim import Machine, load_machine
 from ....engine.ir import IRModule, Network, PrimFunc, Refusal
-from ....engine.lower import with_sizes
 from ....engine.network import Kernel, NetworkReport, distinct_kernels, merged, network_text, simulate_network
 from ....engine.schedule import Schedule
 from ....engine.script.relax import graph_text, parse_network, read_graph
@@ -41,13 +40,9 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def scheduled(self) -> dict[str, PrimFunc]:
-        """The programs of kernels after their schedules, with constant sizes."""
-        found: dict[str, PrimFunc] = {}
-        for kernel in self.kernels:
-            notebook = self.notebooks.get(kernel.name)
-            if notebook is not None and notebook.steps and notebook.schedule is not None:
-                found[kernel.name] = with_sizes(notebook.schedule.func, kernel.sizes).func
-        return found
+        """The programs after their schedules, of the kernels that have one."""
+        steps = {name: n.schedule for name, n in self.notebooks.items() if n.steps and n.schedule is not None}
+        return {name: schedule.func for name, schedule in steps.items()}
 
     def simulate(self, machine: Machine | None = None) -> NetworkReport:
         """Simulate the scheduled kernels on the model's machine, or on another one."""

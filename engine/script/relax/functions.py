@@ -259,12 +259,12 @@ class GraphReader:
         results = [self._typed(t, f"{name}_{i}" if several else name) for i, t in enumerate(types)]
         tensors = [r for r in results if isinstance(r, Tensor)]
         scalars = self._item(given["tir_vars"], env) if "tir_vars" in given else ()
+        in_place = tuple(map(self.exprs.constant_int, self.exprs.sequence(given["inplace_indices"]))) if between else ()
         try:
-            call = bound_call(kernel, arguments, tensors, [s for s in _flat(scalars) if isinstance(s, Expr)])
+            call = bound_call(kernel, arguments, tensors, [s for s in _flat(scalars) if isinstance(s, Expr)], in_place)
         except MismatchError as error:
             raise self._error(node, "wrong-type", str(error), error.expected) from None
-        in_place = tuple(map(self.exprs.constant_int, self.exprs.sequence(given["inplace_indices"]))) if between else ()
-        self.calls.append(msgspec.structs.replace(call, in_place=in_place, place=self.source.place(node)))
+        self.calls.append(msgspec.structs.replace(call, place=self.source.place(node)))
         return tuple(tensors) if several else tensors[0]
 
     def _kernel(self, node: ast.expr) -> PrimFunc:

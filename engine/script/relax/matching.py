@@ -26,16 +26,28 @@ class Constant:
 
 
 def bound_call(
-    kernel: PrimFunc, arguments: Sequence[Tensor | Constant], results: Sequence[Tensor], scalars: Sequence[Expr] = ()
+    kernel: PrimFunc,
+    arguments: Sequence[Tensor | Constant],
+    results: Sequence[Tensor],
+    scalars: Sequence[Expr] = (),
+    in_place: Sequence[int] = (),
 ) -> KernelCall:
-    """Return the call. Constants get their shapes. Raises MismatchError where it does not fit the program."""
+    """Return the call. Constants get their shapes. A result that is stored in an argument has no parameter.
+
+    Raises MismatchError where the call does not fit the program.
+    """
+    if in_place and (len(in_place) != len(results) or not all(-1 <= at < len(arguments) for at in in_place)):
+        raise MismatchError(
+            "inplace_indices does not fit the call", "for each result, the position of an argument or -1"
+        )
+    fresh = [result for at, result in enumerate(results) if not in_place or in_place[at] < 0]
     handles = dict(kernel.buffer_map)
     buffers = [handles[p] for p in kernel.params if p in handles]
     variables = [p for p in kernel.params if p not in handles]
-    _require_count(kernel, "tensors", len(buffers), len(arguments) + len(results))
+    _require_count(kernel, "tensors", len(buffers), len(arguments) + len(fresh))
     _require_count(kernel, "scalars", len(variables), len(scalars))
     values: dict[Var, Expr] = dict(zip(variables, scalars, strict=True))
-    given = [*arguments, *results]
+    given = [*arguments, *fresh]
     for buffer, tensor in zip(buffers, given, strict=True):
         if isinstance(tensor, Tensor):
             values |= _sizes(buffer, tensor, values)
@@ -45,9 +57,10 @@ def bound_call(
     return KernelCall(
         kernel.name,
         tuple(known[: len(arguments)]),
-        tuple(known[len(arguments) :]),
+        tuple(results),
         tuple(scalars),
-        sizes={var.name: value for var, value in values.items()},
+        tuple(in_place),
+        {var.name: value for var, value in values.items()},
     )
 
 

@@ -39,7 +39,7 @@ def test_given_an_open_size_then_each_value_is_a_kernel_of_its_own() -> None:
     kernels = distinct_kernels(network, {"n": 4})
     assert [(dict(k.sizes), k.calls) for k in kernels] == [({"m": 4}, (0, 1)), ({"m": 8}, (2, 3))]
     (relu,) = network.kernels
-    assert structural_equal(kernels[1].sized, with_sizes(relu, {"m": 8}).func)
+    assert structural_equal(kernels[1].program(), with_sizes(relu, {"m": 8}).func)
     with pytest.raises(TilewrightError, match="leaves the size n open"):
         distinct_kernels(network)
 

@@ -55,11 +55,11 @@ def test_given_relax_functions_that_call_others_then_the_sizes_are_those_of_the_
 def test_given_calls_in_place_and_scalars_then_they_are_kept() -> None:
     kernel = """
     @T.prim_func(private=True, s_tir=True)
-    def shift(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32"), by: T.int64):
+    def shift(x: T.Buffer((16,), "float32"), by: T.int64):
         for i in range(16):
             with T.sblock("shift"):
                 vi = T.axis.spatial(16, i)
-                y[vi] = x[vi] + T.Cast("float32", by)
+                x[vi] = x[vi] + T.Cast("float32", by)
 
     @R.function
     def main(x: R.Tensor((16,), dtype="float32"), s: R.Shape(["n"])):
