@@ -148,7 +148,7 @@ def test_given_an_illegal_drop_that_calls_make_legal_then_one_click_asks_for_the
     shoot(page, "loop-tree-repair")
     page.get_by_role("button", name="Apply both calls").click()
     expect(page.locator(".notice")).to_be_hidden()
-    assert made.last == {"kind": "repair", "method": "compute_at", "target": "B", "arguments": {"loop": target}}
+    assert made.last == {"kind": "move", "block": "B", "loop": target, "primitive": "compute_at", "repair": True}
 
 
 def inside(page: Page, target: Locator) -> None:
