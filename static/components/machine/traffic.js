@@ -2,6 +2,7 @@
 
 import { BokehFigure, sourceOf } from "../core/bokeh_figure.js";
 import { blankState, follow, h, keepScroll } from "../core/dom.js";
+import { keepFocus } from "../core/reconcile.js";
 
 /** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
 /** @import { Blank, PayloadModel } from "../core/types.js" */
@@ -243,25 +244,31 @@ export function render({ model }) {
    */
   function selectable(source, texts, section) {
     const figure = new BokehFigure(model, (plot) => {
-      const { selected } = sourceOf(plot, source);
-      selected.properties.indices.change.connect(() => {
-        const readout = view.querySelector(`${section} .picture-readout`);
-        if (!(readout instanceof HTMLElement)) return;
-        readout.dataset.usual ??= readout.textContent ?? "";
-        readout.textContent = texts()[selected.indices[0]] ?? readout.dataset.usual;
-      });
+      sourceOf(plot, source).selected.properties.indices.change.connect(describe);
+      describe();
     });
+    const describe = () => {
+      const readout = view.querySelector(`${section} .picture-readout`);
+      if (!(readout instanceof HTMLElement) || !figure.plot) return;
+      readout.dataset.usual ??= readout.textContent ?? "";
+      readout.textContent = texts()[sourceOf(figure.plot, source).selected.indices[0]] ?? readout.dataset.usual;
+    };
+    figure.element.dataset.focus = source;
     figure.selectByKeys(source);
-    return figure;
+    return { figure, describe };
   }
 
   const drawFigures = () => {
     if (!data || data.blank || !view.clientWidth) return;
     const { dark, traffic, roofline } = data;
     if (data.figures.traffic)
-      figures.traffic.draw(data.figures.traffic, dark, `Traffic. ${traffic.total}. Arrow keys select a flow`);
+      figures.traffic.figure.draw(data.figures.traffic, dark, `Traffic. ${traffic.total}. Arrow keys select a flow`);
     if (data.figures.roofline)
-      figures.roofline.draw(data.figures.roofline, dark, `Roofline. ${roofline.words}. Arrow keys select a point`);
+      figures.roofline.figure.draw(
+        data.figures.roofline,
+        dark,
+        `Roofline. ${roofline.words}. Arrow keys select a point`,
+      );
   };
   const draw = (/** @type {PicturesData} */ fresh) => {
     data = fresh;
@@ -270,8 +277,10 @@ export function render({ model }) {
     const sections = () =>
       blank
         ? [blankState((message) => model.send_msg(message), blank)]
-        : [trafficSection(traffic, figures.traffic, open), rooflineSection(roofline, figures.roofline)];
-    keepScroll(view, () => view.replaceChildren(...sections()));
+        : [trafficSection(traffic, figures.traffic.figure, open), rooflineSection(roofline, figures.roofline.figure)];
+    keepFocus(view, () => keepScroll(view, () => view.replaceChildren(...sections())));
+    figures.traffic.describe();
+    figures.roofline.describe();
     drawFigures();
   };
   new ResizeObserver(drawFigures).observe(view); // a figure needs a visible pane
