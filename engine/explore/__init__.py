@@ -1,9 +1,11 @@
 """Design space exploration: a space of schedules, the cost of its candidates on a machine, and the best of those evaluated."""
 
 from ..adopt import Hole, HoleError
+from .derive.derived_space import DerivedSpace, derive_space
+from .derive.rule import ScheduleRule
+from .derive.table import SCHEDULE_RULES
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
-from .space.derived_space import DerivedSpace, derive_space
 from .space.model import Point, Space, SpaceError, space_of
 from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationRequest, Evaluator, Limits
@@ -16,6 +18,7 @@ __all__ = [
     "CYCLES",
     "ENERGY",
     "PEAK",
+    "SCHEDULE_RULES",
     "TRAFFIC",
     "UNITS",
     "DerivedSpace",
@@ -33,6 +36,7 @@ __all__ = [
     "Outcome",
     "Point",
     "Progress",
+    "ScheduleRule",
     "Settings",
     "Space",
     "SpaceError",

@@ -20,7 +20,7 @@ def tiled(subject: Subject) -> Iterator[Proposal]:
     result tile by tile on chip."""
     try:
         target = find_tiling_target(subject.index, subject.machine)
-        space = derive_space(subject.schedule.func, subject.machine, sizes=subject.sizes).space
+        space = derive_space(subject.schedule.func, subject.machine, sizes=subject.sizes, rules=()).space
         steps = [s for s in space.schedule_at(space.default).schedule.trace.steps if not _keeps_layout(s)]
     except TilingTargetError:
         return

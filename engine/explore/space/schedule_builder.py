@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...adopt import LineState, after_line
+from ...adopt import LineState, after_line, hole_of, is_hole
 from ...ir import IRModule, PrimFunc, TilewrightError
 from ...schedule import Intrinsics, Schedule
 from ...script import CallStep, read_calls
@@ -18,6 +18,7 @@ class ScheduleBuilder:
 
     def __init__(self, program: IRModule | PrimFunc, name: str, intrinsics: Intrinsics | None) -> None:
         self.name = name
+        self._program, self._intrinsics = program, intrinsics
         self.lines: list[str] = []
         self.calls: list[CallStep] = []
         self.state = LineState(Schedule(program, intrinsics=intrinsics), {})
@@ -55,6 +56,11 @@ class ScheduleBuilder:
             self.state = before
         return legal
 
+    def drop(self) -> None:
+        """Removes the last line, a hole that no call uses."""
+        self.lines.pop()
+        self.calls.pop()
+
     def remark(self, text: str) -> None:
         """Adds a comment for readers of the schedule."""
         self.lines.append(f"# {text}")
@@ -66,6 +72,21 @@ class ScheduleBuilder:
         self.write(
             f'{variable} = {CHOOSE}("{name}", [{", ".join([chosen, *rest])}])' if rest else f"{variable} = {chosen}"
         )
+
+    def reordered(self, chosen: Mapping[str, int]) -> ScheduleBuilder:
+        """The same lines with other defaults: `chosen` is the position of the value to put in front, by variable of the hole."""
+        other = ScheduleBuilder(self._program, self.name, self._intrinsics)
+        holes = {call.targets[0]: hole_of(call) for call in self.calls if is_hole(call)}
+        for line in self.lines:
+            variable = line.partition(" = ")[0]
+            if variable in holes and CHOOSE in line:
+                other.hole(variable, holes[variable].name, holes[variable].texts, chosen.get(variable, 0))
+            elif line.startswith("#"):
+                other.lines.append(line)
+            else:
+                other.lines.append(line)
+                other.calls += read_calls(line)
+        return other
 
     def fresh(self, wanted: str) -> str:
         """A variable name that no line has set yet."""

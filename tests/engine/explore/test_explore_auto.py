@@ -56,7 +56,8 @@ def program(name: str) -> PrimFunc:
 
 @cache
 def derived(name: str, machine: str) -> DerivedSpace:
-    return derive_space(program(name), load_machine(machine))
+    """The space around the main block alone; tests/engine/explore/test_derive_rules.py has those that rules write."""
+    return derive_space(program(name), load_machine(machine), rules=())
 
 
 @pytest.mark.parametrize("machine", BOTH)
@@ -154,7 +155,7 @@ def test_a_short_search_is_better_than_where_it_began(machine: str) -> None:
 
 def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> None:
     small = load_machine("gemmini").replace("memories.accumulator.capacity_bytes", 2048)
-    auto = derive_space(program("gemm"), small)
+    auto = derive_space(program("gemm"), small, rules=())
     tiles = {h.name: h.values for h in auto.space.holes if h.name.startswith("tile")}
     assert max(v for v in tiles.get("tile i", (16,)) if isinstance(v, int)) <= 32
     assert Evaluator(auto.space, small, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
@@ -198,7 +199,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
     machine = load_machine("dual-bank-npu")
-    auto = derive_space(parse(text).program, machine, sizes={"n": 128})
+    auto = derive_space(parse(text).program, machine, sizes={"n": 128}, rules=())
     assert auto.space.sizes == {"n": 128} and {"tile i", "tile j"} <= {h.name for h in auto.space.holes}
     study = explore(auto.space, machine, Settings(trials=16, batch=16))
     assert study.best is not None
@@ -206,7 +207,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
 
 def test_given_a_machine_with_a_memory_on_the_way_then_operands_are_copied_twice() -> None:
     deep = read_machine(DEEP)
-    auto = derive_space(program("gemm"), deep)
+    auto = derive_space(program("gemm"), deep, rules=())
     assert auto.text.count("cache_read") == 4 and '"shared"' in auto.text and '"local"' in auto.text
     assert Evaluator(auto.space, deep, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 

@@ -1,4 +1,4 @@
-"""The hand schedules in tests/hand, which derived schedules are compared with: each fits its machine, is proved, and needs the cycles below."""
+"""The hand schedules in tests/hand, the yardstick of derived ones: each fits, is proved, and needs the cycles below."""
 
 from __future__ import annotations
 

@@ -15,44 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from ...hwsim import Engine, Machine, MachineError, Memory, copy_path, simulate
 from ...ir import IRModule, PrimFunc, Var, build
 from ...lower import with_sizes
 from ...schedule import Intrinsics, Schedule
-from .layout_choices import column_layouts, layout_texts
-from .model import Space, space_of
-from .neighbours import followers_of, pads_in_flight, producers_of, vector_engine
-from .schedule_builder import ScheduleBuilder, listed
-from .tiling_target import Dim, Operand, find_tiling_target, loop_orders
+from ..space.layout_choices import column_layouts, layout_texts
+from ..space.neighbours import followers_of, pads_in_flight, producers_of, vector_engine
+from ..space.schedule_builder import ScheduleBuilder, listed
+from ..space.tiling_target import Dim, Operand, find_tiling_target, loop_orders
+from .draft import word
 
 FULL = 0.75
 """The largest part of a memory that the default tiles use; other buffers need the rest."""
 
 
-class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
-    """A space, and its lines as text with comments, without the line that creates the schedule."""
-
-    space: Space
-    text: str
-
-
-def derive_space(
-    program: IRModule | PrimFunc,
-    machine: Machine,
-    *,
-    sizes: Mapping[str, int] | None = None,
-    schedule_name: str = "sch",
-    intrinsics: Intrinsics | None = None,
-) -> DerivedSpace:
-    """Derives a schedule with holes for `program` on `machine`: it tiles the largest block, stages its operands in the memories that its
-    engine reads, and computes the blocks that follow tile by tile. Each line was tried. Raises TilingTargetError "no-main-block"."""
-    return _Writing(program, machine, sizes or {}, schedule_name, intrinsics).written()
-
-
-class _Writing:
-    """Writes the schedule."""
+class MainBlock:
+    """Writes the schedule of a program around its main block."""
 
     def __init__(
         self,
@@ -77,9 +55,10 @@ class _Writing:
         self.producers = producers_of(self.index, self.target)
         self.at = ""
 
-    def written(self) -> DerivedSpace:
+    def written(self) -> ScheduleBuilder:
+        """The lines. Each was tried."""
         author, target = self.author, self.target
-        self.block = author.fresh(_word(target.block))
+        self.block = author.fresh(word(target.block))
         author.write(f'{self.block} = {self.sch}.get_block("{target.block}")')
         self._tiled()
         after = self._result()
@@ -87,21 +66,14 @@ class _Writing:
         for consumer in after:
             self._follower(consumer)
         self._laid_out()
-        space = space_of(
-            self.program,
-            author.calls,
-            schedule_name=self.sch,
-            sizes=self.sizes,
-            intrinsics=self.intrinsics,
-        )
-        return DerivedSpace(space, "\n".join(author.lines) + "\n")
+        return author
 
     # Tiles.
 
     def _tiled(self) -> None:
         """Splits the loops of the main block. The order of the outer loops is a hole; the inner ones are below them."""
         author, dims = self.author, self.target.dims
-        names = [author.fresh(_word(d.name)) for d in dims]
+        names = [author.fresh(word(d.name)) for d in dims]
         author.write(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.sch}.get_loops({self.block})")
         self._rooted(names[0])
         first = self.first = self._first_tiles()
@@ -262,14 +234,14 @@ class _Writing:
             return False
         if producer.is_padding and pads_in_flight(self.machine, memory):
             return False
-        block = author.fresh(_word(producer.block))
+        block = author.fresh(word(producer.block))
         if not author.write(
             f'{block} = {self.sch}.get_block("{producer.block}")', f'{self.sch}.set_scope({block}, 0, "{memory.scope}")'
         ):
             return False
         at = self._placed(block, operand.buffer.name, self._once_first(operand, memory))
         if at:
-            self._slots(block, _word(operand.buffer.name), operand.buffer.name, memory, turn)
+            self._slots(block, word(operand.buffer.name), operand.buffer.name, memory, turn)
         for position, read in enumerate(self.index.block(producer.block).reads):
             self._staged(block, engine, read.buffer.name, read.buffer.scope, position, turn, [at] if at else [])
         return True
@@ -294,7 +266,7 @@ class _Writing:
         memory = self._nearest(engine.reads, turn)
         if home is None or memory is None or home.name in engine.reads:
             return
-        name = _word(buffer)
+        name = word(buffer)
         for stage in copy_path(self.machine, (home.name,), (memory.name,))[1:]:
             copy = author.fresh(f"{name}_in")
             if not author.write(f'{copy} = {self.sch}.cache_read({block}, {position}, "{stage}")'):
@@ -309,7 +281,7 @@ class _Writing:
         if len(around) == 1 and around[0] in author.state.names:
             self._moved("compute_at", block, around[0])
             return around[0]
-        at = author.fresh(f"{_word(buffer)}_at")
+        at = author.fresh(f"{word(buffer)}_at")
         loops = [loop for loop in around if self._is_legal(block, loop)]
         if not loops:
             return ""
@@ -339,7 +311,7 @@ class _Writing:
         for copy, buffer in self.copies.items():
             block = author.value(copy)
             maps = layout_texts(report, author.schedule.index.block(block))
-            layout = author.fresh(f"{_word(buffer)}_layout")
+            layout = author.fresh(f"{word(buffer)}_layout")
             fit = [m for m in maps if author.would(f'{self.sch}.transform_layout({copy}, ("write", 0), {m})')]
             if len(fit) > 1:
                 author.hole(layout, f"{buffer} layout", fit)
@@ -359,7 +331,7 @@ class _Writing:
     def _follower(self, block: str) -> None:
         """Computes a following block at the tile on the vector engine, with its other operands staged and its result copied out."""
         author, index = self.author, self.index
-        name = author.fresh(_word(block))
+        name = author.fresh(word(block))
         author.write(f'{name} = {self.sch}.get_block("{block}")')
         self._moved("reverse_compute_at", name, self.at)
         engine = vector_engine(self.machine, self._memory_of_result())
@@ -382,9 +354,3 @@ class _Writing:
             copy = author.fresh(f"{name}_out")
             author.write(f'{copy} = {self.sch}.cache_write({name}, 0, "{stage}")')
             self._moved("reverse_compute_at", copy, self.at)
-
-
-def _word(name: str) -> str:
-    """A variable name derived from `name`."""
-    word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_") or "x"
-    return f"_{word}" if word[0].isdigit() else word

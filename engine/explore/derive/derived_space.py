@@ -1,0 +1,221 @@
+"""Derives a space from a program and a machine.
+
+Rules write sketches: schedules with holes, one for each way to group the blocks and to choose the loops to tile. Estimates order
+sketches and their points; the best are simulated, and the fastest one becomes the space, with its values as defaults:
+
+    tile_i = tilewright.choose("tile i", [64, 16, 32, 128])
+    i_o, i_i = sch.split(i, [None, tile_i], names=["i_o", "i_i"])
+    sch.compute_at("power", i_o)
+    sch.set_scope("power", 0, "local.vtcm")
+    X_in = sch.cache_read("power", "X", "local.vtcm")
+    sch.compute_at(X_in, i_o)
+    stages = tilewright.choose("stages of i_o", [[0, 1, 1], [0, 0, 0]])
+    sch.pipeline(i_o, stages=stages)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, prod
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...cancellation import checkpoint
+from ...hwsim import Machine
+from ...ir import IRModule, PrimFunc
+from ...lower import with_sizes
+from ...schedule import Intrinsics, Schedule
+from ..search.estimator import Estimator
+from ..search.local_search import LocalSearch, estimates_of, rank_of
+from ..space.model import Point, Space, space_of
+from ..space.schedule_builder import ScheduleBuilder
+from ..space.tiling_target import TilingTargetError
+from ..trials.evaluator import EvaluationRequest, Evaluator
+from .draft import Draft, Group
+from .groups import Partition, are_plain, partitions, tilings
+from .main_block import MainBlock
+from .rule import ScheduleRule
+from .table import SCHEDULE_RULES, apply_rules
+
+ESTIMATES = 32
+"""Estimates of a sketch."""
+
+SIMULATED = 3
+"""Points of a sketch that are simulated, and sketches of which points are."""
+
+MOST_SKETCHES = 12
+"""Sketches of one way to group the blocks."""
+
+
+class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
+    """A space, and its lines as text with comments, without the line that creates the schedule. `decisions` says what the lines do,
+    `left_out` what was not done, and why."""
+
+    space: Space
+    text: str
+    decisions: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def explanation(self) -> str:
+        """The decisions and what was left out, as text."""
+        holes = f"{len(self.space.holes)} choices, {self.space.size:,} schedules"
+        lines = [f"{holes}; {len(self.decisions)} decisions:", *(f"  {d}" for d in self.decisions)]
+        return "\n".join([*lines, *(["left out:"] if self.left_out else []), *(f"  {o}" for o in self.left_out)])
+
+
+class _Sketch(msgspec.Struct, frozen=True, eq=False):
+    """A schedule with holes, and its points, the best by estimate first; `rank` is the estimated rank of the first.
+    `kind` is the number of groups; 0 for tiles of the main block alone."""
+
+    title: str
+    builder: ScheduleBuilder
+    space: Space
+    points: tuple[Point, ...]
+    rank: float
+    kind: int
+    decisions: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
+
+
+def derive_space(
+    program: IRModule | PrimFunc,
+    machine: Machine,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    schedule_name: str = "sch",
+    intrinsics: Intrinsics | None = None,
+    rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
+) -> DerivedSpace:
+    """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
+    blocks; without any, only the main block is tiled, and nothing is simulated. Raises TilingTargetError "no-main-block" if no block can
+    be tiled."""
+    deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules))
+    sketches = sorted(deriving.sketches(), key=lambda s: s.rank)
+    if not rules:
+        return DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
+    first_of_kind = {s.kind: s for s in reversed(sketches)}
+    simulated = [s for n, s in enumerate(sketches) if n < SIMULATED or s is first_of_kind[s.kind]]
+    results: list[tuple[float, Point, _Sketch]] = []
+    for sketch in simulated:
+        results.append(deriving.best_point(sketch, min((cycles for cycles, _, _ in results), default=inf)))
+    _, point, best = min(results, key=lambda result: result[0])
+    others = [f"{s.title}: {_cycles(c)}" for c, _, s in results if s is not best]
+    others += [f"{s.title}: a higher estimate" for s in sketches if s not in simulated]
+    return DerivedSpace(*_with_default(best, point), best.decisions, (*best.omissions, *others))
+
+
+def _cycles(cycles: float) -> str:
+    return "no tried point is faster" if cycles == inf else f"{cycles:,} cycles"
+
+
+class _Deriving:
+    def __init__(
+        self,
+        program: IRModule | PrimFunc,
+        machine: Machine,
+        sizes: Mapping[str, int],
+        name: str,
+        intrinsics: Intrinsics | None,
+        rules: tuple[ScheduleRule, ...],
+    ) -> None:
+        self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
+        self.rules = rules
+        self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
+
+    def sketches(self) -> Iterator[_Sketch]:
+        """Yields sketches. Raises TilingTargetError if there is none."""
+        plain = are_plain(self.index)
+        try:
+            builder = MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
+        except TilingTargetError:
+            if not plain or not self.rules:
+                raise
+        else:
+            decisions = tuple(line.removeprefix("# ") for line in builder.lines if line.startswith("#"))
+            yield self._estimated("tiles of the main block", 0, builder, decisions)
+        if plain and self.rules:
+            for partition in partitions(self.index):
+                yield from self._of_partition(partition)
+
+    def _of_partition(self, partition: Partition) -> Iterator[_Sketch]:
+        """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
+        beside the best ones so far."""
+        options = [tilings(self.index, members[-1]) for members in partition]
+        if not all(options):
+            return
+        chosen = [some[0] for some in options]
+        best = self._sketch(partition, chosen)
+        yield best
+        left = MOST_SKETCHES
+        for n, some in enumerate(options):
+            for other in some[1:]:
+                if not left:
+                    return
+                left -= 1
+                trial = [*chosen[:n], other, *chosen[n + 1 :]]
+                sketch = self._sketch(partition, trial)
+                yield sketch
+                if sketch.rank < best.rank:
+                    best, chosen = sketch, trial
+
+    def _sketch(self, partition: Partition, tiled: Sequence[tuple[str, ...]]) -> _Sketch:
+        draft = Draft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
+        apply_rules(draft, [Group(members, loops) for members, loops in zip(partition, tiled, strict=True)], self.rules)
+        title = "; ".join(
+            f"{members[-1]} by {', '.join(loops)}" for members, loops in zip(partition, tiled, strict=True)
+        )
+        return self._estimated(
+            f"tiles of {title}", len(partition), draft.builder, tuple(draft.decisions), tuple(draft.omissions)
+        )
+
+    def _estimated(
+        self,
+        title: str,
+        kind: int,
+        builder: ScheduleBuilder,
+        decisions: tuple[str, ...] = (),
+        omissions: tuple[str, ...] = (),
+    ) -> _Sketch:
+        space = space_of(
+            self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
+        )
+        estimator = Estimator(space, self.machine)
+        estimated = estimates_of(LocalSearch(space.default, ESTIMATES if self.rules else 0, 0), estimator)
+        ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
+        points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
+        return _Sketch(title, builder, space, points, ranked[0][0] if ranked else inf, kind, decisions, omissions)
+
+    def best_point(self, sketch: _Sketch, known: float) -> tuple[float, Point, _Sketch]:
+        """The fastest of some points that fit, and its cycles; the first point, and infinite cycles, if none fits in less than `known`."""
+        evaluator = Evaluator(sketch.space, self.machine, ("cycles",))
+        best, cycles = sketch.points[0], inf
+        for number, point in enumerate(_spread(sketch.points)):
+            checkpoint()
+            limit = min(cycles, known)
+            outcome = evaluator.tried(EvaluationRequest(number, point, ((limit,),) if limit < inf else ()))
+            if outcome.fits and outcome.figures is not None and outcome.figures.cycles < limit:
+                best, cycles = point, outcome.figures.cycles
+        return cycles, best, sketch
+
+
+def _spread(points: Sequence[Point]) -> Sequence[Point]:
+    """The first points, and some of those further on, which fit if the first are too large."""
+    return list(dict.fromkeys([*points[:SIMULATED], *points[SIMULATED :: max(1, len(points) // SIMULATED)]]))
+
+
+def _with_default(sketch: _Sketch, point: Point) -> tuple[Space, str]:
+    """The space and its text with the values of a point in front."""
+    builder = sketch.builder
+    if point != sketch.space.default:
+        builder = builder.reordered(dict(zip((h.target for h in sketch.space.holes), point, strict=True)))
+    space = space_of(
+        sketch.space.program, builder.calls, schedule_name=sketch.space.schedule_name, sizes=sketch.space.sizes,
+        intrinsics=sketch.space.intrinsics,
+    )  # fmt: skip
+    assert space.size == prod(len(hole.values) for hole in sketch.space.holes)
+    return space, "\n".join(builder.lines) + "\n"
+
+
+__all__ = ["DerivedSpace", "derive_space"]

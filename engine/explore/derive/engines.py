@@ -1,0 +1,137 @@
+"""Rule: the engine of each block."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...analysis import ProgramIndex
+from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
+from ...ir import Add, Block, BufferLoad, BufferStore, Cast, Expr, Mul, build, free_vars
+from ...ir import dtype as dt
+from .draft import Draft
+
+
+def choose_engines(draft: Draft) -> None:
+    """Chooses the engine of each block of the group. A multiply-accumulate uses the matrix unit if its tiles there take fewer cycles than
+    its vectors, as a product of two matrices does and a depthwise convolution does not; other work uses the vector unit. Lines:
+    `annotate(block, "engine", …)` where the machine would choose another engine by itself."""
+    vector, matrix = _vector_unit(draft.machine), _matrix_unit(draft.machine)
+    for name in draft.group.members:
+        block, product = draft.block(name), product_of(draft.index, name)
+        if product is not None and matrix is not None:
+            on_matrix = _matrix_cycles(matrix, product)
+            on_vector = _vector_cycles(vector, block, product) if _is_fed(draft, vector) else None
+            if vector is None or on_vector is None or on_matrix <= on_vector:
+                draft.engines[name] = matrix
+                draft.decide(f"{name} on {matrix.name}: a product")
+                _record_grains(draft, name, product, _grains(matrix))
+                continue
+            draft.decide(f"{name} on {vector.name}: {on_vector:,} cycles in vectors, {on_matrix:,} on {matrix.name}")
+        chosen = vector or draft.machine.engines[-1]
+        draft.engines[name] = chosen
+        if (product is not None and matrix is not None) or _is_copy(block):
+            draft.write(f'$.annotate("{name}", "engine", "{chosen.name}")')
+
+
+class Product:
+    """The iterators of a multiply-accumulate by role: rows index the first factor, columns the second, depth both; `batch` the rest."""
+
+    def __init__(self, block: Block, first: BufferLoad, second: BufferLoad) -> None:
+        extents = {iv.var: build.int_value(iv.dom.extent) or 1 for iv in block.iter_vars}
+        one, two = ({v for i in load.indices for v in free_vars(i)} & set(extents) for load in (first, second))
+        kept = {iv.var for iv in block.iter_vars if iv.iter_type != "reduce"}
+        self.rows = {v: extents[v] for v in extents if v in one & kept - two}
+        self.columns = {v: extents[v] for v in extents if v in two & kept - one}
+        self.depth = {v: extents[v] for v in extents if v in (one & two) - kept}
+        self.batch = {v: n for v, n in extents.items() if v not in {*self.rows, *self.columns, *self.depth}}
+        self.bytes = max(dt.size_bytes(load.buffer.dtype) for load in (first, second))
+
+    @property
+    def count(self) -> int:
+        return prod(n for part in (self.rows, self.columns, self.depth, self.batch) for n in part.values())
+
+
+def product_of(index: ProgramIndex, name: str) -> Product | None:
+    """The product that a block accumulates; None for other work."""
+    block = index.block(name)
+    body = block.body
+    if not isinstance(body, BufferStore):
+        return None
+    value = _uncast(body.value)
+    if not isinstance(value, Add):
+        return None
+    for old, added in ((value.a, value.b), (value.b, value.a)):
+        old, added = _uncast(old), _uncast(added)
+        if isinstance(old, BufferLoad) and old.buffer is body.buffer and isinstance(added, Mul):
+            factors = [_uncast(added.a), _uncast(added.b)]
+            loads = [f for f in factors if isinstance(f, BufferLoad)]
+            if len(loads) == 2:
+                return Product(block, loads[0], loads[1])
+    return None
+
+
+def _uncast(value: Expr) -> Expr:
+    return _uncast(value.value) if isinstance(value, Cast) else value
+
+
+def _is_copy(block: Block) -> bool:
+    return isinstance(block.body, BufferStore) and isinstance(_uncast(block.body.value), BufferLoad)
+
+
+def _vector_unit(machine: Machine) -> VectorEngine | None:
+    fit = [e for e in machine.engines if isinstance(e, VectorEngine)]
+    return max(fit, key=lambda e: e.vector_bytes / e.cycles_per_operation, default=None)
+
+
+def _matrix_unit(machine: Machine) -> MatrixEngine | SystolicEngine | None:
+    fit = [e for e in machine.engines if isinstance(e, MatrixEngine | SystolicEngine)]
+    return max(fit, key=_rate, default=None)
+
+
+def _rate(engine: MatrixEngine | SystolicEngine) -> float:
+    if isinstance(engine, SystolicEngine):
+        return engine.rows * engine.columns
+    return engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
+
+
+def _grains(engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
+    """Rows, columns and depth of a tile of the engine."""
+    if isinstance(engine, SystolicEngine):
+        return engine.rows, engine.columns, engine.rows
+    return engine.tile_rows, engine.tile_columns, engine.tile_depth
+
+
+def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: Product) -> int:
+    """Cycles of the whole block on a matrix unit; edge tiles count as whole ones."""
+    tiles = prod(
+        -(-prod(part.values()) // grain)
+        for part, grain in zip((product.rows, product.columns, product.depth), _grains(engine), strict=True)
+    )
+    each = engine.cycles_per_tile if isinstance(engine, MatrixEngine) else engine.rows
+    passes = max(1, product.bytes // engine.element_bytes) ** 2
+    return prod(product.batch.values()) * tiles * each * passes
+
+
+def _vector_cycles(engine: VectorEngine | None, block: Block, product: Product) -> int:
+    """Cycles of the whole block in vectors: a multiplication and an addition for each."""
+    assert engine is not None
+    lanes = max(1, engine.vector_bytes // dt.size_bytes(block.writes[0].buffer.dtype))
+    return 2 * -(-product.count // lanes) * engine.cycles_per_operation
+
+
+def _is_fed(draft: Draft, engine: VectorEngine | None) -> bool:
+    """Whether a DMA fills a memory near the engine."""
+    near = {n for n in engine.reads if not draft.is_far(draft.machine.memory(n))} if engine is not None else set[str]()
+    return any(isinstance(e, DmaEngine) and near & {*e.writes} for e in draft.machine.engines)
+
+
+def _record_grains(draft: Draft, name: str, product: Product, grains: tuple[int, int, int]) -> None:
+    """Records the grain of the loops that drive the innermost row, column and depth of a product."""
+    for part, grain in zip((product.rows, product.columns, product.depth), grains, strict=True):
+        if part:
+            innermost = list(part)[-1]
+            for loop in draft.flow.of_iterator(name, innermost):
+                draft.grains[loop] = max(draft.grains.get(loop, 1), min(grain, part[innermost]))
+
+
+__all__ = ["Product", "choose_engines", "product_of"]

@@ -1,0 +1,99 @@
+"""Groups of blocks to compute tile by tile together, and the loops of their last block to tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...analysis import ProgramIndex
+from ...ir import Var, build
+from .engines import product_of
+
+Partition = tuple[tuple[str, ...], ...]
+"""Groups in the order of the program, each with its blocks in text order."""
+
+MOST_TILINGS = 8
+
+
+def are_plain(index: ProgramIndex) -> bool:
+    """Whether each block of the program writes one buffer, and its iterators are its loops, each once and of known extent."""
+    names = index.block_names[1:]
+    return bool(names) and all(_is_plain(index, name) for name in names)
+
+
+def _is_plain(index: ProgramIndex, name: str) -> bool:
+    realize = index.realize(name)
+    loops = index.loops_of(name)
+    values = [v for v in realize.iter_values if isinstance(v, Var)]
+    return (
+        bool(loops)
+        and not index.child_blocks(realize)
+        and len(realize.block.writes) == 1
+        and {f.loop_var for f in loops} == set(values)
+        and len(values) == len(loops) == len(realize.iter_values)
+        and all(build.int_value(f.extent) is not None for f in loops)
+        and all(
+            len(index.loops_of(n)) == 0 or not set(index.loops_of(n)) & set(loops) or n == name
+            for n in index.block_names[1:]
+        )
+    )
+
+
+def partitions(index: ProgramIndex) -> Iterator[Partition]:
+    """Ways to divide the blocks: everything that leads to a result together; and, of several products, each with what it reads and what
+    follows it."""
+    names = index.block_names[1:]
+    ends = [n for n in names if not index.consumers(n)]
+    found = [_grouped(index, names, ends)]
+    products = [n for n in names if product_of(index, n) is not None]
+    if len(products) > 1:
+        found.append(_grouped(index, names, list(dict.fromkeys([*(_tail(index, n) for n in products), *ends]))))
+    yield from dict.fromkeys(found)
+
+
+def _tail(index: ProgramIndex, block: str) -> str:
+    """The last block that processes the result of a block element by element, each the only reader of the one before."""
+    while True:
+        readers = index.consumers(block)
+        if len(readers) != 1 or index.is_reduction(readers[0]):
+            return block
+        (block,) = readers
+
+
+def _grouped(index: ProgramIndex, names: Sequence[str], lasts: Sequence[str]) -> Partition:
+    """The groups that end with these blocks: each block belongs to the first group that needs it."""
+    order = {name: n for n, name in enumerate(names)}
+    taken: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for last in sorted(lasts, key=order.__getitem__):
+        members: set[str] = set()
+        waiting = [last]
+        while waiting:
+            name = waiting.pop()
+            if name not in taken:
+                taken.add(name)
+                members.add(name)
+                waiting += index.producers(name)
+        found.append(tuple(sorted(members, key=order.__getitem__)))
+    return tuple(found)
+
+
+def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
+    """The loops of a block to tile, from the outermost on: its first and its last spatial loop, alone and in both orders; of a product also
+    with its longest reduction inside."""
+    realize = index.realize(last)
+    kinds = {v: iv.iter_type for v, iv in zip(realize.iter_values, realize.block.iter_vars, strict=True)}
+    loops = [f for f in index.loops_of(last) if (build.int_value(f.extent) or 1) > 1]
+    spatial = [f.loop_var.name for f in loops if kinds[f.loop_var] != "reduce"]
+    summed = sorted(
+        (f for f in loops if kinds[f.loop_var] == "reduce"), key=lambda f: -(build.int_value(f.extent) or 1)
+    )
+    some = [spatial[:1], spatial[-1:], [*spatial[:1], *spatial[-1:]], [*spatial[-1:], *spatial[:1]]]
+    if len(spatial) > 2:
+        some.append(spatial[:2])
+    found = [tuple(dict.fromkeys(one)) for one in some if one]
+    if summed and product_of(index, last) is not None:
+        found += [(*one, summed[0].loop_var.name) for one in found[:4]]
+    return tuple(dict.fromkeys(found))[:MOST_TILINGS]
+
+
+__all__ = ["Partition", "are_plain", "partitions", "tilings"]

@@ -1,0 +1,100 @@
+"""Rules: what comes from the far memory and goes there: operands, padding, results."""
+
+from __future__ import annotations
+
+from ...hwsim import DmaEngine, Memory, copy_path, padded_load
+from ...ir import Buffer, BufferStore
+from .draft import Draft, word
+
+
+def decompose_padding(draft: Draft) -> None:
+    """Requires a block of the group that pads, with its result on chip. Line: `decompose_padding` below its loop over tiles: the constant
+    is filled in, and a DMA copies the interior to its place."""
+    for name in draft.group.members[:-1]:
+        body = draft.block(name).body
+        if not isinstance(body, BufferStore) or padded_load(body.value) is None:
+            continue
+        if body.buffer.name not in draft.near:
+            continue
+        depth = len(draft.outward(draft.innermost(draft.flow.of_block(name))))
+        loop, fill = draft.builder.fresh(f"{word(name)}_loop"), draft.builder.fresh(f"{word(name)}_fill")
+        around = draft.loops_of(name)
+        depth = sum(loop.loop_var.name in draft.loops.values() for loop in around)
+        if depth < len(around) and draft.write(
+            f'{loop} = $.get_loops("{name}")[{depth}]', f'{fill} = $.decompose_padding("{name}", {loop})'
+        ):
+            copier = next((e for e in draft.machine.engines if isinstance(e, DmaEngine)), None)
+            if copier is not None:
+                draft.engines[name] = copier
+            draft.decide(f"padding {name}: filled, then copied in place")
+        else:
+            draft.leave_out(f"padding {name} decomposed", "its loops do not allow it")
+
+
+def stage_operands(draft: Draft) -> None:
+    """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
+    copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
+    that depends on none is copied once, before all loops."""
+    for (buffer, at, memory), readers in _operands(draft).items():
+        blocks = "".join(
+            f", consumer_blocks=[{', '.join(f'{chr(34)}{r}{chr(34)}' for r in readers)}]" if len(readers) > 1 else ""
+        )
+        home = draft.memory_of(buffer)
+        if home is None:
+            continue
+        reader, source = readers[0], f'"{buffer.name}"'
+        for scope in copy_path(draft.machine, (home.name,), (memory.name,))[1:]:
+            copy = draft.builder.fresh(f"{word(buffer.name)}_in")
+            if not draft.write(f'{copy} = $.cache_read("{reader}", {source}, "{scope}"{blocks})'):
+                draft.leave_out(f"a copy of {buffer.name}", f"cache_read to {scope} is refused")
+                break
+            placed = next((o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o})")), "")
+            draft.decide(f"{buffer.name} copied at {f'loop {placed}' if placed else 'the start'}")
+            reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
+
+
+def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
+    """The readers of each far buffer by loop and memory."""
+    found: dict[tuple[Buffer, str, Memory], list[str]] = {}
+    for name in draft.group.members:
+        engine = draft.engines[name]
+        block = draft.block(name)
+        written = {w.buffer for w in block.writes}
+        for region in block.reads:
+            buffer = region.buffer
+            home = draft.memory_of(buffer)
+            if buffer in written or home is None or home.name in engine.reads:
+                continue
+            near = [m for n in engine.reads if not draft.is_far(m := draft.machine.memory(n))]
+            if not near:
+                continue
+            at = draft.innermost(draft.flow.of_block_read(name, buffer) & draft.tiled_around(name))
+            found.setdefault((buffer, at, near[0]), []).append(name)
+    return {key: list(dict.fromkeys(readers)) for key, readers in found.items()}
+
+
+def store_result(draft: Draft) -> None:
+    """Requires a result of the last block in a memory that its engine does not write. Lines: `cache_write` along the shortest path of
+    copies, `reverse_compute_at` the innermost loop over tiles outside of reductions, and two slots or one as a hole."""
+    last = draft.group.last
+    engine = draft.engines[last]
+    home = draft.memory_of(draft.block(last).writes[0].buffer)
+    near = [m for n in engine.writes if not draft.is_far(m := draft.machine.memory(n))]
+    if home is None or home.name in engine.writes or not near:
+        return
+    at = list(draft.loops.values())[: draft.spatial][-1:]
+    for scope in reversed(copy_path(draft.machine, (near[0].name,), (home.name,))[:-1]):
+        copy = draft.builder.fresh(f"{word(last)}_out")
+        if not draft.write(f'{copy} = $.cache_write("{last}", 0, "{scope}")'):
+            draft.leave_out(f"{last} on chip", f"cache_write to {scope} is refused")
+            return
+        if at:
+            draft.write(f"$.reverse_compute_at({copy}, {at[0]})")
+    draft.decide(f"{last} leaves tile by tile from {near[0].scope}")
+    slots = draft.builder.fresh(f"{word(last)}_slots")
+    draft.builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
+    if not draft.write(f'$.double_buffer("{last}", slots={slots})'):
+        draft.builder.drop()
+
+
+__all__ = ["decompose_padding", "stage_operands", "store_result"]

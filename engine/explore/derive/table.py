@@ -1,0 +1,45 @@
+"""The rules in their order, and the rules that users add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...cancellation import checkpoint
+from .draft import Draft, Group
+from .engines import choose_engines
+from .fuse import fuse_producers, keep_on_chip
+from .overlap import pipeline_tiles
+from .rule import ScheduleRule
+from .stage import decompose_padding, stage_operands, store_result
+from .tiles import tile_last
+
+SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
+    ScheduleRule("engine", "The engine of each block", choose_engines),
+    ScheduleRule("tile", "Tiles of the last block", tile_last),
+    ScheduleRule("fuse", "Producers tile by tile", fuse_producers),
+    ScheduleRule("scope", "Intermediate buffers on chip", keep_on_chip),
+    ScheduleRule("padding", "Padding filled and copied in place", decompose_padding),
+    ScheduleRule("stage", "Operands copied to the engines", stage_operands),
+    ScheduleRule("store", "Results tile by tile", store_result),
+    ScheduleRule("pipeline", "Overlap of the engines", pipeline_tiles, at_end=True),
+)
+"""Each rule sees what the rules before it wrote."""
+
+
+def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleRule]) -> None:
+    """Applies the rules to each group, then those that need the finished program: a call after a pipeline checks it again."""
+    drafts: list[Draft] = []
+    for group in groups:
+        checkpoint()
+        part = draft.begin(group)
+        for rule in rules:
+            if not rule.at_end:
+                rule.apply(part)
+        drafts.append(part)
+    for part in drafts:
+        for rule in rules:
+            if rule.at_end:
+                rule.apply(part)
+
+
+__all__ = ["SCHEDULE_RULES", "apply_rules"]
