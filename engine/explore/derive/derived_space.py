@@ -36,7 +36,7 @@ from .draft import Draft, Group
 from .groups import Partition, are_plain, partitions, tilings
 from .main_block import MainBlock
 from .rule import ScheduleRule
-from .table import SCHEDULE_RULES, apply_rules
+from .table import SCHEDULE_RULES, apply_rules, comment
 
 ESTIMATES = 32
 """Estimates of a sketch."""
@@ -103,7 +103,10 @@ def derive_space(
     _, point, best = min(results, key=lambda result: result[0])
     others = [f"{s.title}: {_cycles(c)}" for c, _, s in results if s is not best]
     others += [f"{s.title}: a higher estimate" for s in sketches if s not in simulated]
-    return DerivedSpace(*_with_default(best, point), best.decisions, (*best.omissions, *others))
+    space, text = _with_default(best, point)
+    left_out = (*best.omissions, *others)
+    text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
+    return DerivedSpace(space, text, best.decisions, left_out)
 
 
 def _cycles(cycles: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from ...cancellation import checkpoint
 from .draft import Draft, Group
@@ -25,21 +26,39 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
 )
 """Each rule sees what the rules before it wrote."""
 
+WIDTH = 110
+"""Characters of a comment's line."""
 
-def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleRule]) -> None:
-    """Applies the rules to each group, then those that need the finished program: a call after a pipeline checks it again."""
+
+def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleRule]) -> list[Draft]:
+    """Applies the rules to each group, then those that need the finished program: a call after a pipeline checks it again. Returns the
+    drafts of the groups."""
     drafts: list[Draft] = []
     for group in groups:
         checkpoint()
         part = draft.begin(group)
         for rule in rules:
             if not rule.at_end:
-                rule.apply(part)
+                _explained(part, rule)
         drafts.append(part)
     for part in drafts:
         for rule in rules:
             if rule.at_end:
-                rule.apply(part)
+                _explained(part, rule)
+    return drafts
 
 
-__all__ = ["SCHEDULE_RULES", "apply_rules"]
+def _explained(part: Draft, rule: ScheduleRule) -> None:
+    """Applies a rule, and puts what it decided as a comment in front of its lines."""
+    lines, decided = len(part.builder.lines), len(part.decisions)
+    rule.apply(part)
+    if part.decisions[decided:]:
+        part.builder.lines[lines:lines] = comment(f"{rule.title}: {'; '.join(part.decisions[decided:])}.")
+
+
+def comment(text: str) -> list[str]:
+    """The text as lines of a comment."""
+    return wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
+
+
+__all__ = ["SCHEDULE_RULES", "apply_rules", "comment"]

@@ -1,0 +1,181 @@
+"""The rules that derive a space over the whole program: what each writes, and that every schedule they lead to is right."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.programs.real_programs import REAL
+
+import tilewright
+from tilewright.engine.explore import (
+    SCHEDULE_RULES,
+    DerivedSpace,
+    EvaluationRequest,
+    Evaluator,
+    ScheduleRule,
+    derive_space,
+)
+from tilewright.engine.explore.derive.draft import Draft, Group
+from tilewright.engine.explore.derive.flow import Flow
+from tilewright.engine.explore.derive.groups import partitions, tilings
+from tilewright.engine.explore.derive.table import apply_rules
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+HAND = Path(__file__).parents[2] / "hand"
+NPU = "dual-bank-npu"
+
+
+@cache
+def program(name: str) -> PrimFunc:
+    """A small program, or that of a notebook in tests/hand ("hand/softmax")."""
+    found = parse(REAL[name].text).program if name in REAL else tilewright.load(HAND.parent / f"{name}.py").program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+@cache
+def derived(name: str, machine: str = NPU) -> DerivedSpace:
+    return derive_space(program(name), load_machine(machine))
+
+
+def draft(name: str, tiled: tuple[str, ...], codes: str, machine: str = NPU) -> Draft:
+    """The draft of one group of all blocks after the rules of these codes."""
+    found = Draft(program(name), load_machine(machine), {}, "sch", None)
+    members = found.index.block_names[1:]
+    (part,) = apply_rules(found, [Group(members, tiled)], [r for r in SCHEDULE_RULES if r.code in codes.split()])
+    return part
+
+
+def lines(found: Draft) -> str:
+    return "\n".join(found.builder.lines)
+
+
+def test_blocks_depend_on_the_loops_that_their_consumers_pass_on() -> None:
+    index = Schedule(program("attention")).index
+    flow = Flow(index, index.block_names[1:])
+    assert flow.of_block("S") == {"i"}  # its columns are summed over whole rows of P
+    assert flow.of_block("O") == {"i", "j"}
+    k = next(r.buffer for r in index.block("S").reads if r.buffer.name == "K")
+    assert flow.of_block_read("S", k) == frozenset()
+
+
+def test_a_program_is_one_group_or_a_group_for_each_product() -> None:
+    index = Schedule(program("hand/attention")).index
+    whole, apart = partitions(index)
+    assert whole == (index.block_names[1:],)
+    assert [members[-1] for members in apart] == ["S", "O"]
+    assert ("i",) in tilings(index, "O") and ("j", "i") in tilings(index, "O")
+
+
+def test_engine_a_product_is_for_the_matrix_unit_and_a_depthwise_convolution_for_vectors() -> None:
+    assert "annotate" not in lines(draft("gemm_int8", ("i",), "engine"))
+    found = draft("depthwise", ("h",), "engine")
+    assert lines(found).endswith('sch.annotate("D", "engine", "vector")')
+    assert found.engines["D"].name == "vector"
+
+
+def test_tile_sizes_are_whole_tiles_of_the_engine_and_loops_over_tiles_are_outside() -> None:
+    assert 'choose("tile i", [32, 64, 128, 256, 512, 1024])' in lines(draft("hand/gemm_tall", ("i",), "engine tile"))
+    assert "sch.reorder(j_o, i_o, i_i, j_i)" in lines(draft("hand/transpose", ("j", "i"), "engine tile"))
+    assert list(draft("hand/transpose", ("j", "i"), "engine tile").loops.values()) == ["j_o", "i_o"]
+
+
+def test_fuse_producers_run_at_the_innermost_loop_that_they_depend_on() -> None:
+    found = draft("softmax", ("i", "j"), "engine tile fuse")
+    assert 'sch.compute_at("power", i_o)' in lines(found) and 'sch.compute_at("largest", i_o)' in lines(found)
+
+
+def test_scope_a_buffer_between_two_engines_is_in_a_memory_of_both() -> None:
+    text = lines(draft("hand/attention", ("i",), "engine tile fuse scope"))
+    assert 'S_scope = tilewright.choose("S scope", ["local.acc", "local.vtcm"])' in text
+    assert 'sch.set_scope("P", 0, "local.vtcm")' in text
+
+
+def test_padding_is_filled_and_copied_in_place() -> None:
+    found = draft("conv2d", ("h",), "engine tile fuse scope padding")
+    assert 'pad_fill = sch.decompose_padding("pad", pad_loop)' in lines(found)
+    assert found.engines["pad"].name == "dma"
+
+
+def test_stage_one_copy_serves_all_readers_and_what_no_tile_needs_is_copied_once() -> None:
+    text = lines(draft("layer_norm", ("i",), "engine tile fuse scope stage"))
+    assert 'consumer_blocks=["first", "second", "Y"])\nsch.compute_at(X_in, i_o)' in text
+    assert 'gamma_in = sch.cache_read("Y", "gamma", "local.vtcm")\nbeta_in' in text
+
+
+def test_store_results_leave_tile_by_tile_from_one_slot_or_two() -> None:
+    text = lines(draft("softmax", ("i",), "engine tile fuse scope stage store"))
+    assert 'Y_out = sch.cache_write("Y", 0, "local.vtcm")\nsch.reverse_compute_at(Y_out, i_o)' in text
+    assert 'choose("Y slots", [2, 1])\nsch.double_buffer("Y", slots=Y_slots)' in text
+
+
+def test_pipeline_stages_are_a_choice_and_without_them_everything_runs_in_turn() -> None:
+    found = draft("softmax", ("i",), " ".join(r.code for r in SCHEDULE_RULES))
+    (hole,) = [line for line in found.builder.lines if line.startswith("stages")]
+    assert "[0, 1, 1, 1, 1, 1]" in hole and hole.endswith("[0, 0, 0, 0, 0, 0]])")
+
+
+def test_rules_say_what_they_require_and_write() -> None:
+    assert len({rule.code for rule in SCHEDULE_RULES}) == len(SCHEDULE_RULES)
+    assert all(rule.what and rule.title for rule in SCHEDULE_RULES)
+
+
+def test_a_rule_of_a_user_is_applied_with_the_others() -> None:
+    def unroll_tail(found: Draft) -> None:
+        """Requires loops around the last block. Line: `unroll` of the innermost one."""
+        loop = found.builder.fresh("last_loop")
+        if found.write(f'{loop} = $.get_loops("{found.group.last}")[-1]', f"$.unroll({loop})"):
+            found.decide(f"{found.group.last} unrolled")
+
+    rule = ScheduleRule("unroll", "An unrolled loop", unroll_tail)
+    found = derive_space(program("transpose"), load_machine(NPU), rules=(*SCHEDULE_RULES, rule))
+    assert "sch.unroll(last_loop)" in found.text
+    assert "B unrolled" in found.decisions and "# An unrolled loop: B unrolled." in found.text
+
+
+def test_the_space_explains_itself() -> None:
+    found = derived("softmax")
+    assert found.explanation.startswith(f"{len(found.space.holes)} choices, {found.space.size:,} schedules; ")
+    assert any("largest" in d and "loop" in d for d in found.decisions)
+    assert any(o.startswith("tiles of") for o in found.left_out)
+    assert "# Operands copied to the engines: X copied at loop" in found.text and "# Left out: tiles of" in found.text
+
+
+@pytest.mark.parametrize("name", ["conv2d", "softmax", "layer_norm", "attention", "depthwise", "transpose"])
+def test_the_default_fits_and_is_faster_than_tiles_of_the_main_block_alone(name: str) -> None:
+    machine = load_machine(NPU)
+    found = derived(name)
+    outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits and outcome.figures is not None, outcome
+    assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
+    before = derive_space(program(name), machine, rules=()).space
+    alone = Evaluator(before, machine, ("cycles",)).tried(EvaluationRequest(0, before.default))
+    assert not alone.fits or alone.figures is None or outcome.figures.cycles <= alone.figures.cycles
+
+
+@given(st.sampled_from(["softmax", "conv2d", "attention", "depthwise"]), st.integers(0, 2**40))
+@settings(max_examples=12, deadline=None)
+def test_every_point_is_right_or_refused(name: str, number: int) -> None:
+    space = derived(name).space
+    point = space.point_at(number % space.size)
+    outcome = Evaluator(space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, point))
+    assert outcome.status in ("fits", "over", "refused"), outcome
+    if outcome.status != "refused":
+        assert space.schedule_at(point).schedule.check().status in ("proved", "tested", "unknown")
+
+
+@pytest.mark.parametrize("name", ["conv3x3", "gemm_odd", "softmax", "transpose"])
+def test_what_is_derived_is_at_most_a_tenth_slower_than_the_hand_schedule(name: str) -> None:
+    notebook = tilewright.load(HAND / f"{name}.py")
+    assert notebook.program is not None and notebook.machine is not None and notebook.schedule is not None
+    space = derive_space(notebook.program, notebook.machine).space
+    outcome = Evaluator(space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, space.default))
+    assert outcome.fits and outcome.figures is not None
+    assert outcome.figures.cycles <= 1.1 * tilewright.simulate(notebook.schedule, notebook.machine).cycles
