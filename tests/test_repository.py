@@ -110,7 +110,7 @@ def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
         sch.split(sch.get_loops("B")[0], factors=[None, 4])
         print(tilewright.prove(sch).status, sch.check().status)
         few = tilewright.derive_space(func, "gpu-sm").space
-        many = tilewright.derive_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini")
+        many = tilewright.derive_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini", rules=())
         print(tilewright.explore(few, "gpu-sm").method)
         for workers in (0, "tcp://127.0.0.1:1"):
             try:

@@ -24,7 +24,7 @@ from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
-from .engine.explore import DerivedSpace, Progress, Space, Study
+from .engine.explore import SCHEDULE_RULES, DerivedSpace, Progress, ScheduleRule, Space, Study
 from .engine.export import chrome_trace, report_text
 from .engine.hwsim import Machine, MachineParameter, Report
 from .engine.hwsim import load_machine as machine
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "SCHEDULE_RULES",
     "DerivedSpace",
     "DocumentError",
     "IRModule",
@@ -69,6 +70,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "ScheduleNotebook",
+    "ScheduleRule",
     "Snippet",
     "Space",
     "Study",
@@ -174,14 +176,18 @@ def explore(
 
 
 def derive_space(
-    program: IRModule | PrimFunc, machine: Machine | str | Path, *, sizes: Mapping[str, int] | None = None
+    program: IRModule | PrimFunc,
+    machine: Machine | str | Path,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
 ) -> DerivedSpace:
-    """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`.
+    """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`, `.explanation`.
 
-    The largest block is tiled to fit the memories. Its operands are staged in the scopes that its engine reads, at a loop to choose, in one
-    or two slots. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    `rules` write the schedule of each group of blocks that run tile by tile together; add your own to SCHEDULE_RULES. Without rules, only
+    the largest block is tiled, and nothing is simulated. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
-    return _explore.derive_space(program, _named_machine(machine), sizes=sizes)
+    return _explore.derive_space(program, _named_machine(machine), sizes=sizes, rules=rules)
 
 
 def auto_space(
