@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...engine.adopt import is_hole
-from ...engine.explore import Space, derive_space, space_of
+from ...engine.explore import DerivedSpace, Space, derive_space, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
 from .cells import Document
@@ -45,19 +45,27 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
     return document
 
 
-def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
-    """The document with the space derived from program and machine as its schedule. An existing schedule is kept, and the space becomes
-    a new branch `name`. Raises DocumentError, TilingTargetError "no-main-block"."""
+def derived_space(notebook: Notebook, machine: Machine) -> DerivedSpace:
+    """The space derived from program and machine. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
-    document = notebook.document
-    found = derive_space(
+    return derive_space(
         notebook.program,
         machine,
         sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
         schedule_name=notebook.schedule_name,
-        intrinsics=read_intrinsics(document),
+        intrinsics=read_intrinsics(notebook.document),
     )
+
+
+def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
+    """The document with the space derived from program and machine as its schedule; see `derived_space`, `with_derived`."""
+    return with_derived(notebook, derived_space(notebook, machine), name)
+
+
+def with_derived(notebook: Notebook, found: DerivedSpace, name: str = AUTO) -> Document:
+    """The document with a derived space as its schedule. An existing schedule is kept, and the space becomes a new branch `name`."""
+    document = notebook.document
     newline = document.newline
     first = f"{notebook.schedule_name} = tilewright.Schedule({program_names(document)[-1]})"
     lines = ["# %% schedule", first, *found.text.splitlines(), ""]

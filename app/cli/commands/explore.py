@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from ....engine.explore import CYCLES, UNITS, Figures, Progress, Settings, Space, Status, Study, StudyCandidate, explore
+from ....engine.explore import (
+    CYCLES,
+    UNITS,
+    DerivedSpace,
+    Figures,
+    Progress,
+    Settings,
+    Space,
+    Status,
+    Study,
+    StudyCandidate,
+    explore,
+)
 from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
-from ...document.holes import branch_at, has_holes, notebook_space, with_auto
+from ...document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
 from ..arguments import size_bytes, takes_file, takes_setting
 from ..exit_codes import EXIT_OK, REFUSED
 from ..opened import notebook_file, require_whole, written_back
@@ -29,10 +42,13 @@ STATUSES: dict[Status, str] = {
     "failed": "failed",
 }
 FOUND = "found"
+TIMED = 100_000
+"""Candidates of a search that its time limits."""
 
 
 EXAMPLES = (
     "matmul.py",
+    "matmul.py --auto --seconds 60 -o best.py",
     "matmul.py --auto --write",
     'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
     "matmul.py --scheduler tcp://10.0.0.7:8786",
@@ -60,8 +76,8 @@ def add_arguments(parser: Parser) -> None:
         "--trials",
         metavar="N",
         type=_count,
-        default=Settings().trials,
-        help="number of candidates to evaluate (default: %(default)s)",
+        default=None,
+        help=f"number of candidates to evaluate (default: {Settings().trials}; with --seconds {TIMED:,})",
     )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (default: %(default)s)")
     parser.add_argument(
@@ -89,13 +105,18 @@ def add_arguments(parser: Parser) -> None:
         const=FOUND,
         help="write the best candidate into the file as a branch (default name: %(const)s)",
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help="with --write: output file (default: FILE)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="output file: the notebook with the best candidate's values; with --write its branch (default: FILE)",
+    )
 
 
 def run(arguments: Namespace) -> int:
     document, given, count = notebook_file(arguments.file, dict(arguments.size))
     require_whole(arguments.file, count, "explore")
-    output = written_back(document, arguments.output) if arguments.write else ""
+    output = written_back(document, arguments.output) if arguments.write or arguments.output else ""
     notebook = evaluate(document)
     if notebook.program is None or not notebook.states:
         assert notebook.error is not None
@@ -104,17 +125,21 @@ def run(arguments: Namespace) -> int:
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
+    begun = time.monotonic()
+    derived: DerivedSpace | None = None
     if arguments.auto:
-        derived = evaluate(with_auto(notebook, machine))
-        notebook = msgspec.structs.replace(derived, sizes=notebook.sizes)
-    space = _space(notebook)
+        with working(arguments, "deriving", "applying rules"):
+            derived = derived_space(notebook, machine)
+        found = evaluate(with_derived(notebook, derived))
+        notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
+    space = _space(notebook, arguments)
     settings = Settings(
         objectives=tuple(arguments.objective or (CYCLES,)),
         budgets=dict(arguments.budget),
-        trials=arguments.trials,
+        trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
         seed=arguments.seed,
         batch=arguments.batch,
-        seconds=arguments.seconds,
+        seconds=max(1.0, arguments.seconds - (time.monotonic() - begun)) if arguments.seconds else 0.0,
     )
     with working(arguments, "searching", "starting workers") as show:
         watch = show and (lambda progress: show(_so_far(progress, settings)))
@@ -124,15 +149,17 @@ def run(arguments: Namespace) -> int:
     if arguments.write and study.offers:
         document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
         save_document(document, output)
+    elif arguments.output and study.offers:
+        save_document(with_point(notebook.document, space, study.offers[0].trial.point), output)
     if arguments.json:
-        print_json(_as_json(study))
+        print_json(_as_json(study, derived))
     else:
-        print_line(_text(study, arguments))
+        print_line(_text(study, arguments, derived))
     return EXIT_OK if study.offers else REFUSED
 
 
-def _space(notebook: Notebook) -> Space:
-    if not has_holes(notebook):
+def _space(notebook: Notebook, arguments: Namespace) -> Space:
+    if not has_holes(notebook) and not arguments.auto:
         raise DocumentError(
             Refusal(
                 "no-holes", "the schedule has no parameters to choose", expected='lines such as tile = choose("tile", [32, 64, 128])',
@@ -152,13 +179,15 @@ def _so_far(progress: Progress, settings: Settings) -> str:
     return f"{progress.done:,} of {progress.total:,} evaluated; {said}"
 
 
-def _text(study: Study, arguments: Namespace) -> str:
+def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> str:
     counts = study.counts
     outcomes = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
     how = "all" if study.method == "exhaustive" else f"{study.method}, seed {study.settings.seed}"
     lines = [
         f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates evaluated ({how}): {outcomes}"
     ]
+    if derived is not None:
+        lines = [derived.explanation, "", *lines]
     if not study.offers:
         return "\n".join([*lines, "no feasible candidate", *_why_not(study)])
     for offer in study.offers:
@@ -168,6 +197,8 @@ def _text(study: Study, arguments: Namespace) -> str:
             "",
             f"#{study.offers[0].trial.number} was written to {arguments.output or arguments.file} as branch {arguments.write!r}",
         ]
+    elif arguments.output:
+        lines += ["", f"#{study.offers[0].trial.number} was written to {arguments.output}"]
     return "\n".join(lines)
 
 
@@ -181,7 +212,7 @@ def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
         f"{ratio:.2f} × the bound; {offer.verdict.status}: {offer.verdict.detail}"
     )
     texts = study.space.texts_at(offer.trial.point)
-    width = max(map(len, texts))
+    width = max(map(len, texts), default=0)
     for name, text in texts.items():
         yield f"    {name:<{width}}  {text}"
 
@@ -203,8 +234,10 @@ def _figure(figures: Figures, name: str) -> str:
     return f"{said}{value:,.0f} {UNITS[kind]}"
 
 
-def _as_json(study: Study) -> dict[str, Any]:
+def _as_json(study: Study, derived: DerivedSpace | None) -> dict[str, Any]:
+    explained = {} if derived is None else {"decisions": list(derived.decisions), "left_out": list(derived.left_out)}
     return {
+        **explained,
         "machine": study.machine.name,
         "method": study.method,
         "candidates": study.space.size,

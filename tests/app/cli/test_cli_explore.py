@@ -59,7 +59,22 @@ def test_given_write_then_the_best_is_a_branch_and_the_holes_are_kept(
     assert [b.name for b in branches(notebook.document)] == ["main", "found"] and "branch 'found'" in out
     assert notebook.error is None and "rows = 128\n" in notebook.document.text
     found = json.loads(told([f"{gemm}", "--json", "--auto", "--trials", "3"], capsys))
-    assert found["method"] == "tpe" and len(found["trials"]) == 3
+    assert found["method"] == "exhaustive" and len(found["trials"]) == found["candidates"] > 1
+    assert any("on array: a product" in decision for decision in found["decisions"]) and found["left_out"]
+
+
+def test_given_auto_and_an_output_then_a_new_program_gets_the_best_derived_schedule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "softmax.py").read_text()
+    file, best = tmp_path / "rows.py", tmp_path / "best.py"
+    file.write_text(hand[: hand.index("# %% schedule")])
+    out = told([str(file), "--auto", "--seconds", "20", "--trials", "8", "-o", str(best)], capsys)
+    assert "decisions:\n  tiles of Y" in out and "\nleft out:\n" in out and f"was written to {best}" in out
+    notebook = evaluate(load_document(best))
+    assert notebook.error is None and "choose(" not in notebook.document.text
+    assert "# Overlap of the engines: pipeline of i_o in up to 2 stages." in notebook.document.text
+    assert "sch.pipeline(i_o, stages=stages)" in notebook.document.text
 
 
 def test_given_json_then_the_study(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
