@@ -125,13 +125,15 @@ def run(arguments: Namespace) -> int:
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
-    begun = time.monotonic()
+    seconds = arguments.seconds
     derived: DerivedSpace | None = None
     if arguments.auto:
+        begun = time.monotonic()
         with working(arguments, "deriving", "applying rules"):
             derived = derived_space(notebook, machine)
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
+        seconds = max(1.0, seconds - (time.monotonic() - begun)) if seconds else 0.0
     space = _space(notebook, arguments)
     settings = Settings(
         objectives=tuple(arguments.objective or (CYCLES,)),
@@ -139,7 +141,7 @@ def run(arguments: Namespace) -> int:
         trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
         seed=arguments.seed,
         batch=arguments.batch,
-        seconds=max(1.0, arguments.seconds - (time.monotonic() - begun)) if arguments.seconds else 0.0,
+        seconds=seconds,
     )
     with working(arguments, "searching", "starting workers") as show:
         watch = show and (lambda progress: show(_so_far(progress, settings)))

@@ -93,12 +93,15 @@ def test_given_json_then_the_study(gemm: Path, capsys: pytest.CaptureFixture[str
     assert peaks == sorted(peaks, reverse=True)
 
 
-def test_given_a_study_then_it_is_gone_on_with(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_a_study_then_it_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "softmax.py").read_text()
+    file = tmp_path / "rows.py"
+    file.write_text(hand[: hand.index("# %% schedule")])
     store = ["--study", str(tmp_path / "study.sqlite"), "--auto", "--json"]
-    few = json.loads(told([str(gemm), *store, "--trials", "32"], capsys))
-    more = json.loads(told([str(gemm), *store, "--trials", "40"], capsys))
+    few = json.loads(told([str(file), *store, "--trials", "32"], capsys))
+    more = json.loads(told([str(file), *store, "--trials", "40"], capsys))
     assert more["trials"][:32] == few["trials"] and len(more["trials"]) == 40
-    assert "other-study" in told([str(gemm), *store, "--seed", "1"], capsys, 2)
+    assert "other-study" in told([str(file), *store, "--seed", "1"], capsys, 2)
 
 
 def test_given_seconds_then_it_ends_with_them(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
