@@ -270,7 +270,7 @@ def explore_running(page: Page, url: str) -> None:
 
 def explore_ended(page: Page, url: str) -> None:
     explore_running(page, url)
-    page.locator("[data-standing=ended]").wait_for(timeout=120_000)
+    page.locator("[data-status=ended]").wait_for(timeout=120_000)
     page.locator(".xp-limits").wait_for()
     page.get_by_role("slider", name="Cycles", exact=True).press("ArrowDown")
     for _ in range(4):
@@ -279,7 +279,7 @@ def explore_ended(page: Page, url: str) -> None:
 
 def explore_branch(page: Page, url: str) -> None:
     explore_running(page, url)
-    page.locator("[data-standing=ended]").wait_for(timeout=120_000)
+    page.locator("[data-status=ended]").wait_for(timeout=120_000)
     page.get_by_role("button", name="Open as branch").click()
     page.locator(".overlay .end-label").wait_for()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+import param
 from bokeh.util.paths import bokehjs_path
 
 from .esm import bundle, style
@@ -30,10 +31,10 @@ class MachineView(FiguresView):
     _esm = bundle("machine/machine.js")
 
 
-class TrafficView(FiguresView):
-    """Bytes moved between scopes, and the roofline, as Bokeh figures. Message: bokeh, of a page without BokehJS."""
+class BokehView(FiguresView):
+    """A view with Bokeh figures. Message: bokeh, of a page without BokehJS."""
 
-    _esm = bundle("machine/traffic.js")
+    __abstract = True
 
     def _handle_msg(self, data: Any) -> None:
         if data == {"kind": "bokeh"}:
@@ -42,15 +43,23 @@ class TrafficView(FiguresView):
             super()._handle_msg(data)
 
 
+class TrafficView(BokehView):
+    """Bytes moved between scopes, and the roofline, as Bokeh figures."""
+
+    _esm = bundle("machine/traffic.js")
+
+
 class CompareView(FiguresView):
     """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, end_compare."""
 
     _esm = bundle("compare/compare.js")
 
 
-class ExploreView(FiguresView):
-    """A search: its request, its progress, and plots of its candidates. Messages: explore, stop_exploring, resume_exploring, show_trial,
-    open_point, fix, trials."""
+class ExploreView(BokehView):
+    """A search: its request, its progress, and Bokeh figures of its candidates. Messages: explore, stop_exploring, resume_exploring,
+    show_trial, open_point, fix, trials."""
+
+    figures = param.String(doc="The figures without candidates, as JSON; the page fills their data sources.")
 
     _esm = bundle("explore/explore.js")
     _stylesheets: ClassVar[list[str]] = [

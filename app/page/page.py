@@ -25,6 +25,7 @@ from ..components.panels import (
 from ..components.timeline import TimelineView
 from ..jobs.background_job import JobStatus
 from ..plots.panes import traffic_pane
+from ..plots.search import search_figures
 from ..session.session import Reply, Session
 from ..state.derived import Store
 from ..state.model import Notice, State
@@ -141,6 +142,7 @@ class Page:
         elif state.pane == "traffic":
             self.traffic.draw(traffic_pane(state, store))
         elif state.pane == "explore":
+            self.explore.figures = search_figures()
             self.explore.draw(explore_value(state, store))
 
     def draw_studies(self, state: State, store: Store) -> None:

@@ -270,7 +270,11 @@ def _paint(colour: Any, alpha: float = 1.0) -> Row:
 def _look(row: Row) -> Row:
     """The attributes of a glyph's fill and line."""
     alpha, dash = row.get("line_alpha", 1.0), row.get("line_dash") or []
-    dash = {"dashed": [6], "dotted": [2, 4], "solid": []}.get(dash, []) if isinstance(dash, str) else dash
+    dash = (
+        {"dashed": [6], "dotted": [2, 4], "dotdash": [2, 4, 6, 4], "solid": []}.get(dash, [])
+        if isinstance(dash, str)
+        else dash
+    )
     return {
         **_paint(row.get("fill_color"), row.get("fill_alpha", 1.0)),
         "stroke": row.get("line_color"),

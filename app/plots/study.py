@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, GlyphRenderer, Range1d
 from bokeh.plotting import figure
 
 from ...engine.adopt import Hole
@@ -25,12 +25,17 @@ OUTCOMES = {
 }  # fmt: skip
 """The words, the marker and the colour of each outcome, from back to front: colour is never the only sign."""
 
+DASHES = {"fits": "solid", "over": "dashed", "pruned": "dotted", "refused": "dotdash", "failed": "dotdash"}
+"""How the line of each outcome is drawn on parallel axes."""
+
 LOG_RATIO = 12
 """From this ratio of the largest to the smallest value on, an axis is logarithmic."""
 
 MANY = 1_500
 
 MOST_LETTERS = 13
+
+TOOLTIPS = [("candidate", "@number"), ("", "@words"), ("", "@choices"), ("", "@why")]
 
 
 class Amounts(NamedTuple):
@@ -65,7 +70,7 @@ def scatter(
     """Two figures of each candidate ("cycles", "energy", "traffic", "peak", "peak local.vtcm"), with a source for each outcome.
 
     The front (source "front") is a line if both figures are objectives. A dashed line is the least lower bound of the cycles. Candidates
-    without figures (refused calls, exceeded limits) are at the lower edge.
+    without figures (refused calls, exceeded limits) are at the lower edge, in sources "refused below", "over below".
     """
     known = [trial for trial in study.trials if trial.outcome.figures is not None]
     xs, ys = (Amounts([figure_of(_figures(t), key) for t in known]) for key in (x, y))
@@ -74,21 +79,23 @@ def scatter(
         ys = Amounts([*ys.values, min(bounds)])
     style = Style(theme)
     drawn = scatter_frame(style, _label(study, x), _label(study, y), xs, ys, height)
+    marks: list[GlyphRenderer] = []
     for status in OUTCOMES:
         own = [trial for trial in study.trials if trial.outcome.status == status]
-        if own:
-            columns = candidate_columns(study, own, x, y)
-            add_marks(drawn, style, status, ColumnDataSource(columns, name=status), many=len(known) > MANY)
+        for name in (status, below(status)):
+            shown = [trial for trial in own if (trial.outcome.figures is None) == (name != status)]
+            if shown:
+                source = ColumnDataSource(candidate_columns(study, shown, x, y), name=name)
+                size, word = 5 if len(known) > MANY else 7, OUTCOMES[status][0]
+                marks.append(add_marks(drawn, style, source, size=size, legend_label=word))
     if y == "cycles" and bounds:
         drawn.hspan(min(bounds), line_color=style.ink("text"), line_dash="dashed", name="bound")
     front = sorted(study.front, key=lambda t: (figure_of(_figures(t), x), figure_of(_figures(t), y)))
     source = ColumnDataSource(candidate_columns(study, front, x, y), name="front")
     if x != y and {x, y} <= set(study.settings.objectives):
         drawn.step("x", "y", source=source, mode="after", line_color=style.ink("text"), line_width=1.6)
-    drawn.scatter(
-        "x", "y", source=source, marker="circle", size=10, fill_color=style.ink("accent"), line_color=style.ink("text"),
-        line_width=1.6, name="front",
-    )  # fmt: skip
+    add_front(drawn, style, source)
+    add_hover(drawn, marks, TOOLTIPS)
     style.legend(drawn.legend[0]) if drawn.legend else None
     counts = ", ".join(f"{count} {OUTCOMES[status][0]}" for status, count in study.counts.items())
     words = f"{_label(study, y)[0]} against {_label(study, x)[0]} of {len(study.trials)} candidates: {counts}; front of {len(front)}"
@@ -116,17 +123,29 @@ def scatter_frame(
     return drawn
 
 
-def add_marks(drawn: figure, style: Style, status: str, source: ColumnDataSource, *, many: bool) -> None:
-    """Add the marks of the candidates with an outcome."""
-    word, marker, ink = OUTCOMES[status]
+def below(status: str) -> str:
+    """The name of the source of the candidates without figures."""
+    return f"{status} below"
+
+
+def add_marks(drawn: figure, style: Style, source: ColumnDataSource, **options: Any) -> GlyphRenderer:
+    """Add the marks of the candidates of a source, which is named by their outcome, or by `below` of it."""
+    status, _, edge = str(source.name).partition(" ")
+    _, marker, ink = OUTCOMES[status]
     colour = style.ink(ink)
-    is_placed = status not in ("refused", "failed")
-    where: Columns = {} if is_placed else {"x_range_name": "strip", "y_range_name": "strip"}
-    marks = drawn.scatter(
-        "x", "y", source=source, marker=marker, size=5 if many else 7, line_color=colour, line_alpha=0.8,
-        fill_color=colour if status == "fits" else None, fill_alpha=0.6, legend_label=word, name=status, **where,
+    where: Columns = {"x_range_name": "strip", "y_range_name": "strip"} if edge else {}
+    return drawn.scatter(
+        "x", "y", source=source, marker=marker, line_color=colour, line_alpha=0.8,
+        fill_color=colour if status == "fits" else None, fill_alpha=0.6, name=source.name, **where, **options,
     )  # fmt: skip
-    add_hover(drawn, [marks], [("candidate", "@number"), ("", "@words"), ("", "@choices"), ("", "@why")])
+
+
+def add_front(drawn: figure, style: Style, source: ColumnDataSource) -> GlyphRenderer:
+    """Add the marks of the Pareto front."""
+    return drawn.scatter(
+        "x", "y", source=source, marker="circle", size=10, fill_color=style.ink("accent"), line_color=style.ink("text"),
+        line_width=1.6, name="front",
+    )  # fmt: skip
 
 
 def candidate_columns(study: Study, trials: Sequence[Trial], x: str, y: str) -> Columns:
@@ -190,55 +209,74 @@ def parallel_axes(study: Study, *, theme: Theme | None = None, height: int = 320
     """
     style = Style(theme)
     axes = [*_hole_axes(study), *_figure_axes(study)]
-    drawn = style.figure(
-        "parallel_axes",
-        height=height,
-        tools="box_zoom,wheel_zoom,pan,tap,save,reset",
-        x_range=Range1d(start=-0.3, end=max(1, len(axes) - 1) + 0.45),
-        y_range=Range1d(start=-0.04, end=1.06),
-        x_axis_location="above",
-    )
-    drawn.grid.grid_line_color = None
-    drawn.yaxis.visible = False
+    drawn = parallel_frame(style, len(axes), height)
     table_axis(drawn.xaxis[0], [axis.name for axis in axes], [float(n) for n in range(len(axes))])
     front = {trial.number for trial in study.front}
+    lines: list[GlyphRenderer] = []
     for name, width, alpha in (
         ("candidates", 1.0, max(0.06, min(0.6, 90 / max(1, len(study.trials))))),
         ("front", 2.2, 1.0),
     ):
         chosen = [n for n, trial in enumerate(study.trials) if (trial.number in front) == (name == "front")]
         trials = [study.trials[n] for n in chosen]
-        lines = [_line(axes, n) for n in chosen]
+        outlines = [_line(axes, n) for n in chosen]
         source = ColumnDataSource(
             {
-                "xs": [xs for xs, _ in lines],
-                "ys": [ys for _, ys in lines],
+                "xs": [xs for xs, _ in outlines],
+                "ys": [ys for _, ys in outlines],
                 "color": [style.ink(OUTCOMES[trial.outcome.status][2]) for trial in trials],
                 "alpha": [alpha if trial.outcome.fits else alpha / 3 for trial in trials],
+                "dash": [DASHES[trial.outcome.status] for trial in trials],
                 **candidate_columns(study, trials, "peak", "cycles"),
             },
             name=name,
         )
-        glyphs = drawn.multi_line(
-            "xs", "ys", source=source, line_color="color", line_width=width, line_alpha="alpha", name=name
-        )
-        add_hover(drawn, [glyphs], [("candidate", "@number"), ("", "@words"), ("", "@choices"), ("", "@why")])
-    _draw_axes(drawn, axes, style)
+        lines.append(add_lines(drawn, source, width))
+    add_hover(drawn, lines, TOOLTIPS)
+    xs = list(range(len(axes)))
+    ticks = [(float(x), y, text) for x, axis in enumerate(axes) for y, text in axis.ticks]
+    columns: Columns = {name: [tick[n] for tick in ticks] for n, name in enumerate(("x", "y", "text"))}
+    add_axes(drawn, style, ColumnDataSource({"x": xs}, name="axes"), ColumnDataSource(columns, name="ticks"))
     return with_picture(
         drawn, f"Parallel axes of {len(study.trials)} candidates: {', '.join(axis.name for axis in axes)}"
     )
 
 
-def _draw_axes(drawn: figure, axes: Sequence[ParallelAxis], style: Style) -> None:
-    xs = list(range(len(axes)))
-    drawn.segment(xs, [0.0] * len(xs), xs, [1.0] * len(xs), line_color=style.ink("line-strong"))
-    ticks = [(float(x), y, text) for x, axis in enumerate(axes) for y, text in axis.ticks]
-    source = ColumnDataSource(
-        {name: [tick[n] for tick in ticks] for n, name in enumerate(("x", "y", "text"))}, name="ticks"
+def parallel_frame(style: Style, count: int, height: int) -> figure:
+    """An empty plot of `count` parallel axes, at 0, 1, 2 ... from left to right; each reaches from 0 to 1."""
+    drawn = style.figure(
+        "parallel_axes",
+        height=height,
+        x_range=Range1d(start=-0.3, end=max(1, count - 1) + 0.45),
+        y_range=Range1d(start=-0.04, end=1.06),
+        x_axis_location="above",
     )
+    drawn.grid.grid_line_color = None
+    drawn.yaxis.visible = False
+    return drawn
+
+
+def add_lines(drawn: figure, source: ColumnDataSource, width: float) -> GlyphRenderer:
+    """Add a line for each candidate, with columns "xs", "ys", "color", "alpha" and "dash"."""
+    return drawn.multi_line(
+        "xs",
+        "ys",
+        source=source,
+        line_color="color",
+        line_width=width,
+        line_alpha="alpha",
+        line_dash="dash",
+        name=source.name,
+    )
+
+
+def add_axes(drawn: figure, style: Style, axes: ColumnDataSource, ticks: ColumnDataSource) -> None:
+    """Add the axes (column "x") and their labels (columns "x", "y" and "text")."""
+    drawn.segment("x", 0.0, "x", 1.0, source=axes, line_color=style.ink("line-strong"))
+    ground: Columns = {"background_fill_color": style.ink("surface"), "background_fill_alpha": 0.6}
     drawn.text(
-        "x", "y", text="text", source=source, x_offset=5, text_baseline="middle", text_font_size="10px",
-        text_color=style.ink("text"),
+        "x", "y", text="text", source=ticks, x_offset=10, text_baseline="middle", text_font_size="10px",
+        text_color=style.ink("text"), **ground,
     )  # fmt: skip
 
 

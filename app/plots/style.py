@@ -9,12 +9,15 @@ from typing import Any, Literal
 from bokeh.models import (
     AdaptiveTicker,
     Axis,
+    BasicTicker,
     GlyphRenderer,
     HoverTool,
     Legend,
     LogAxis,
     LogTicker,
     NumeralTickFormatter,
+    Ticker,
+    TickFormatter,
 )
 from bokeh.plotting import figure
 
@@ -92,12 +95,23 @@ def add_hover(drawn: figure, renderers: Sequence[GlyphRenderer], tooltips: Seque
 
 def write_amounts(axis: Axis, unit: str) -> None:
     """Write the labels of an axis in a unit: "cycles" (150k), "bytes" (64 KiB), others as plain numbers."""
+    axis.formatter = formatter_of(unit)
+    axis.ticker = ticker_of(unit, is_log=isinstance(axis, LogAxis))
+
+
+def formatter_of(unit: str) -> TickFormatter:
+    """The labels of amounts: 150k cycles, 64 KiB."""
     formats = {"cycles": "0.[00]a", "bytes": "0.[0] ib"}
-    axis.formatter = NumeralTickFormatter(format=formats.get(unit, "0.[000]"))
-    if unit == "bytes" and isinstance(axis, LogAxis):
-        axis.ticker = LogTicker(base=2)
-    elif unit == "bytes":
-        axis.ticker = AdaptiveTicker(base=1024, mantissas=[2.0**n for n in range(10)], desired_num_ticks=5)
+    return NumeralTickFormatter(format=formats.get(unit, "0.[000]"))
+
+
+def ticker_of(unit: str, *, is_log: bool) -> Ticker:
+    """Ticks at round amounts: powers of two of bytes."""
+    if is_log:
+        return LogTicker(base=2 if unit == "bytes" else 10)
+    if unit == "bytes":
+        return AdaptiveTicker(base=1024, mantissas=[2.0**n for n in range(10)], desired_num_ticks=5)
+    return BasicTicker()
 
 
 def table_axis(axis: Axis, labels: Sequence[str], places: Sequence[float]) -> None:

@@ -71,11 +71,11 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     page.keyboard.press("Delete")
     expect(page.locator(".xp-visible")).to_have_text("")
     # The mouse: dragged over the upper half of an axis.
-    box = page.locator(".xp-axes canvas").bounding_box()
+    box = page.locator(".xp-axes .bokeh-figure canvas").first.bounding_box()
     at = head(page, "tile").bounding_box()
     assert box is not None and at is not None
     x = at["x"] + at["width"] / 2
-    page.mouse.move(x, box["y"] + 45)
+    page.mouse.move(x, box["y"] + 20)
     page.mouse.down()
     page.mouse.move(x, box["y"] + box["height"] * 0.4, steps=4)
     page.mouse.up()
@@ -102,6 +102,54 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     expect(page.locator(".xp-count")).to_have_text("12 of 12")
 
 
+def mark(page: Page, source: str) -> tuple[float, float]:
+    """The place in the window of the first mark of a source of the scatter plot."""
+    x, y = page.evaluate(
+        """(name) => {
+          const view = Bokeh.index.roots.filter(({ model }) => model.name === "scatter").at(-1);
+          const renderer = model => model.renderers.find(({ data_source }) => data_source.name === name);
+          const { x_range_name, y_range_name, data_source: { data } } = renderer(view.model);
+          const box = view.el.getBoundingClientRect();
+          const place = (scales, range, value) => scales.get(range).compute(value);
+          return [
+            box.left + place(view.frame.x_scales, x_range_name, data.x[0]),
+            box.top + place(view.frame.y_scales, y_range_name, data.y[0]),
+          ];
+        }""",
+        source,
+    )
+    return x, y
+
+
+def test_given_a_search_then_filters_and_other_axes_change_columns_of_the_same_figures(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path
+) -> None:
+    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
+    page = opened(open_page(), url, "holes.py")
+    searched(page)
+    expect(page.locator(".xp .bokeh-figure:not([aria-busy])")).to_have_count(2)
+    shown = """() => Object.fromEntries(Bokeh.index.roots.filter(v => v.model.type === "Figure").map(({ model }) => [model.name, {
+      id: model.id, y: model.left[0]?.axis_label, scale: model.x_scale.type,
+      numbers: Object.fromEntries(model.renderers.filter(r => r.data_source.data.number).map(
+        r => [r.data_source.name, [...r.data_source.data.number]])),
+    }]))"""
+    before = page.evaluate(shown)
+    every = sorted(n for name, some in before["scatter"]["numbers"].items() if name != "front" for n in some)
+    assert every == list(range(12))
+    lines = before["parallel_axes"]["numbers"]
+    assert sorted(lines["candidates"] + lines["front"] + lines["selected"]) == list(range(12))
+    head(page, "slots").press("ArrowDown")
+    page.get_by_label("Vertical axis").select_option("energy")
+    page.wait_for_timeout(400)
+    after = page.evaluate(shown)
+    assert {name: figure["id"] for name, figure in after.items()} == {n: f["id"] for n, f in before.items()}
+    assert after["scatter"]["y"] == "Energy, µJ"
+    lines = after["parallel_axes"]["numbers"]
+    marks = sorted(n for name, some in after["scatter"]["numbers"].items() if name != "front" for n in some)
+    assert sorted(lines["candidates"] + lines["front"] + lines["selected"]) == marks and len(marks) == 6
+    assert len(lines["hidden"]) == 6
+
+
 def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_press_chooses_it(
     open_page: Callable[..., Page], app_url: str
 ) -> None:
@@ -111,26 +159,32 @@ def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_
     page.get_by_role("button", name="Open", exact=True).click()
     page.get_by_role("tab", name="Explore").click()
     searched(page)
-    canvas = page.locator(".xp-scatter canvas.xp-canvas")
-    box = canvas.bounding_box()
-    assert box is not None
-    # Those without figures stand below the axis: along there is one of them.
-    y = box["y"] + box["height"] - 38
-    dx = 66
-    while dx < box["width"] - 20 and not page.locator(".xp-hover").count():
-        dx += 9
-        page.mouse.move(box["x"] + dx, y)
+    figure = page.locator(".xp-scatter .bokeh-figure:not([aria-busy])")
+    expect(figure).to_be_visible()
+    x, y = mark(page, "refused below")
+    page.mouse.move(x + 20, y + 3)
+    page.mouse.move(x, y)
     expect(page.locator(".xp-hover")).to_contain_text("sch.compute_at(AL, place)")
-    page.mouse.click(box["x"] + dx, y)
+    page.mouse.click(x, y)
     expect(page.locator(".xp-card .xp-why")).to_contain_text("sch.compute_at(AL, place)")
-    canvas.focus()
-    page.keyboard.press("ArrowRight")
+    # The keys reach each candidate, from left to right: first those with figures.
+    figure.focus()
+    page.keyboard.press("Home")
     expect(page.locator(".xp-card .xp-figures")).to_be_visible()
+    reached: list[str | None] = []
+    for _ in range(12):
+        reached.append(page.locator(".xp-card").get_attribute("data-trial"))
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(f'.xp-card[data-trial="{reached[-1]}"]')).to_have_count(0)
+    assert sorted(reached, key=str) == sorted(map(str, range(12)))
+    expect(figure).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".xp-front .is-chosen")).to_have_count(1)
     chosen = page.locator(".xp-card").get_attribute("data-trial")
     expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
     page.get_by_label("Vertical axis").select_option("traffic")
-    expect(canvas).to_have_attribute("aria-label", re.compile("Copied against On-chip peak"))
-    canvas.focus()
+    expect(figure).to_have_attribute("aria-label", re.compile("Copied against On-chip peak"))
+    figure.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#area-compare")).to_be_visible()
 

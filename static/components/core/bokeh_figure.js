@@ -18,7 +18,18 @@ import { h } from "./dom.js";
  * @property {Signal} inspect
  */
 
-/** @typedef {{ start: number, end: number, properties: { start: { change: Signal }, end: { change: Signal } } }} Range */
+/**
+ * A Range1d.
+ * @typedef {object} Range
+ * @property {number} start
+ * @property {number} end
+ * @property {number | null} reset_start
+ * @property {number | null} reset_end
+ * @property {{ start: { change: Signal }, end: { change: Signal } }} properties
+ * @property {(values: Partial<Omit<Range, "properties" | "setv">>) => void} setv
+ */
+
+/** @typedef {{ type: string, setv: (values: object) => void }} Part A scale, an axis or an annotation. */
 /** @typedef {{ x: number, y: number, sx: number, sy: number }} PlotEvent Data coordinates, and pixels of the figure. */
 
 /**
@@ -26,11 +37,20 @@ import { h } from "./dom.js";
  * @typedef {object} Plot
  * @property {Range} x_range
  * @property {Range} y_range
+ * @property {Part} x_scale
+ * @property {Part} y_scale
+ * @property {Part[]} below
+ * @property {Part[]} left
+ * @property {any[]} tags
+ * @property {{ gestures: { pan: { active: object | null } } }} toolbar
+ * @property {{ inner_width: { change: Signal } }} properties
  * @property {(event: string, listener: (event: PlotEvent) => void) => void} on_event
  * @property {(name: string) => any[]} select The models with a name.
  */
 
-/** @typedef {{ clear: () => void, roots: { model: Plot }[] }} Views */
+/** @typedef {{ x_scale: { compute: (x: number) => number }, bbox: { left: number, right: number } }} Frame In pixels of the figure. */
+/** @typedef {{ model: Plot, frame: Frame }} PlotView */
+/** @typedef {{ clear: () => void, roots: PlotView[] }} Views */
 /** @typedef {{ embed: { embed_item: (item: FigureItem, target: HTMLElement) => Promise<Views> } }} BokehJS */
 
 /** @type {Promise<BokehJS> | null} */
@@ -74,6 +94,8 @@ export class BokehFigure {
     this.key = "";
     /** @type {Plot | null} */
     this.plot = null;
+    /** @type {PlotView | null} */
+    this.view = null;
     /** @type {Views | null} */
     this.views = null;
   }
@@ -107,7 +129,8 @@ export class BokehFigure {
     }
     this.views?.clear();
     this.views = views;
-    this.plot = views.roots[0].model;
+    this.view = views.roots[0];
+    this.plot = this.view.model;
     this.element.replaceChildren(target);
     this.element.ariaBusy = null;
     this.drawn?.(this.plot);
@@ -129,6 +152,26 @@ export class BokehFigure {
       event.stopPropagation();
     });
   }
+}
+
+/**
+ * The data sources of a figure by their names.
+ * @param {Plot} plot
+ * @param {string[]} names
+ * @returns {Record<string, Source>}
+ */
+export const sourcesOf = (plot, names) => Object.fromEntries(names.map((name) => [name, sourceOf(plot, name)]));
+
+/**
+ * Give a range new ends, to which the figure's *Reset* returns; a range that the user has zoomed stays.
+ * @param {Range} range
+ * @param {number} start
+ * @param {number} end
+ * @param {boolean} isNew Whether a zoom ends.
+ */
+export function setRange(range, start, end, isNew) {
+  const isUsual = range.start === (range.reset_start ?? range.start) && range.end === (range.reset_end ?? range.end);
+  range.setv({ reset_start: start, reset_end: end, ...(isUsual || isNew ? { start, end } : {}) });
 }
 
 /**

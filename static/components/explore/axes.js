@@ -1,84 +1,103 @@
 // Parallel coordinates: an axis for each hole and figure, a line for each candidate. A mark on an axis, set by dragging or by keys, filters the
-// candidates of all plots.
+// candidates of all plots. The Bokeh figure is that of app/plots/search.py; each drawing replaces the columns of its sources.
 
+import { BokehFigure, setRange, sourcesOf } from "../core/bokeh_figure.js";
 import { h } from "../core/dom.js";
 import { shortAmount } from "./amounts.js";
-import { boxContext, haloText, outcomeColor, strokeLine } from "./drawing.js";
 import { BACK_TO_FRONT, isMeasured, jitter, valueOn } from "./model.js";
+import { followPointer } from "./pointer.js";
 import { makeScale } from "./scale.js";
 
-/** @import { Colors } from "../core/colors.js" */
+/** @import { Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
+/** @import { Model } from "../core/types.js" */
 /** @import { Axis, Brush, HoleAxis, FigureAxis, Outcome, Pane, Row, Search } from "./model.js" */
 
 /**
- * An axis in the plot.
+ * An axis in the plot. Heights are from 0 to 1.
  * @typedef {object} Column
  * @property {Axis} axis
- * @property {number} x
  * @property {number} low The least value.
  * @property {number} high
  * @property {number} room The height of one value of a hole; 0 for a figure.
- * @property {(value: number) => number} at The pixel of a value.
- * @property {(y: number) => number} back The value of a pixel.
- * @property {[y: number, text: string][]} labels
+ * @property {(value: number) => number} at The height of a value.
+ * @property {(height: number) => number} back The value at a height.
+ * @property {[height: number, text: string][]} labels
  */
 
-/** @typedef {{ context: CanvasRenderingContext2D, colors: Colors, search: Search }} Frame */
-
-const EDGES = { top: 40, bottom: 14, side: 46 };
+const SOURCES = ["hidden", "candidates", "front", "selected", "marks", "axes", "ticks"];
+const ENDS = { left: 0.4, right: 0.6 }; // the room beside the first and the last axis, in axes
 const LEAST_GAP = 64;
 const USUAL_GAP = 105;
+const TICK_GAP = 42;
 const ALWAYS_SHOWN = 4; // figures that are shown even if there is no room: cycles, peak, traffic, energy
 const DRAFT_LINES = 900; // so many lines are drawn during a drag
-const MANY_LINES = 800;
 const SPREAD = 0.3; // of the room of a value: lines through the same value are beside each other
-const NEAR_PX = { axis: 24, line: 6 };
+const MOST_SPREAD = 0.3;
+const NEAR_PX = 24;
 const LABEL_LENGTH = 13;
-/** @type {Record<Outcome, number[]>} */
-const DASHES = { fits: [], over: [5, 3], pruned: [1.5, 3], refused: [2, 5], failed: [2, 5] };
+/** @type {Record<Outcome, string>} */
+const DASHES = { fits: "solid", over: "dashed", pruned: "dotted", refused: "dotdash", failed: "dotdash" };
 /** @type {{ [key: string]: number }} */
 const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 };
 
 export class ParallelAxes {
-  /** @param {Pane} pane */
-  constructor(pane) {
+  /**
+   * @param {Pane} pane
+   * @param {Model} model
+   */
+  constructor(pane, model) {
     this.pane = pane;
-    this.canvas = h("canvas", { class: "xp-canvas", "aria-hidden": "true" });
+    this.figure = new BokehFigure(model, (plot) => this.begin(plot));
+    this.figure.element.removeAttribute("tabindex"); // the heads take the keys
     this.heads = h("div", { class: "xp-heads" });
-    this.inner = h("div", { class: "xp-axes-inner" }, this.canvas, this.heads);
+    this.inner = h("div", { class: "xp-axes-inner" }, this.figure.element, this.heads);
     this.element = h(
       "div",
       { class: "xp-axes", role: "group", "aria-label": "Axes: drag along an axis to filter the candidates" },
       this.inner,
     );
-    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => pane.hover(null));
     /** @type {Column[]} */
     this.columns = [];
     this.isDraft = false;
+    /** @type {Record<string, Source>} */
+    this.sources = {};
+    /** @type {{ column: Column, from: number } | null} */
+    this.drag = null;
+  }
+
+  /** @param {Plot} plot */
+  begin(plot) {
+    this.sources = sourcesOf(plot, SOURCES);
+    const lines = ["selected", "front", "candidates"].map((name) => this.sources[name]);
+    followPointer(this.figure, plot, lines, this.pane, (event) => this.columnNear(event) !== null);
+    plot.on_event("panstart", (event) => this.press(plot, event));
+    plot.on_event("pan", (event) => this.dragTo(event));
+    plot.on_event("panend", () => (this.drag = null));
+    plot.on_event("tap", (event) => this.click(event));
+    for (const changed of [plot.properties.inner_width, plot.x_range.properties.start, plot.x_range.properties.end])
+      changed.change.connect(() => this.placeHeads());
+    this.draw();
   }
 
   draw() {
     const search = this.pane.search();
     if (!search) return;
     const axes = this.shownAxes();
-    this.inner.style.width = `${Math.max(this.element.clientWidth, 2 * EDGES.side + (axes.length - 1) * LEAST_GAP)}px`;
-    const sized = boxContext(this.canvas);
-    if (!sized) return;
-    const { context, width, height } = sized;
-    const all = this.pane.candidates.rows;
-    const [top, bottom] = [EDGES.top, height - EDGES.bottom];
-    const step = (width - 2 * EDGES.side) / Math.max(1, axes.length - 1);
-    this.columns = axes.map((axis, n) => ({
+    const gaps = axes.length - 1 + ENDS.left + ENDS.right;
+    this.inner.style.width = `${Math.max(this.element.clientWidth, gaps * LEAST_GAP)}px`;
+    const { rows } = this.pane.candidates;
+    const most = Math.floor(this.element.clientHeight / TICK_GAP);
+    this.columns = axes.map((axis) => ({
       axis,
-      x: EDGES.side + n * step,
-      ...(axis.kind === "hole" ? holePart(axis, top, bottom) : figurePart(axis, all, top, bottom)),
+      ...(axis.kind === "hole" ? holePart(axis) : figurePart(axis, rows, most)),
     }));
-    const frame = { context, colors: this.pane.colors(), search };
-    this.drawLines(frame);
-    this.drawAxes(frame, top, bottom);
-    this.drawHeads(width);
+    const { plot } = this.figure;
+    if (plot) {
+      setRange(plot.x_range, -ENDS.left, axes.length - 1 + ENDS.right, false);
+      this.drawLines(plot, search);
+      this.drawAxes();
+    }
+    this.drawHeads();
   }
 
   /** The holes and the first figures; those of single memories only if there is room. */
@@ -89,7 +108,7 @@ export class ParallelAxes {
     return axes.slice(0, Math.max(holes + ALWAYS_SHOWN, fitting));
   }
 
-  // Lines.
+  // Sources.
 
   /**
    * All candidates, or a sample with the front during a drag.
@@ -101,128 +120,124 @@ export class ParallelAxes {
     return every > 1 ? rows.filter((row, n) => n % every === 0 || front.includes(row.number)) : rows;
   }
 
-  /** @param {Frame} frame */
-  drawLines({ context, colors, search }) {
+  /**
+   * @param {Plot} plot
+   * @param {Search} search
+   */
+  drawLines(plot, search) {
     const { candidates } = this.pane;
+    const [colors] = plot.tags;
     const rows = this.drawnRows(search);
     const visible = new Set(candidates.visible(this.pane.axes()));
     const front = new Set(search.front);
-    context.lineWidth = 1;
-    if (candidates.brushes.size) {
-      context.strokeStyle = colors.line;
-      context.globalAlpha = rows.length > MANY_LINES ? 0.25 : 0.5;
-      for (const row of rows) if (!visible.has(row) && !candidates.hidden.has(row.status)) this.trace(context, row);
-    }
-    const share = Math.min(1, 160 / Math.max(1, visible.size));
-    for (const status of BACK_TO_FRONT) {
-      context.strokeStyle = outcomeColor(status, colors);
-      context.setLineDash(DASHES[status]);
-      context.globalAlpha = status === "fits" ? Math.max(0.05, 0.7 * share) : Math.max(0.03, 0.22 * share);
-      for (const row of rows)
-        if (row.status === status && visible.has(row) && !front.has(row.number)) this.trace(context, row);
-    }
-    context.setLineDash([]);
-    context.globalAlpha = 1;
     const selected = candidates.selected(search);
-    for (const row of rows)
-      if (front.has(row.number) && visible.has(row) && row !== selected)
-        this.emphasise(context, colors, row, colors.accent, 2);
-    if (selected) this.emphasise(context, colors, selected, colors.text, 2.4);
+    const hidden = rows.filter((row) => !visible.has(row) && !candidates.hidden.has(row.status));
+    const own = rows.filter((row) => visible.has(row) && !front.has(row.number) && row !== selected);
+    own.sort((a, b) => BACK_TO_FRONT.indexOf(a.status) - BACK_TO_FRONT.indexOf(b.status));
+    const share = Math.min(1, 160 / Math.max(1, visible.size));
+    const opacity = (/** @type {Row} */ { status }) => Math.max(0.05, (status === "fits" ? 0.7 : 0.3) * share);
+    const isSelectedVisible = selected && visible.has(selected);
+    this.fill(
+      "hidden",
+      candidates.brushes.size ? hidden : [],
+      () => colors.hidden,
+      () => 0.25,
+    );
+    this.fill("candidates", own, ({ status }) => colors[status], opacity);
+    this.fill(
+      "front",
+      rows.filter((row) => front.has(row.number) && visible.has(row) && row !== selected),
+      ({ status }) => colors[status],
+      () => 1,
+    );
+    this.fill(
+      "selected",
+      isSelectedVisible ? [selected] : [],
+      () => colors.selected,
+      () => 1,
+    );
   }
 
   /**
-   * The line of a candidate. A refused one has no figures: its line ends after the holes.
-   * @param {CanvasRenderingContext2D} context
+   * @param {string} name
+   * @param {Row[]} rows
+   * @param {(row: Row) => string} color
+   * @param {(row: Row) => number} opacity
+   */
+  fill(name, rows, color, opacity) {
+    const ys = rows.map((row) => this.lineOf(row));
+    this.sources[name].data = {
+      xs: ys.map((line) => line.map((_, n) => n)),
+      ys,
+      color: rows.map(color),
+      alpha: rows.map(opacity),
+      dash: rows.map(({ status }) => DASHES[status]),
+      number: rows.map((row) => row.number),
+    };
+  }
+
+  /**
+   * The heights of a candidate's line. A refused one has no figures: its line ends after the holes.
    * @param {Row} row
    */
-  trace(context, row) {
-    context.beginPath();
+  lineOf(row) {
+    const heights = [];
     for (const column of this.columns) {
       const value = valueOn(column.axis, row);
       if (value === null) break;
-      context.lineTo(column.x, heightOf(column, row, value));
+      heights.push(heightOf(column, row, value));
     }
-    context.stroke();
+    return heights;
   }
 
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Colors} colors
-   * @param {Row} row
-   * @param {string} color
-   * @param {number} width
-   */
-  emphasise(context, colors, row, color, width) {
-    context.lineWidth = width + 2;
-    context.strokeStyle = colors.surface;
-    this.trace(context, row);
-    context.lineWidth = width;
-    context.strokeStyle = color;
-    this.trace(context, row);
-  }
-
-  // Axes.
-
-  /**
-   * @param {Frame} frame
-   * @param {number} top
-   * @param {number} bottom
-   */
-  drawAxes({ context, colors }, top, bottom) {
-    context.font = `10.5px ${colors.font}`;
-    for (const column of this.columns) {
-      const { x, labels } = column;
-      context.strokeStyle = colors.strong;
-      context.lineWidth = 1;
-      strokeLine(context, x, top - 4, x, bottom + 4);
-      this.drawBrush(context, colors, column, top, bottom);
-      const isLast = column === this.columns.at(-1);
-      for (const [y, text] of labels) {
-        const shown = text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
-        haloText(context, colors, shown, x + (isLast ? -6 : 6), y, isLast ? "right" : "left", 4);
-      }
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Colors} colors
-   * @param {Column} column
-   * @param {number} top
-   * @param {number} bottom
-   */
-  drawBrush(context, colors, { axis, x, at, room }, top, bottom) {
-    const brush = this.pane.candidates.brushes.get(axis.id);
-    if (!brush) return;
-    const half = room ? room / 2 - 1 : 2;
-    const [low, high] = [Math.min(bottom + 4, at(brush.low) + half), Math.max(top - 4, at(brush.high) - half)];
-    context.fillStyle = colors.soft;
-    context.strokeStyle = colors.accent;
-    context.globalAlpha = 0.75;
-    context.fillRect(x - 7, high, 14, low - high);
-    context.globalAlpha = 1;
-    context.lineWidth = 1.5;
-    context.strokeRect(x - 7, high, 14, low - high);
+  drawAxes() {
+    const { columns } = this;
+    this.sources.axes.data = { x: columns.map((_, n) => n) };
+    const ticks = columns.flatMap(({ labels }, n) => labels.map(([y, text]) => ({ x: n, y, text: shortened(text) })));
+    this.sources.ticks.data = {
+      x: ticks.map(({ x }) => x),
+      y: ticks.map(({ y }) => y),
+      text: ticks.map(({ text }) => text),
+    };
+    const marks = columns.flatMap((column, n) => {
+      const brush = this.pane.candidates.brushes.get(column.axis.id);
+      const half = column.room / 2;
+      return brush ? [{ x: n, low: column.at(brush.low) - half, high: column.at(brush.high) + half }] : [];
+    });
+    this.sources.marks.data = {
+      x: marks.map(({ x }) => x),
+      low: marks.map(({ low }) => Math.max(-0.01, low)),
+      high: marks.map(({ high }) => Math.min(1.01, high)),
+    };
   }
 
   // Names of the axes; they take the keys that move a mark.
 
-  /** @param {number} width */
-  drawHeads(width) {
-    const gap = this.columns.length > 1 ? this.columns[1].x - this.columns[0].x : width;
+  drawHeads() {
     const key = this.columns.map(({ axis }) => axis.id).join();
     if (this.heads.dataset.axes !== key) {
       this.heads.dataset.axes = key;
       this.heads.replaceChildren(...this.columns.map(({ axis }) => this.head(axis)));
     }
-    this.columns.forEach(({ axis, x }, n) => {
+    this.columns.forEach(({ axis }, n) => {
       const head = this.heads.children[n];
       const text = this.brushText(axis);
-      if (head instanceof HTMLElement)
-        Object.assign(head.style, { left: `${x - gap / 2 + 2}px`, width: `${gap - 4}px` });
       head.classList.toggle("is-marked", this.pane.candidates.brushes.has(axis.id));
       head.setAttribute("aria-valuetext", text || "all");
       head.children[1].textContent = text;
+    });
+    this.placeHeads();
+  }
+
+  /** Each name stands above its axis, also after a zoom. */
+  placeHeads() {
+    const frame = this.figure.view?.frame;
+    const gap = frame ? frame.x_scale.compute(1) - frame.x_scale.compute(0) : 0;
+    [...this.heads.children].forEach((head, n) => {
+      if (!(head instanceof HTMLElement) || !frame) return;
+      const x = frame.x_scale.compute(n);
+      head.hidden = x < frame.bbox.left || x > frame.bbox.right;
+      Object.assign(head.style, { left: `${x - gap / 2 + 2}px`, width: `${Math.max(0, gap - 4)}px` });
     });
   }
 
@@ -285,115 +300,70 @@ export class ParallelAxes {
   // The mouse.
 
   /**
-   * The pointer's place in the plot, and the axis near it.
-   * @param {MouseEvent} event
+   * The axis near the pointer.
+   * @param {PlotEvent} event
    */
-  placeOf(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const distance = (/** @type {Column} */ column) => Math.abs(column.x - x);
-    const column = [...this.columns].sort((a, b) => distance(a) - distance(b))[0];
-    return { x, y, column: column && distance(column) < NEAR_PX.axis ? column : null };
+  columnNear({ sx }) {
+    const frame = this.figure.view?.frame;
+    if (!frame) return null;
+    const near = this.columns.findIndex((_, n) => Math.abs(frame.x_scale.compute(n) - sx) < NEAR_PX);
+    return this.columns[near] ?? null;
   }
 
-  /** @param {PointerEvent} event */
-  press(event) {
-    if (event.button) return;
-    const { column, x, y: from } = this.placeOf(event);
-    if (!column) {
-      const row = this.nearest(x, from);
-      if (row) this.pane.choose(row);
-      return;
-    }
-    this.canvas.setPointerCapture(event.pointerId);
-    let dragged = false;
-    const move = (/** @type {PointerEvent} */ at) => {
-      const { y } = this.placeOf(at);
-      if (!dragged && Math.abs(y - from) < 4) return;
-      dragged = true;
-      this.mark(column.axis, between(column, from, y));
-    };
-    const end = () => {
-      this.canvas.removeEventListener("pointermove", move);
-      if (!dragged) this.click(column, from);
-    };
-    this.canvas.addEventListener("pointermove", move);
-    this.canvas.addEventListener("lostpointercapture", end, { once: true });
+  /**
+   * @param {Plot} plot
+   * @param {PlotEvent} event
+   */
+  press(plot, event) {
+    const column = this.columnNear(event);
+    const zooms = plot.toolbar.gestures.pan.active !== null;
+    this.drag = column && !zooms ? { column, from: event.y } : null;
+  }
+
+  /** @param {PlotEvent} event */
+  dragTo({ y }) {
+    if (this.drag) this.mark(this.drag.column.axis, between(this.drag.column, this.drag.from, y));
   }
 
   /**
    * A click on a value of a hole marks it; another one removes the mark of the axis.
-   * @param {Column} column
-   * @param {number} y
+   * @param {PlotEvent} event
    */
-  click(column, y) {
+  click(event) {
+    const column = this.columnNear(event);
+    if (!column) return;
     const isMarked = this.pane.candidates.brushes.has(column.axis.id);
-    this.mark(column.axis, isMarked || !column.room ? null : between(column, y, y));
-  }
-
-  /**
-   * The visible candidate whose line is near a place between two axes.
-   * @param {number} x
-   * @param {number} y
-   */
-  nearest(x, y) {
-    const n = this.columns.findIndex((column, at) => column.x <= x && this.columns[at + 1]?.x >= x);
-    if (n < 0) return null;
-    const [a, b] = [this.columns[n], this.columns[n + 1]];
-    const share = (x - a.x) / (b.x - a.x);
-    /** @type {Row | null} */
-    let best = null;
-    let least = NEAR_PX.line;
-    for (const row of this.pane.candidates.visible(this.pane.axes())) {
-      const [from, to] = [valueOn(a.axis, row), valueOn(b.axis, row)];
-      if (from === null || to === null) continue;
-      const distance = Math.abs(heightOf(a, row, from) * (1 - share) + heightOf(b, row, to) * share - y);
-      if (distance < least) [best, least] = [row, distance];
-    }
-    return best;
-  }
-
-  /** @param {PointerEvent} event */
-  hover(event) {
-    if (event.buttons) return;
-    const { x, y, column } = this.placeOf(event);
-    const row = column ? null : this.nearest(x, y);
-    this.canvas.style.cursor = column ? "ns-resize" : row ? "pointer" : "default";
-    const { clientX, clientY } = event;
-    this.pane.hover(row, { left: clientX - 6, right: clientX + 6, top: clientY - 6, bottom: clientY + 6 });
+    this.mark(column.axis, isMarked || !column.room ? null : between(column, event.y, event.y));
   }
 }
 
-/**
- * @param {HoleAxis} axis
- * @param {number} top
- * @param {number} bottom
- * @returns {Omit<Column, "axis" | "x">}
- */
-function holePart({ texts }, top, bottom) {
-  const room = (bottom - top) / texts.length;
-  const at = (/** @type {number} */ place) => bottom - (place + 0.5) * room;
+/** @param {string} text */
+const shortened = (text) => (text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text);
+
+/** @param {HoleAxis} axis */
+function holePart({ texts }) {
+  const room = 1 / texts.length;
+  const at = (/** @type {number} */ place) => (place + 0.5) * room;
   return {
     room,
     low: 0,
     high: texts.length - 1,
     at,
-    back: (y) => (bottom - y) / room - 0.5,
-    labels: texts.map((text, place) => [at(place), text]),
+    back: (/** @type {number} */ height) => height / room - 0.5,
+    labels: texts.map((text, place) => /** @type {[number, string]} */ ([at(place), text])),
   };
 }
 
 /**
  * @param {FigureAxis} axis
  * @param {Row[]} rows
- * @param {number} top
- * @param {number} bottom
- * @returns {Omit<Column, "axis" | "x">}
+ * @param {number} most The number of ticks.
  */
-function figurePart({ index, unit }, rows, top, bottom) {
+function figurePart({ index, unit }, rows, most) {
   const values = rows.filter(isMeasured).map((row) => row.figures[index]);
-  const { low, high, at, back, ticks } = makeScale(values, bottom, top, unit);
-  return { room: 0, low, high, at, back, labels: ticks.map((tick) => [at(tick), shortAmount(unit, tick)]) };
+  const { low, high, at, back, ticks } = makeScale(values, unit, most);
+  const labels = ticks.map((tick) => /** @type {[number, string]} */ ([at(tick), shortAmount(unit, tick)]));
+  return { room: 0, low, high, at, back, labels };
 }
 
 /**
@@ -402,19 +372,20 @@ function figurePart({ index, unit }, rows, top, bottom) {
  * @param {number} value
  */
 function heightOf({ at, room }, row, value) {
-  return at(value) + (room ? (jitter(row) - 0.5) * 2 * SPREAD * Math.min(room, 60) : 0);
+  return at(value) + (room ? (jitter(row) - 0.5) * 2 * SPREAD * Math.min(room, MOST_SPREAD) : 0);
 }
 
 /**
- * The mark between two pixels; of a hole, it contains whole values.
+ * The mark between two heights; of a hole, it contains whole values.
  * @param {Column} column
  * @param {number} from
  * @param {number} to
  * @returns {Brush}
  */
 function between({ room, low, high, back }, from, to) {
-  const value = (/** @type {number} */ y) => (room ? Math.max(low, Math.min(high, Math.round(back(y)))) : back(y));
-  return { low: value(Math.max(from, to)), high: value(Math.min(from, to)) };
+  const value = (/** @type {number} */ height) =>
+    Math.max(low, Math.min(high, room ? Math.round(back(height)) : back(height)));
+  return { low: value(Math.min(from, to)), high: value(Math.max(from, to)) };
 }
 
 /**

@@ -1,17 +1,16 @@
 // The Explore pane: a search of the schedule's holes, with plots of its candidates. Enlarged, it covers tree and timeline.
 
-import { readColors } from "../core/colors.js";
 import { focusIn, follow, h, icon, keepScroll, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { Popup } from "../core/popup.js";
 import { ParallelAxes } from "./axes.js";
-import { legendMark } from "./drawing.js";
 import { ExploreForm } from "./form.js";
+import { legendMark } from "./legend_mark.js";
 import { axesOf, Candidates, OUTCOMES } from "./model.js";
 import { Scatter } from "./scatter.js";
 import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 
-/** @import { Colors } from "../core/colors.js" */
+/** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
 /** @import { PayloadModel, Rect } from "../core/types.js" */
 /** @import { Axis, ExploreData, Offer, Outcome, Pane, Row, RowsMessage, Search } from "./model.js" */
 
@@ -58,8 +57,10 @@ function timeText({ status, left, seconds }, since) {
   return left === null ? "" : `${duration(Math.max(0, left - since))} left`;
 }
 
+/** @typedef {PayloadModel & { figures: string }} ExploreModel The figures without candidates, as JSON (app/plots/search.py). */
+
 class Explorer {
-  /** @param {PayloadModel} model */
+  /** @param {ExploreModel} model */
   constructor(model) {
     this.model = model;
     this.candidates = new Candidates();
@@ -71,8 +72,8 @@ class Explorer {
     this.requestedFrom = -1;
     /** @type {Axis[]} */
     this.axes = [];
-    /** @type {Colors | null} */
-    this.colors = null;
+    /** @type {{ scatter: FigureItem, axes: FigureItem, dark: DarkColors } | null} */
+    this.figures = null;
     /** @type {Row | null} */
     this.hovered = null;
     this.drawnLegend = "";
@@ -85,14 +86,13 @@ class Explorer {
       candidates: this.candidates,
       axes: () => this.axes,
       search: () => this.search,
-      colors: () => (this.colors ??= readColors(this.view)),
       hover: (row, rect) => this.hover(row, rect),
       choose: (row) => model.send_msg({ kind: "show_trial", trial: row.number }),
       open: (row) => this.open(row.point),
       filtered: () => this.filtered(),
     };
-    this.scatter = new Scatter(this.pane);
-    this.parallel = new ParallelAxes(this.pane);
+    this.scatter = new Scatter(this.pane, model);
+    this.parallel = new ParallelAxes(this.pane, model);
     this.form = new ExploreForm(
       (message) => {
         model.send_msg(message);
@@ -108,7 +108,7 @@ class Explorer {
     this.body = h(
       "div",
       { class: "xp-body" },
-      h("div", { class: "xp-scatter" }, this.legend, this.scatter.canvas),
+      h("div", { class: "xp-scatter" }, this.legend, this.scatter.element),
       this.side,
       this.parallel.element,
     );
@@ -116,7 +116,8 @@ class Explorer {
     this.card = new Popup(this.view, "tip xp-tip");
     this.view.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawBody()).observe(this.view);
-    new MutationObserver(() => this.recolor()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
+    new MutationObserver(() => this.drawBody()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
+    model.on("figures", () => this.drawBody());
     model.on("msg:custom", (message) => this.receive(message.data ?? message));
     setInterval(() => this.drawTime(), 1000);
   }
@@ -214,12 +215,6 @@ class Explorer {
     else delete PAGE.dataset.explore;
     window.dispatchEvent(new Event("resize"));
     this.drawHead();
-  }
-
-  recolor() {
-    this.colors = null;
-    this.drawnLegend = "";
-    this.draw();
   }
 
   /** @param {Outcome} status */
@@ -337,8 +332,18 @@ class Explorer {
   drawBody() {
     if (!this.search || this.body.hidden || !this.view.clientWidth) return;
     this.drawLegend(this.search);
+    this.embedFigures();
     this.drawPlots();
     this.drawSide();
+  }
+
+  /** Embed the figures once for each theme; they draw their candidates themselves. */
+  embedFigures() {
+    if (!this.model.figures) return;
+    this.figures ??= /** @type {NonNullable<typeof this.figures>} */ (JSON.parse(this.model.figures));
+    const { scatter, axes, dark } = this.figures;
+    this.scatter.figure.draw(scatter, dark, "Candidates");
+    this.parallel.figure.draw(axes, dark, "A line for each candidate");
   }
 
   drawPlots() {
@@ -361,7 +366,6 @@ class Explorer {
     const key = JSON.stringify([search.counts, this.axes.length]);
     if (this.drawnLegend === key) return;
     this.drawnLegend = key;
-    const colors = this.pane.colors();
     const outcomes = OUTCOME_NAMES.filter((status) => search.counts[status] || this.candidates.hidden.has(status));
     const outcomeButton = (/** @type {Outcome} */ status) =>
       h(
@@ -374,7 +378,7 @@ class Explorer {
           title: "Show or hide these candidates",
           onclick: () => this.toggle(status),
         },
-        legendMark(status, colors),
+        legendMark(status),
         `${grouped(search.counts[status] ?? 0)} ${OUTCOMES[status]}`,
       );
     this.keepFocus(() =>
@@ -425,7 +429,7 @@ class Explorer {
   }
 }
 
-/** @param {{ model: PayloadModel }} options */
+/** @param {{ model: ExploreModel }} options */
 export function render({ model }) {
   const explorer = new Explorer(model);
   follow(model, (/** @type {ExploreData} */ data) => explorer.update(data));

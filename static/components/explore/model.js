@@ -2,7 +2,6 @@
 
 import { plainText } from "../core/hole_text.js";
 
-/** @import { Colors } from "../core/colors.js" */
 /** @import { Rect } from "../core/types.js" */
 /** @import { Unit } from "./amounts.js" */
 
@@ -105,7 +104,6 @@ import { plainText } from "../core/hole_text.js";
  * @property {Candidates} candidates
  * @property {() => Axis[]} axes
  * @property {() => Search | null} search
- * @property {() => Colors} colors
  * @property {(row: Row | null, rect?: Rect | null) => void} hover
  * @property {(row: Row) => void} choose
  * @property {(row: { point: Point }) => void} open Open a candidate as a branch.

@@ -1,56 +1,51 @@
-// Scales of the plots: from figures to pixels, linear or logarithmic, with round ticks.
+// Scales of the axes, linear or logarithmic, with round ticks.
 
 /** @import { Unit } from "./amounts.js" */
 
 /**
  * @typedef {object} Scale
- * @property {(value: number) => number} at The pixel of a value.
- * @property {(pixel: number) => number} back The value of a pixel.
+ * @property {(value: number) => number} at The place of a value, from 0 to 1.
+ * @property {(place: number) => number} back The value of a place.
  * @property {number} low
  * @property {number} high
  * @property {number[]} ticks Round values between `low` and `high`.
  */
 
 const LOG_RATIO = 12; // from this ratio of the largest to the smallest value on, a scale is logarithmic
-const TICK_ROOM = { upward: 42, across: 90 };
 
 /**
- * A scale from all `values` to the pixels from `from` to `to`.
+ * A scale of all `values`, with at most `most` ticks.
  * @param {number[]} values
- * @param {number} from
- * @param {number} to
  * @param {Unit} unit
+ * @param {number} most
  * @returns {Scale}
  */
-export function makeScale(values, from, to, unit) {
-  const [low, high, log] = rangeOf(values);
-  const [first, last] = log ? [Math.log(low), Math.log(high)] : [low, high];
+export function makeScale(values, unit, most) {
+  const { low, high, isLog } = rangeOf(values);
+  const [first, last] = isLog ? [Math.log(low), Math.log(high)] : [low, high];
   const at = (/** @type {number} */ value) =>
-    from + (((log ? Math.log(Math.max(value, low)) : value) - first) / (last - first)) * (to - from);
-  const back = (/** @type {number} */ pixel) => {
-    const value = first + ((pixel - from) / (to - from)) * (last - first);
-    return log ? Math.exp(value) : value;
+    ((isLog ? Math.log(Math.max(value, low)) : value) - first) / (last - first);
+  const back = (/** @type {number} */ place) => {
+    const value = first + place * (last - first);
+    return isLog ? Math.exp(value) : value;
   };
-  const room = from > to ? TICK_ROOM.upward : TICK_ROOM.across;
-  const most = Math.max(2, Math.floor(Math.abs(to - from) / room));
-  return { at, back, low, high, ticks: (log ? logTicks : evenTicks)(low, high, most, unit) };
+  return { at, back, low, high, ticks: (isLog ? logTicks : evenTicks)(low, high, Math.max(2, most), unit) };
 }
 
 /**
- * The range of the values with a margin, and whether its scale is logarithmic.
+ * The range of the values with a margin, and whether its scale is logarithmic. The same as `Amounts` in app/plots/study.py.
  * @param {number[]} values
- * @returns {[low: number, high: number, log: boolean]}
  */
-function rangeOf(values) {
+export function rangeOf(values) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
   if (low > high) [low, high] = [0, 1];
-  if (low > 0 && high / low > LOG_RATIO) return [low / 1.12, high * 1.12, true];
+  if (low > 0 && high / low > LOG_RATIO) return { low: low / 1.12, high: high * 1.12, isLog: true };
   const margin = (high - low || Math.abs(high) || 1) * 0.06;
-  return [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin, false];
+  return { low: low >= 0 ? Math.max(0, low - margin) : low - margin, high: high + margin, isLog: false };
 }
 
 /**

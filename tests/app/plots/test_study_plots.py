@@ -24,11 +24,10 @@ def study() -> Study:
 def candidates(drawn: figure) -> dict[int, dict[str, Any]]:
     """The candidates of a scatter plot by their numbers, with their outcome."""
     found: dict[int, dict[str, Any]] = {}
-    for status in study().counts:
-        source = _source(drawn, status)
+    for source in {r.data_source for r in drawn.renderers if r.name and r.name.split()[0] in study().counts}:
         for n, number in enumerate(source.data["number"]):
             assert number not in found
-            found[number] = {"status": status, **{name: column[n] for name, column in source.data.items()}}
+            found[number] = {"source": source.name, **{name: column[n] for name, column in source.data.items()}}
     return found
 
 
@@ -43,7 +42,7 @@ def test_given_a_study_then_each_candidate_is_a_mark_at_its_figures() -> None:
     assert sorted(found) == [trial.number for trial in study().trials]
     for trial in study().trials:
         mark, figures = found[trial.number], trial.outcome.figures
-        assert mark["status"] == trial.outcome.status
+        assert mark["source"] == trial.outcome.status + (" below" if figures is None else "")
         if figures is not None:
             assert (mark["x"], mark["y"]) == (figures.traffic_bytes, figures.cycles)
         else:
