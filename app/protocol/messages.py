@@ -192,6 +192,14 @@ class FindPath(Query, frozen=True, tag="path"):
     end: Whole
 
 
+class FindTotals(Query, frozen=True, tag="totals"):
+    """The totals of the run between two cycles: busy cycles and stalls of each engine, and bytes copied."""
+
+    ticket: Whole
+    start: Whole
+    end: Whole
+
+
 class FindRemedy(Query, frozen=True, tag="remedy"):
     """What would end the selected stall, as far as it is known."""
 
@@ -240,7 +248,7 @@ _SESSION: tuple[type[Message], ...] = (
     Open, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
-    FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindRemedy, FindTask,
+    FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindTotals, FindRemedy, FindTask,
     FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
 )  # fmt: skip
 

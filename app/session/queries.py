@@ -26,6 +26,7 @@ from ..protocol.messages import (
     FindTargets,
     FindTask,
     FindTimelineAfter,
+    FindTotals,
     FindTreeAfter,
     FindTrials,
     FindWindow,
@@ -43,6 +44,7 @@ from ..views.shell.gallery import Example
 from ..views.shell.primitives import primitive_docs
 from ..views.timeline.after_drop import timeline_after
 from ..views.timeline.remedy import remedy_value
+from ..views.timeline.totals import totals_value
 from ..views.timeline.value import path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
 from ..views.tree.after_drop import tree_after
@@ -147,6 +149,14 @@ def _path(context: QueryContext, message: FindPath) -> Answer | None:
     return {"kind": "path", "ticket": message.ticket, "report": id(report), **found}
 
 
+def _totals(context: QueryContext, message: FindTotals) -> Answer | None:
+    report = context.store.report_now(context.state)
+    if not isinstance(report, Report):
+        return None
+    found = totals_value(report, context.store, message.start, message.end)
+    return {"kind": "totals", "ticket": message.ticket, "report": id(report), **found}
+
+
 def _remedy(context: QueryContext, _: FindRemedy) -> Answer:
     return {"kind": "remedy", **remedy_value(context.state, context.store)}
 
@@ -208,6 +218,7 @@ QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
     FindRepair: _repair,
     FindWindow: _window,
     FindPath: _path,
+    FindTotals: _totals,
     FindRemedy: _remedy,
     FindTask: _task,
     SelectStall: _step_to_blame,

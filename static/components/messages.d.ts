@@ -87,6 +87,7 @@ export type Message =
   | FindRepair
   | FindWindow
   | FindPath
+  | FindTotals
   | FindRemedy
   | FindTask
   | FindTrials
@@ -735,6 +736,15 @@ export interface FindWindow {
 /** The critical path of the run between two cycles, and its parts by cause. */
 export interface FindPath {
   kind: "path";
+  ticket: number;
+  start: number;
+  end: number;
+  base?: number | null;
+}
+
+/** The totals of the run between two cycles: busy cycles and stalls of each engine, and bytes copied. */
+export interface FindTotals {
+  kind: "totals";
   ticket: number;
   start: number;
   end: number;

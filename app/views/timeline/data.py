@@ -153,6 +153,12 @@ class TimelineData:
         starts = self.line.starts
         return _density((Spans(starts, starts + 1, np.zeros(len(starts), np.int64)),), (1,), self.time_map)
 
+    @cached_property
+    def begun_by_kind(self) -> Density:
+        """How many tasks of each kind began by a moment of real time."""
+        starts = self.line.starts
+        return _density((Spans(starts, starts + 1, self.kind_of),), (len(self.kinds),), self.time_map)
+
     def _density(self, time_map: TimeMap) -> Density:
         each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
         sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))

@@ -1,5 +1,5 @@
-// The mouse on the timeline: the wheel zooms about the pointer, a drag moves the visible range or the playhead, a click selects, and a tip
-// describes what is under the pointer.
+// The mouse on the timeline: the wheel zooms about the pointer, a drag moves the visible range or the playhead, with Shift it selects an area, a
+// click selects, and a tip describes what is under the pointer.
 
 import { hitAt, stallStripAt } from "./hit.js";
 import { GUTTER, plotWidth, timeAt } from "./layout.js";
@@ -18,6 +18,7 @@ import { Fingers } from "./touch.js";
  *   seekDrawn: (time: number) => void,
  *   select: (hit: Hit | null, point: Point, lane: number) => void,
  *   fit: () => void,
+ *   selectArea: (one: number, other: number) => void,
  *   tip: (text: string, point?: Point) => void,
  * }} Host
  */
@@ -89,6 +90,7 @@ export class TimelinePointer {
     host.tip("");
     const isOnAxis = from.y > layout.bottom;
     const isSeeking = isOnAxis || isWithin(event, ".playhead");
+    const isArea = event.shiftKey && !isOnAxis;
     const isTouch = event.pointerType === "touch";
     const { start, end } = model.view;
     const { scrollTop } = stage;
@@ -99,6 +101,7 @@ export class TimelinePointer {
       const [right, down] = [move.clientX - event.clientX, move.clientY - event.clientY];
       isDrag ||= isTouch ? Math.hypot(right, down) > DRAG.touch : Math.abs(right) > DRAG.mouse;
       if (!isDrag || move.pointerId !== event.pointerId) return;
+      if (isArea) return host.selectArea(from.time, this.point(move).time);
       if (isSeeking) return host.seekDrawn(this.point(move).time);
       if (isTouch) stage.scrollTop = scrollTop - down; // to rows that do not fit
       model.view = { start, end };

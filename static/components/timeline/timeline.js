@@ -6,6 +6,8 @@ import { followDrop } from "../core/hovered_drop.js";
 import { announceMoment } from "../core/playhead.js";
 import { remember, remembered } from "../core/remembered.js";
 import { AfterDrop } from "./after_drop.js";
+import { Area } from "./area.js";
+import { Bookmarks } from "./bookmarks.js";
 import { Card } from "./card.js";
 import { drawHeader } from "./header.js";
 import { GUTTER, RIGHT, layoutOf, xAt } from "./layout.js";
@@ -26,11 +28,12 @@ import { Transport } from "./transport.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
-/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineAfter, TimelineData, WindowAnswer } from "./types.js" */
+/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineAfter, TimelineData, TotalsAnswer, WindowAnswer } from "./types.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
-  "range, 0 shows all cycles. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
+  "range, 0 shows all cycles. The brackets [ and ] start and end an area with totals at the playhead. M sets or removes a bookmark, B goes to the " +
+  "next one, Shift B to the previous one. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
   "Escape closes them, L shows what the running tasks wait for, C the critical path, E folds the repeats, T shows tables.";
 
 const ZOOM = 0.6;
@@ -66,6 +69,8 @@ class TimelineView {
     this.model = new TimelineModel(send, () => this.moved());
     this.path = new CriticalPath(send, this.model);
     this.selection = new TaskSelection(this.model);
+    this.area = new Area(send, this.model, () => this.moved());
+    this.bookmarks = new Bookmarks(this.model);
     this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
     this.unfollow = followDrop((hovered) => this.afterDrop.hover(hovered));
     this.model.isFoldChosen = remembered(FOLDED) === true;
@@ -96,9 +101,18 @@ class TimelineView {
     });
     this.dropNote = h("div", { class: "drop-note", hidden: true });
     this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks.element, this.dropNote, this.head);
-    this.stage = h("div", { class: "stage" }, this.plot, this.bubble, this.card.element, this.tables);
+    this.stage = h(
+      "div",
+      { class: "stage" },
+      this.plot,
+      this.bubble,
+      this.area.element,
+      this.card.element,
+      this.tables,
+    );
     this.blank = h("div", { class: "timeline-blank" });
     this.links = h("p", { class: "tw-hidden", role: "status" });
+    this.said = h("p", { class: "tw-hidden", role: "status" });
     this.transport = new Transport(this);
     this.overview = new Overview({
       show: (start, end, keepsSpan) => this.showRealRange(start, end, keepsSpan),
@@ -119,6 +133,7 @@ class TimelineView {
       this.overview.element,
       this.blank,
       this.links,
+      this.said,
       h("p", { id: "timeline-keys", class: "tw-hidden" }, KEYS),
     );
     new ResizeObserver(() => this.moved()).observe(this.stage);
@@ -134,6 +149,7 @@ class TimelineView {
     this.path.forget();
     this.selection.clear();
     this.afterDrop.reset();
+    this.area.reset();
     this.search = this.nextSearch = null; // a search in another report gets no answer
     this.element.classList.toggle("is-empty", !data.cycles);
     this.card.close();
@@ -146,11 +162,12 @@ class TimelineView {
     this.moved();
   }
 
-  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | RemedyAnswer | TimelineAfter} answer */
+  /** @param {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | RemedyAnswer | TimelineAfter | TotalsAnswer} answer */
   receive(answer) {
     if (answer.kind === "window") this.model.receive(answer);
     else if (answer.kind === "path") this.receivePath(answer);
     else if (answer.kind === "found") this.receiveFound(answer);
+    else if (answer.kind === "totals") this.area.receive(answer);
     else if (answer.kind === "timeline_after") this.afterDrop.receive(answer);
     else if (answer.kind === "remedy") this.receiveRemedy(answer);
     else if (answer.kind === "blamed") {
@@ -192,6 +209,8 @@ class TimelineView {
       this.path.paint(pen);
       this.selection.paint(pen);
       this.afterDrop.paint(pen);
+      this.area.paint(pen);
+      this.bookmarks.paint(pen);
     });
     this.dropNote.textContent = this.afterDrop.note;
     this.dropNote.hidden = !this.afterDrop.note;
@@ -437,7 +456,27 @@ class TimelineView {
     else this.transport.isChoosing = false;
   }
 
+  /** @param {1 | -1} direction */
+  seekBookmark(direction) {
+    const cycle = this.bookmarks.next(direction);
+    if (cycle !== null) this.seek(cycle, { follow: true });
+  }
+
+  toggleBookmark() {
+    this.said.textContent = this.bookmarks.toggle();
+    this.moved();
+  }
+
   // ---- Selection.
+
+  /**
+   * Select the area between two drawn times.
+   * @param {number} one
+   * @param {number} other
+   */
+  selectArea(one, other) {
+    this.area.select(this.model.toReal(one), this.model.toReal(other));
+  }
 
   /**
    * A click: on a task it selects the block in the tree, on a stall it shows the cause.
@@ -448,6 +487,7 @@ class TimelineView {
   select(hit, { x, time }, lane) {
     this.card.close();
     this.selection.clear();
+    this.area.clear();
     this.tableKey = "";
     this.seekDrawn(time);
     const { model } = this;
@@ -579,7 +619,13 @@ class TimelineView {
       Escape: () => {
         this.card.close();
         this.selection.clear();
+        this.area.clear();
       },
+      "[": () => this.area.startAt(model.cycle),
+      "]": () => this.area.endAt(model.cycle),
+      m: () => this.toggleBookmark(),
+      b: () => this.seekBookmark(1),
+      B: () => this.seekBookmark(-1),
       c: () => this.togglePath(),
       l: () => this.selectRunning(),
       Enter: () => this.selectAtPlayhead(),

@@ -176,6 +176,12 @@
  * @typedef {{ kind: "timeline_after", rows: string[], loop: string, primitive: string, cycles: number, start: number, end: number,
  *   lanes: Record<string, LaneAfter>, bytes: Record<string, MemoryLine> }} TimelineAfter
  */
+/** @typedef {{ buffer: string, source: string, destination: string, bytes: string }} Copied */
+/**
+ * The totals of an area: the engines within it, and the copies that begin in it.
+ * @typedef {{ kind: "totals", ticket: number, report: number, start: number, end: number,
+ *   engines: { name: string, tasks: number, busy: number, waits: Partial<Record<Cause, number>> }[], copies: Copied[] }} TotalsAnswer
+ */
 /** @typedef {{ kind: "blamed", step: number | null, text: string }} BlamedAnswer */
 
 export {};
