@@ -15,6 +15,7 @@ import numpy as np
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import MemoryReport, Report
+from ....engine.hwsim.replay.repeats import runs_of
 from ....engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
 from ....engine.schedule import Schedule
 from ...state.derived import Store
@@ -152,6 +153,7 @@ def _repeats(data: TimelineData) -> list[dict[str, Any]]:
     those of its loops."""
     found: list[dict[str, Any]] = []
     levels = data.time_map.levels()
+    runs = runs_of(data.line.repeats)
     for number, repeat in enumerate(data.line.repeats):
         first = data.kind_of[repeat.first] if repeat.first < repeat.last else None
         loops = data.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
@@ -161,7 +163,8 @@ def _repeats(data: TimelineData) -> list[dict[str, Any]]:
                 "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
                 "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
                 "level": levels.get(number, 0), "names": [loop.name for loop in loops], "base": base,
-                "over": repeat.over, "more": repeat.more, "step": repeat.step,
+                "length": repeat.length.terms, "more": {str(around): more for around, more in repeat.more.items()},
+                "runs": runs[number],
                 "moves": {str(row): move for row, move in repeat.moves.items()},
             }
         )  # fmt: skip

@@ -6,22 +6,20 @@ task for the same reason, all copies between are alike, so its length does not d
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from ...cancellation import checkpoint
 from ..tasks.tree import TaskProgram
 from .exclusive import NOBODY, Stall, Variant
-from .repeats import ITSELF, Repeat
+from .repeats import Repeat
+from .row_tree import Part, RowTree, RunTask
+from .series import Copies
 from .timeline import Timeline
 
 MOST_CANDIDATES = 100_000
 """More tasks than this are not searched for a predecessor: those that hold a resource are among the last to use it."""
-
-_Copies = Mapping[int, int]
-"""The copy of each repeat around a task, by the repeat's number."""
 
 
 class PathStep(NamedTuple):
@@ -85,63 +83,9 @@ def totals(path: Path, times: int = 1) -> Iterator[tuple[PathStep, int]]:
             yield from totals(part.steps, times * part.times)
 
 
-class _Part:
-    """The rows of a repeat, and the repeats inside; the root has no repeat."""
-
-    def __init__(self, number: int, first: int, last: int, repeat: Repeat | None, parent: _Part | None) -> None:
-        self.number, self.first, self.last, self.repeat, self.parent = number, first, last, repeat, parent
-        self.inside: list[_Part] = []
-        self.firsts: list[int] = []
-        self.grows = repeat is not None and repeat.step != 0 and repeat.over == ITSELF
-
-    def child_at(self, row: int) -> _Part | None:
-        """Returns the repeat inside that contains a row."""
-        n = bisect_right(self.firsts, row) - 1
-        return self.inside[n] if n >= 0 and row < self.inside[n].last else None
-
-    def count(self, copies: _Copies) -> int:
-        assert self.repeat is not None
-        return self.repeat.copies(self._around(copies))
-
-    def before(self, copies: _Copies) -> int:
-        """Returns the cycles from the first copy to the present one."""
-        assert self.repeat is not None
-        return self.repeat.before(copies[self.number], self._around(copies))
-
-    def omitted(self, copies: _Copies) -> int:
-        """Returns the cycles of all copies that compressed time leaves out."""
-        repeat = self.repeat
-        assert repeat is not None
-        return repeat.total(self._around(copies)) - (repeat.end - repeat.start)
-
-    def _around(self, copies: _Copies) -> int:
-        assert self.repeat is not None
-        return 0 if self.repeat.over == ITSELF else copies[self.repeat.over]
-
-
-class _Task(NamedTuple):
-    """A task that the program runs: a row in certain copies of the repeats around it."""
-
-    row: int
-    part: _Part
-    copies: _Copies
-
-
-def _tree(timeline: Timeline) -> _Part:
-    """Returns the repeats by their rows."""
-    root = _Part(len(timeline.repeats), 0, len(timeline.numbers), None, None)
-    around = [root]
-    for number in sorted(range(len(timeline.repeats)), key=lambda n: (timeline.repeats[n].first, -n)):
-        repeat = timeline.repeats[number]
-        while around[-1].last < repeat.last or around[-1].number < number:
-            around.pop()
-        part = _Part(number, repeat.first, repeat.last, repeat, around[-1])
-        around[-1].inside.append(part)
-        around[-1].firsts.append(part.first)
-        for outer in around:
-            outer.grows |= repeat.over == outer.number
-        around.append(part)
-    return root
+def _growing(repeats: Sequence[Repeat]) -> set[int]:
+    """Returns the repeats whose copies differ."""
+    return {number for repeat in repeats for number in repeat.more}
 
 
 class _Search:
@@ -149,7 +93,8 @@ class _Search:
 
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._line = timeline
-        self._root = _tree(timeline)
+        self._tree = RowTree(timeline.repeats, len(timeline.numbers))
+        self._growing = _growing(timeline.repeats)
         self._variants: list[Variant] = [v.replay for v in program.variants]
         self._numbers: list[int] = timeline.numbers.tolist()
         self._starts: list[int]
@@ -185,58 +130,18 @@ class _Search:
             found = self._rows_of[kind, which] = sorted(rows)
         return found
 
-    def _before(self, task: _Task, marked: Sequence[int]) -> Iterator[_Task]:
-        """Yields the tasks of `marked` rows before a task, the last one first."""
-        until, part, copies = task
-        while True:
-            yield from self._inside(marked, part, copies, until)
-            if part.parent is None:
-                return
-            copy = copies[part.number]
-            outer = {number: n for number, n in copies.items() if number != part.number}
-            if copy:
-                until, copies = part.last, {**outer, part.number: copy - 1}
-            else:
-                until, part, copies = part.first, part.parent, outer
-
-    def _inside(self, marked: Sequence[int], part: _Part, copies: _Copies, until: int) -> Iterator[_Task]:
-        """Yields the tasks of `marked` rows in one copy of a part, before row `until`."""
-        n = bisect_left(marked, until)
-        while n and marked[n - 1] >= part.first:
-            child = part.child_at(marked[n - 1])
-            if child is None:
-                n -= 1
-                yield _Task(marked[n], part, copies)
-                continue
-            for copy in reversed(range(child.count(copies))):
-                yield from self._inside(marked, child, {**copies, child.number: copy}, child.last)
-            n = bisect_left(marked, child.first)
-
-    def _later(self, task: _Task) -> int:
-        """Returns the cycles from compressed to real time of a task."""
-        row, part, copies = task
-        later = 0
-        at: _Part | None = part
-        while at is not None:
-            for child in at.inside[: bisect_right(at.firsts, row)]:
-                if child.last <= row:
-                    later += child.omitted(copies)
-            later += at.before(copies) if at.repeat is not None else 0
-            row, at = at.first, at.parent
-        return later
-
     # ---- The path.
 
     def path(self) -> Path:
         """Returns the path from the task with the last result, the first in program order of several."""
-        last = max(self._final(self._root, {}), key=self._result)
+        last = max(self._final(self._tree.root, {}), key=self._result)
         time, cause, cell = self._result(last), "end", NOBODY
         log: list[PathStep | PathLoop] = []
         seen: dict[tuple[object, ...], tuple[int, int, int]] = {}
         task = last
         while True:
             checkpoint()
-            start = self._starts[task.row] + self._later(task)
+            start = self._starts[task.row] + self._tree.later(task)
             port = self._port.get(task.row, 0) if cause != "issue" else 0
             log.append(PathStep(task.row, start, time, cause, cell, port))
             if start <= 0:
@@ -245,38 +150,38 @@ class _Search:
             time = start
             task, time = self._skip(task, (cause, cell), time, log, seen)
 
-    def _final(self, part: _Part, copies: _Copies) -> Iterator[_Task]:
+    def _final(self, part: Part, copies: Copies) -> Iterator[RunTask]:
         """Yields the tasks whose result may be the last: one before and after each repeat, and those of its last copy."""
         row = part.first
         for child in (*part.inside, None):
             until = child.first if child is not None else part.last
             if until > row:
-                yield _Task(max(range(row, until), key=self._there.__getitem__), part, copies)
+                yield RunTask(max(range(row, until), key=self._there.__getitem__), part, copies)
             if child is not None:
                 yield from self._final(child, {**copies, child.number: child.count(copies) - 1})
                 row = child.last
 
-    def _result(self, task: _Task) -> int:
-        return self._there[task.row] + self._later(task)
+    def _result(self, task: RunTask) -> int:
+        return self._there[task.row] + self._tree.later(task)
 
-    def _awaited(self, task: _Task, start: int) -> tuple[_Task, str, int]:
+    def _awaited(self, task: RunTask, start: int) -> tuple[RunTask, str, int]:
         """Returns the task that one waited for, the reason, and the cell, if any."""
         variant = self._variants[self._numbers[task.row]]
         stall = self._stalls.get(task.row)
         unit = self._rows("unit", variant.engine)
         if stall is None or (found := self._of_stall(task, stall, start)) is None:
-            before = next(self._before(task, unit), None)
-            if before is not None and self._ends[before.row] + self._later(before) == start:
+            before = next(self._tree.before(task, unit), None)
+            if before is not None and self._ends[before.row] + self._tree.later(before) == start:
                 return before, "engine", NOBODY
             found = self._any(task, start)
         return found
 
-    def _of_stall(self, task: _Task, stall: Stall, start: int) -> tuple[_Task, str, int] | None:
+    def _of_stall(self, task: RunTask, stall: Stall, start: int) -> tuple[RunTask, str, int] | None:
         if stall.cause == "issue":
             found = self._first(task, self._rows("unit", stall.by), self._starts, start) if stall.by >= 0 else None
         elif stall.cause == "data":
             early = dict(self._variants[self._numbers[task.row]].preloads).get(stall.cell, 0)
-            found = next(self._before(task, self._rows("writer", stall.cell)), None)
+            found = next(self._tree.before(task, self._rows("writer", stall.cell)), None)
             if found is not None and self._result(found) not in (start, start - early):
                 found = None
         else:
@@ -284,7 +189,7 @@ class _Search:
             found = self._first(task, users, self._ends, start) or self._first(task, users, self._there, start)
         return None if found is None else (found, str(stall.cause), stall.cell)
 
-    def _any(self, task: _Task, start: int) -> tuple[_Task, str, int]:
+    def _any(self, task: RunTask, start: int) -> tuple[RunTask, str, int]:
         """Returns a task that the stalls do not name: all constraints are tried."""
         variant = self._variants[self._numbers[task.row]]
         for cell in (*variant.reads, *variant.writes):
@@ -296,28 +201,28 @@ class _Search:
             return found, "issue", NOBODY
         raise AssertionError(f"no task explains the start of row {task.row} at cycle {start}")
 
-    def _first(self, task: _Task, rows: Sequence[int], column: Sequence[int], time: int) -> _Task | None:
+    def _first(self, task: RunTask, rows: Sequence[int], column: Sequence[int], time: int) -> RunTask | None:
         """Returns the last task of these rows before one whose time in `column` is `time`."""
-        candidates = islice(self._before(task, rows), MOST_CANDIDATES)
-        return next((t for t in candidates if column[t.row] + self._later(t) == time), None)
+        candidates = islice(self._tree.before(task, rows), MOST_CANDIDATES)
+        return next((t for t in candidates if column[t.row] + self._tree.later(t) == time), None)
 
     def _skip(
         self,
-        task: _Task,
+        task: RunTask,
         why: tuple[str, int],
         time: int,
         log: list[PathStep | PathLoop],
         seen: dict[tuple[object, ...], tuple[int, int, int]],
-    ) -> tuple[_Task, int]:
+    ) -> tuple[RunTask, int]:
         """Returns the task and the time where the path goes on after the copies that are like the last ones."""
-        part: _Part | None = task.part
+        part: Part | None = task.part
         while part is not None and part.repeat is not None:
             copy = task.copies[part.number]
             others = tuple(sorted((n, c) for n, c in task.copies.items() if n != part.number))
             key = (part.number, task.row, why, others)
             known = seen.get(key)
             seen[key] = copy, time, len(log)
-            if known is not None and not part.grows and known[0] > copy and known[2] <= len(log):
+            if known is not None and part.number not in self._growing and known[0] > copy and known[2] <= len(log):
                 period, cycles = known[0] - copy, known[1] - time
                 times = copy // period
                 if times:

@@ -12,7 +12,7 @@ determines the future: `key` returns that state, and `steady` skips its recurren
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -48,7 +48,7 @@ class Variant(msgspec.Struct, frozen=True):
 class Stall(msgspec.Struct, frozen=True):
     """A stall of a task's engine for `cycles`: cause "data" until `cell` is filled, "slot" until it is free, by a task of variant `by`;
     cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
-    of others on the port whose number is `cell`. It is `step` cycles longer with each copy of repeat number `over`, if that grows.
+    of others on the port whose number is `cell`. `cycles` are compressed time; a stall that `skips` lasts for repeats too.
     """
 
     task: int
@@ -57,8 +57,7 @@ class Stall(msgspec.Struct, frozen=True):
     cell: int
     by: int
     cycles: int
-    over: int = NOBODY
-    step: int = 0
+    skips: bool = False
 
 
 Pairs = tuple[tuple[int, int], ...]
@@ -92,7 +91,8 @@ class Clocks:
         # Start times of each engine's tasks that were in its queue at the last issue.
         self._waiting: list[deque[int]] = [deque() for _ in queues]
         self._blocker = NOBODY
-        self._skipped = [0] * engines
+        # The repeats that were skipped since each engine's last task, with their cycles.
+        self._skipped: list[dict[int, int]] = [{} for _ in queues]
         # When each cell is filled and when it is read, and by which task.
         self._ready = [0] * cell_count
         self._writer = [NOBODY] * cell_count
@@ -133,10 +133,10 @@ class Clocks:
             return
         task = len(numbers)
         numbers.append(number)
-        waited = start - idle_from + self._skipped[engine]
-        if waited:
-            self.stalls.append(Stall(task, engine, CAUSES[cause], at, by, waited))
-            self._skipped[engine] = 0
+        skips = bool(self._skipped[engine])
+        if start > idle_from or skips:
+            self.stalls.append(Stall(task, engine, CAUSES[cause], at, by, start - idle_from, skips))
+            self._skipped[engine] = {}
         waiting.append(start)
         self.starts.append(start)
         end = self._shared(number, task, start) if demands else start + duration
@@ -196,22 +196,23 @@ class Clocks:
 
     def _free_in(self, engine: int, free: int, *, idle: bool) -> int:
         """Returns when an engine is free, relative to now: before now by the time that it is idle, or else by one cycle."""
-        ahead = free - self.now - self._skipped[engine]
-        return ahead if idle else max(ahead, -1)
+        if not idle:
+            return max(free - self.now - bool(self._skipped[engine]), -1)
+        return free - self.now - sum(self._skipped[engine].values())
+
+    def skip(self, cycles: Mapping[int, int], number: int, since: int) -> None:
+        """Skips repeat `number`: engines without a task since task `since` are idle. `cycles` are those of repeats that were skipped."""
+        busy = {self._table[number].engine for number in self.numbers[since:]}
+        for engine, skipped in enumerate(self._skipped):
+            for other in skipped:
+                skipped[other] = cycles.get(other, skipped[other])
+            if engine not in busy and cycles[number]:
+                skipped[number] = cycles[number]
 
     @property
-    def skipped(self) -> tuple[int, ...]:
-        """The skipped cycles that each engine has been idle since its last task."""
-        return tuple(self._skipped)
-
-    def skip(self, cycles: int, since: int, idle: Sequence[int] = ()) -> None:
-        """Advances by `cycles` during which engines without a task since task `since` are idle, and the others for those of `idle`."""
-        busy = {self._table[number].engine for number in self.numbers[since:]}
-        for engine in range(len(self.free)):
-            if engine not in busy:
-                self._skipped[engine] += cycles
-            elif idle:
-                self._skipped[engine] += idle[engine]
+    def units(self) -> list[int]:
+        """The engine of each issued task."""
+        return [self._table[number].engine for number in self.numbers]
 
     def over_by(self, tasks: int) -> int | None:
         """Returns when the first `tasks` tasks are complete, with their results; None if unknown."""

@@ -1,7 +1,7 @@
 """Repeats of a timeline: intervals that occur once in compressed time and several times in real time.
 
-The iterations of a triangular loop differ in the trip counts of inner loops only. Such a repeat `grows`: with each of its copies, repeats
-inside of it have some more copies, and last some cycles longer.
+The iterations of a triangular loop differ in the trip counts of inner loops only. With each copy of such a repeat, repeats inside of it
+have some more copies. So the number of copies is affine in the copies around, and times are polynomials in them.
 
     outer   ──┬──A──┬─────         each copy of the outer repeat has one more copy of A
     real    ──A──┬──A──A──┬──A──A──A──┬──
@@ -9,46 +9,42 @@ inside of it have some more copies, and last some cycles longer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
+
+from .series import Column, Copies, Number, Orders, Series, newton
 
 Place = tuple[int, ...]
 """Iterations of the loops around a task, outermost first."""
 
-Column = npt.NDArray[np.int64]
-Number = TypeVar("Number", int, Column)
-
-ITSELF = -1
+ONE = Series(((1, ()),))
 
 
-class Repeat(msgspec.Struct, frozen=True):
-    """A repeat: the interval of the timeline from `start` to `end` occurs `extra` more times, each `cycles` long.
+class Repeat(msgspec.Struct, frozen=True, dict=True):
+    """A repeat: the interval of the timeline from `start` to `end` occurs `extra` more times. `number` is its place in the list of repeats.
 
-    `cycles` includes the repeats inside of the interval, `start` and `end` do not: they are compressed times. Its tasks are those from
-    `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around, or of several loops
-    that run as one from there on, of these `extents`.
+    `length` are the real cycles of a copy, repeats inside of the interval included; `start` and `end` are compressed times. Its tasks
+    are those from `first` to `last`, exclusive, in the order of issue: `iterations` of the loop at `depth` among the loops around, or of
+    several loops that run as one from there on, of these `extents`.
 
-    With each copy of repeat number `over`, which is around it, the repeat has `more` copies and each is `step` cycles longer; these are the
-    figures in the first one. If `over` is ITSELF, each copy is `step` cycles longer than the one before. `moves` are then the rows whose
-    inner loops are at later iterations in each copy, with their increase.
+    With each copy of a repeat around it, by its number, the repeat has `more` copies; `extra` are those in the first ones. `moves` are the
+    rows whose inner loops are at later iterations in each copy, with their increase.
     """
 
+    number: int
     start: int
     end: int
-    cycles: int
+    length: Series
     extra: int
     first: int
     last: int
     depth: int
     extents: tuple[int, ...]
     iterations: int
-    over: int = ITSELF
-    more: int = 0
-    step: int = 0
+    more: Mapping[int, int] = msgspec.field(default_factory=dict[int, int])
     moves: Mapping[int, Place] = msgspec.field(default_factory=dict[int, Place])
 
     def later(self, place: Place, copies: int, row: int) -> Place:
@@ -63,51 +59,102 @@ class Repeat(msgspec.Struct, frozen=True):
             inner = tuple(i + copies * step for i, step in zip(inner, self.moves[row], strict=True))
         return (*place[:depth], *reversed(digits), *inner)
 
-    def number(self, place: Place) -> int:
+    def iteration(self, place: Place) -> int:
         """Returns the iteration of a place in the repeat's loops, counted as one loop."""
-        number = 0
+        found = 0
         for i, extent in zip(place[self.depth : self.depth + len(self.extents)], self.extents, strict=True):
-            number = number * extent + i
-        return number
+            found = found * extent + i
+        return found
 
-    def copies(self, around: Number) -> Number:
-        """Returns the number of copies in copy `around` of `over`."""
-        return self.extra + 1 + self.more * around
+    def copies(self, around: Mapping[int, Number]) -> Number | int:
+        """Returns the number of copies in these copies of the repeats around."""
+        found: Number | int = self.extra + 1
+        for number, more in self.more.items():
+            found = found + more * around.get(number, 0)
+        return found
 
-    def before(self, copy: Number, around: Number) -> Number:
+    @cached_property
+    def _begins(self) -> Series:
+        return self.length.summed(self.number)
+
+    def before(self, copy: int, around: Copies) -> int:
         """Returns the cycles from the first copy to the start of another one."""
-        grown = copy * (copy - 1) // 2 if self.over == ITSELF else copy * around
-        return copy * self.cycles + self.step * grown
+        return self._begins.at({**around, self.number: copy})
 
-    def total(self, around: int = 0) -> int:
+    def total(self, around: Copies) -> int:
         """Returns the cycles of all copies."""
         return self.before(self.copies(around), around)
 
-    def at(self, cycle: int, around: int) -> int:
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether all copies together last as long in any copies of the repeats around."""
+        return not self.more and self.length.variables <= {self.number}
+
+    def copy_at(self, cycle: int, around: Copies) -> int:
         """Returns the copy at a cycle from the start of the first one."""
-        if self.over != ITSELF or not self.step:
-            return cycle // (self.cycles + self.step * around)
+        if not self.length.degree:
+            return cycle // self.cycles
         low, high = 0, self.copies(around)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.before(middle, around) <= cycle else (low, middle)
         return low
 
-    @property
+    def summed(self, series: Series) -> Series:
+        """Returns the sum of a series over all copies, by the copies of the repeats around."""
+        found = series.summed(self.number)
+        variables = (found.variables - {self.number}) | self.more.keys()
+        return newton(lambda around: found.at({**around, self.number: self.copies(around)}), variables, found.degree)
+
+    @cached_property
+    def cycles(self) -> int:
+        """The real cycles of the first copy."""
+        return self.length.at({})
+
+    @cached_property
     def omitted(self) -> int:
-        """The cycles of the copies that the timeline leaves out, in the first copy of the repeats around it."""
-        return self.total() - self.cycles
+        """The cycles of the copies that the timeline leaves out, in the first copies of the repeats around it."""
+        return self.total({}) - self.cycles
+
+
+def length_of(cycles: int, inside: Sequence[Repeat]) -> Series:
+    """Returns the length of tasks with these repeats that are `cycles` long in compressed time."""
+    terms: dict[Orders, int] = {(): cycles}
+    for repeat, around in nested(inside):
+        if len(around) > 1:
+            continue
+        for factor, orders in repeat.summed(repeat.length).terms:
+            terms[orders] = terms.get(orders, 0) + factor
+        terms[()] -= repeat.end - repeat.start
+    return Series(tuple((factor, orders) for orders, factor in terms.items() if factor))
+
+
+def nested(repeats: Sequence[Repeat]) -> Iterator[tuple[Repeat, list[Repeat]]]:
+    """Yields the repeats in the order of their rows, outer before inner, each with those around it and itself, the outermost first."""
+    around: list[Repeat] = []
+    for repeat in sorted(repeats, key=lambda r: (r.first, -r.last, -r.number)):
+        while around and not (around[-1].first <= repeat.first and repeat.last <= around[-1].last):
+            around.pop()
+        around.append(repeat)
+        yield repeat, list(around)
+
+
+def summed(series: Series, around: Sequence[Repeat]) -> int:
+    """Returns the sum of a series over all copies of nested repeats, the outermost first."""
+    for repeat in reversed(around):
+        series = repeat.summed(series)
+    return series.at({})
+
+
+def runs_of(repeats: Sequence[Repeat]) -> dict[int, int]:
+    """Returns how often the interval of each repeat occurs in the whole run, by number, outer ones before inner ones."""
+    return {repeat.number: summed(ONE, around) for repeat, around in nested(repeats)}
 
 
 def weights(repeats: Sequence[Repeat], ranges: Sequence[tuple[int, int]], length: int) -> Column:
     """Returns how often each of `length` parts of a timeline occurs; each repeat is a range of parts."""
     found = np.ones(length, np.int64)
-    for number, (repeat, (low, high)) in enumerate(zip(repeats, ranges, strict=True)):
-        times = np.full(high - low, repeat.extra + 1, np.int64)
-        for inner, (first, last) in zip(repeats[:number], ranges, strict=False):
-            if inner.over == number and inner.more:
-                copies = repeat.extra + 1
-                times[first - low : last - low] = copies * (inner.extra + 1) + inner.more * copies * (copies - 1) // 2
-        if not repeat.more:
-            found[low:high] *= times
+    for number, runs in runs_of(repeats).items():
+        low, high = ranges[number]
+        found[low:high] = runs
     return found

@@ -197,10 +197,10 @@ class SharedClocks(Clocks):
             clear = ends[other] + cycles
             if clear > start:
                 start, cause, cell, by = clear, why, where, numbers[other]
-        waited = start - idle_from + self._skipped[engine]
-        if waited:
-            self.stalls.append(Stall(task, engine, CAUSES[cause], cell, by, waited))
-            self._skipped[engine] = 0
+        skips = bool(self._skipped[engine])
+        if start > idle_from or skips:
+            self.stalls.append(Stall(task, engine, CAUSES[cause], cell, by, start - idle_from, skips))
+            self._skipped[engine] = {}
         self.starts[task] = start
         self._waiting[engine].append(start)
         row = self._rows[numbers[task]]

@@ -26,8 +26,8 @@ from ..tasks.periodicity import Run
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ..tasks.variants import NOTHING
 from .exclusive import Clocks, Variant
-from .growth import Block, Growth, Mark, block_of, growth_between, is_even, most_copies
-from .repeats import Place, Repeat
+from .growth import Block, Growth, Mark, block_of, common_growth, most_copies
+from .repeats import Place, Repeat, length_of
 from .shared_ports import SharedClocks
 
 SHORT = 4
@@ -40,6 +40,9 @@ MAX_TASKS = 5_000_000
 
 STEADY = 4
 """Blocks of iterations that grow evenly, before those that follow are skipped."""
+
+SETTLED = 3
+"""Those of them whose tasks no later task can change."""
 
 MAX_GROWING = 8
 """Limit on the iterations of such a block."""
@@ -61,7 +64,8 @@ def replay_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = 
     # A complete replay compares no states.
     replay = _Replay(program, max_tasks, watches=_most(program.tree) > whole)
     replay.nodes(program.tree, {}, {})
-    return Simulated(replay.clocks, replay.places, tuple(replay.repeats), replay.clocks.finish() + replay.skipped)
+    skipped = sum(repeat.omitted for repeat in replay.repeats)
+    return Simulated(replay.clocks, replay.places, tuple(replay.repeats), replay.clocks.finish() + skipped)
 
 
 def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks | SharedClocks:
@@ -103,7 +107,6 @@ class _Replay:
         self._max_tasks = max_tasks
         self._watches = watches
         self._path: list[int] = []
-        self.skipped = 0
 
     def nodes(self, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int]) -> None:
         """Replays the tasks with loops around at iterations `at`; they are equivalent to those at `like`."""
@@ -125,8 +128,7 @@ class _Replay:
     def _loop(self, node: TaskLoop, at: Mapping[Var, int], like: Mapping[Var, int]) -> None:
         depth = len(self._path)
         self._path += [0] * len(node.loops)
-        runs, around = node.paired(at, like)
-        for run, same in runs:
+        for run, same, around in node.paired(at, like):
             body = _Body(node, run, same, dict(at), dict(around))
             if self._watches and run.stop - run.start > SHORT * run.period:
                 self._watched(body)
@@ -154,11 +156,7 @@ class _Replay:
         i = run.start
         steady: tuple[int, int] | None = None
         while i < run.stop:
-            marks.append(
-                Mark(
-                    clocks.now, len(clocks.starts), len(self.repeats), len(clocks.stalls), self.skipped, clocks.skipped
-                )
-            )
+            marks.append(Mark(clocks.now, len(clocks.starts), len(self.repeats), len(clocks.stalls)))
             here = len(marks) - 1
             if steady is None:
                 key = ((i - run.start) % run.period, *clocks.key(node.engines, node.cells, idle=not run.grows))
@@ -185,14 +183,11 @@ class _Replay:
         until = self._settled(marks, first, period)
         if until is None:
             return 0
-        start, end = marks[until - period], marks[until]
-        cycles = end.now - start.now + end.skipped - start.skipped
-        self.repeats.append(self._repeat(node, start, end, cycles, extra, period))
-        self.clocks.skip(cycles * extra, end.tasks)
-        self.skipped += cycles * extra
+        repeat = self._repeat(node, marks[until - period], marks[until], extra, period)
+        self.clocks.skip({repeat.number: repeat.omitted}, repeat.number, repeat.last)
         # The tasks replayed behind the repeat are those of the last iterations.
-        for n in range(end.tasks, len(self.places)):
-            self.places[n] = self.repeats[-1].later(self.places[n], extra, n)
+        for n in range(repeat.last, len(self.places)):
+            self.places[n] = repeat.later(self.places[n], extra, n)
         marks.clear()
         return extra * period
 
@@ -208,37 +203,40 @@ class _Replay:
             return None
         return until
 
-    def _repeat(self, node: TaskLoop, start: Mark, end: Mark, cycles: int, extra: int, period: int) -> Repeat:
+    def _repeat(self, node: TaskLoop, start: Mark, end: Mark, extra: int, period: int) -> Repeat:
+        """Adds a repeat of the tasks between two marks."""
         depth, extents = len(self._path) - len(node.loops), tuple(loop.extent for loop in node.loops)
-        return Repeat(start.now, end.now, cycles, extra, start.tasks, end.tasks, depth, extents, period)
+        inside = self.repeats[start.repeats : end.repeats]
+        length = length_of(end.now - start.now, inside)
+        repeat = Repeat(len(self.repeats), start.now, end.now, length, extra, start.tasks, end.tasks, depth, extents, period)  # fmt: skip
+        self.repeats.append(repeat)
+        return repeat
 
     def _grow(self, node: TaskLoop, marks: list[Mark], keys: list[tuple[object, ...]], left: int) -> int:
         """Like `_skip`, for iterations that grow."""
         here = len(marks) - 1
         for period in range(1, min(here // STEADY, MAX_GROWING) + 1):
-            blocks = 0
-            while here >= (blocks + 1) * period and keys[here - (blocks + 1) * period] == keys[here]:
-                blocks += 1
-            if blocks < STEADY or left < period:
+            count = 0
+            while here >= (count + 1) * period and keys[here - (count + 1) * period] == keys[here]:
+                count += 1
+            if count < STEADY or left < period:
                 continue
-            until = self._settled(marks, here - blocks * period, period)
-            if until is None or until - 3 * period < here - blocks * period:
+            if marks[here].tasks == marks[here - period].tasks:
+                return left // period * period  # no work at all
+            until = self._settled(marks, here - count * period, period)
+            if until is None or until - SETTLED * period < here - count * period:
                 continue
-            found = [self._block(marks[n], marks[n + period]) for n in range(until - 3 * period, here, period)]
-            growth = growth_between(found[1], found[2])
-            if (
-                growth is not None
-                and growth == growth_between(found[0], found[1])
-                and is_even(growth, found[2])
-                and all(block.is_like(found[2]) for block in found[3:])
-            ):
-                most = most_copies(growth, found[-1])
-                extra = left // period if most is None else min(left // period, most)
-                if extra:
-                    self._skip_growing(node, growth, found[2:], extra, period)
-                    marks.clear()
-                    keys.clear()
-                    return extra * period
+            blocks = [self._block(marks[n], marks[n + period]) for n in range(until - SETTLED * period, here, period)]
+            growth = common_growth(blocks, SETTLED)
+            if growth is None:
+                continue
+            most = most_copies(growth, blocks[-1])
+            extra = left // period if most is None else min(left // period, most)
+            if extra:
+                self._skip_growing(node, growth, blocks[SETTLED - 1 :], extra, period)
+                marks.clear()
+                keys.clear()
+                return extra * period
         return 0
 
     def _block(self, start: Mark, end: Mark) -> Block:
@@ -247,34 +245,28 @@ class _Replay:
         )
 
     def _skip_growing(self, node: TaskLoop, growth: Growth, blocks: Sequence[Block], extra: int, period: int) -> None:
-        """Repeats the first of these blocks. The others are moved behind its copies, and grow by as many."""
+        """Repeats the first of these blocks. The others are moved behind its copies, and have as many more copies of their repeats."""
         first, *later = blocks
-        number, stalls = len(self.repeats), self.clocks.stalls
-        repeat = self._repeat(node, first.start, first.end, first.cycles, extra, period)
-        moves = {first.start.tasks + row: move for row, move in growth.moves.items()}
-        repeat = replace(repeat, step=growth.step, moves=moves)
+        number = len(self.repeats)
         for block in blocks:
-            is_first = block is first
-            for n, (more, longer) in enumerate(zip(growth.more, growth.longer, strict=True), block.start.repeats):
-                r = self.repeats[n]
-                if is_first and (more or longer):
-                    self.repeats[n] = replace(r, over=number, more=more, step=longer)
-                elif more or longer:
-                    self.repeats[n] = replace(r, extra=r.extra + more * extra, cycles=r.cycles + longer * extra)
-            for key, (n, cycles) in block.stalls.items():
-                step = growth.stalls.get(key, 0)
-                if step:
-                    s = stalls[n]
-                    stalls[n] = (
-                        replace(s, over=number, step=step) if is_first else replace(s, cycles=cycles + step * extra)
-                    )
-            if not is_first:
-                for row in range(block.start.tasks, block.end.tasks):
-                    same = first.start.tasks + row - block.start.tasks
-                    self.places[row] = repeat.later(self.places[row], extra, same)
-        self.repeats.append(repeat)
-        cycles = repeat.omitted + len(later) * extra * growth.step
-        last = blocks[-1]
-        idle = [(b - a) * extra for a, b in zip(last.start.idle, last.end.idle, strict=True)]
-        self.clocks.skip(cycles, first.end.tasks, idle)
-        self.skipped += cycles
+            for n, more in enumerate(growth.more, block.start.repeats):
+                over, further = ({number: more}, 0) if block is first else ({}, more * extra)
+                self._lengthen(n, block.start.repeats, over, further)
+        moves = {first.start.tasks + row: move for row, move in growth.moves.items()}
+        repeat = replace(self._repeat(node, first.start, first.end, extra, period), moves=moves)
+        self.repeats[number] = repeat
+        for block in later:
+            for row in range(block.start.tasks, block.end.tasks):
+                same = first.start.tasks + row - block.start.tasks
+                self.places[row] = repeat.later(self.places[row], extra, same)
+        cycles = {r.number: r.omitted for r in self.repeats[first.start.repeats :]}
+        self.clocks.skip(cycles, number, repeat.last)
+
+    def _lengthen(self, number: int, since: int, more: Mapping[int, int], extra: int) -> None:
+        """Adds copies to a repeat whose inner repeats, from number `since` on, have theirs."""
+        r = self.repeats[number]
+        length = length_of(
+            r.end - r.start, [i for i in self.repeats[since:number] if r.first <= i.first and i.last <= r.last]
+        )
+        more = {n: m for n, m in (*r.more.items(), *more.items()) if m}
+        self.repeats[number] = replace(r, length=length, extra=r.extra + extra, more=more)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .repeats import ITSELF, Column, Repeat
+from .repeats import ONE, Repeat
+from .series import Column, Copies, Series
 
 
 class Moment(NamedTuple):
@@ -32,36 +33,26 @@ class TimeInterval(NamedTuple):
     later: int
 
 
-_Copies = dict[int, int]
-"""The copy of each repeat around, by its number."""
-
-
 class _Span:
     """A repeat with its inner repeats."""
 
-    def __init__(self, number: int, repeat: Repeat) -> None:
-        self.number, self.repeat = number, repeat
+    def __init__(self, repeat: Repeat) -> None:
+        self.number, self.repeat = repeat.number, repeat
         self.start, self.end = repeat.start, repeat.end
         self.inside: list[_Span] = []
-        self._known: dict[int, list[int]] = {}
+        self._offsets: list[int] | None = None
 
-    def around(self, copies: _Copies) -> int:
-        """Returns the copy of the repeat over which this one grows."""
-        return 0 if self.repeat.over == ITSELF else copies[self.repeat.over]
-
-    def offsets(self, copies: _Copies) -> list[int]:
+    def offsets(self, copies: Copies) -> list[int]:
         """Returns the starts of the inner repeats in real time, relative to a copy of this one."""
-        over = next((s.repeat.over for s in self.inside if s.repeat.over != ITSELF), ITSELF)
-        key = ITSELF if over == ITSELF else copies[over]
-        if key not in self._known:
-            later, found = -self.start, list[int]()
-            for span in self.inside:
-                found.append(span.start + later)
-                later += span.repeat.total(span.around(copies)) - (span.end - span.start)
-            if key != ITSELF:
-                return found
-            self._known[key] = found
-        return self._known[key]
+        if self._offsets is not None:
+            return self._offsets
+        later, found = -self.start, list[int]()
+        for span in self.inside:
+            found.append(span.start + later)
+            later += span.repeat.total(copies) - (span.end - span.start)
+        if all(span.repeat.is_constant for span in self.inside):
+            self._offsets = found
+        return found
 
     def finalize(self) -> None:
         self.inside.sort(key=lambda span: span.start)
@@ -74,9 +65,10 @@ class TimeMap:
 
     def __init__(self, repeats: Sequence[Repeat] = (), length: int = 0) -> None:
         self.repeats = tuple(repeats)
-        self._root = _Span(-1, Repeat(0, length, length, 0, 0, 0, 0, (), 0))
-        spans = [_Span(number, repeat) for number, repeat in enumerate(self.repeats) if repeat.end > repeat.start]
+        self._root = _Span(Repeat(-1, 0, length, Series(), 0, 0, 0, 0, (), 0))
+        spans = [_Span(repeat) for repeat in self.repeats if repeat.end > repeat.start]
         self._around: dict[int, tuple[int, ...]] = {}
+        self._known: dict[int, list[Series]] = {}
         around = [self._root]
         # Of two with equal extent the later one is outside: inner ones are found first.
         for span in sorted(spans, key=lambda s: (s.start, -s.end, -s.number)):
@@ -90,7 +82,7 @@ class TimeMap:
     def at(self, cycle: int) -> Moment:
         """Returns the compressed moment of a real cycle."""
         span, begun = self._root, 0
-        copies: _Copies = {}
+        copies: dict[int, int] = {}
         while True:
             offset = cycle - begun
             offsets = span.offsets(copies)
@@ -98,12 +90,12 @@ class TimeMap:
             if k < 0:
                 return Moment(span.start + offset, tuple(copies.items()))
             child = span.inside[k]
-            within, around = offset - offsets[k], child.around(copies)
-            total = child.repeat.total(around)
+            within = offset - offsets[k]
+            total = child.repeat.total(copies)
             if within >= total:
                 return Moment(child.end + within - total, tuple(copies.items()))
-            copy = copies[child.number] = child.repeat.at(within, around)
-            begun += offsets[k] + child.repeat.before(copy, around)
+            copy = copies[child.number] = child.repeat.copy_at(within, copies)
+            begun += offsets[k] + child.repeat.before(copy, copies)
             span = child
 
     def stretches(self, start: int, end: int) -> Iterator[TimeInterval]:
@@ -115,7 +107,7 @@ class TimeMap:
         return self._within(self._root, 0, {}, start, end, every=False)
 
     def _within(
-        self, span: _Span, begun: int, copies: _Copies, start: int, end: int, *, every: bool
+        self, span: _Span, begun: int, copies: Copies, start: int, end: int, *, every: bool
     ) -> Iterator[TimeInterval]:
         """Yields the intervals of one copy of `span` that begins at `begun` in real time."""
         offsets = span.offsets(copies)
@@ -123,18 +115,18 @@ class TimeMap:
         simulated, clock = span.start, begun
         if k:
             before = span.inside[k - 1]
-            simulated, clock = before.end, begun + offsets[k - 1] + before.repeat.total(before.around(copies))
+            simulated, clock = before.end, begun + offsets[k - 1] + before.repeat.total(copies)
         for child, offset in zip(span.inside[k:], offsets[k:], strict=True):
             yield from _clipped(simulated, child.start, clock - simulated, start, end)
-            first, around, repeat = begun + offset, child.around(copies), child.repeat
-            total = repeat.total(around)
-            low = repeat.at(max(0, start - first), around) if start - first < total else repeat.copies(around)
-            high = repeat.at(end - 1 - first, around) if 0 <= end - 1 - first < total else repeat.copies(around) - 1
+            first, repeat = begun + offset, child.repeat
+            count, total = repeat.copies(copies), repeat.total(copies)
+            low = repeat.copy_at(max(0, start - first), copies) if start - first < total else count
+            high = repeat.copy_at(end - 1 - first, copies) if 0 <= end - 1 - first < total else count - 1
             for copy in (
                 range(low, high + 1) if every else sorted({*range(low, high + 1)[:2], *range(low, high + 1)[-2:]})
             ):
                 inner = {**copies, child.number: copy}
-                yield from self._within(child, first + repeat.before(copy, around), inner, start, end, every=every)
+                yield from self._within(child, first + repeat.before(copy, copies), inner, start, end, every=every)
             if first + total >= end:
                 return
             simulated, clock = child.end, first + total
@@ -169,30 +161,24 @@ class TimeMap:
 
     def _runs(self, around: Sequence[int], simulated: Column, copies: Column) -> Column:
         """Returns the number of runs of the last of nested repeats that ended by each moment, in the copies that are under way."""
-        first, *inner = around
-        repeat, under_way = self.repeats[first], copies[:, first]
-        over = copies[:, repeat.over] if repeat.over != ITSELF else np.zeros_like(simulated)
-        is_over = (simulated >= repeat.end) * repeat.copies(over)
-        passed = np.where(under_way >= 0, under_way, is_over)
-        if not inner:
-            return passed
-        return self._inside(first, inner, passed, over) + np.where(
-            under_way >= 0, self._runs(inner, simulated, copies), 0
-        )
+        found, under_way = np.zeros_like(simulated), np.ones(len(simulated), bool)
+        chosen: dict[int, Column] = {}
+        for number, runs in zip(around, self._sums(around), strict=True):
+            repeat, column = self.repeats[number], copies[:, number]
+            passed = np.where(column >= 0, column, (simulated >= repeat.end) * repeat.copies(chosen))
+            found += np.where(under_way, runs.at({**chosen, number: passed}), 0)
+            under_way &= column >= 0
+            chosen[number] = np.maximum(column, 0)
+        return found
 
-    def _inside(self, first: int, inner: Sequence[int], copies: Column, over: Column) -> Column:
-        """Returns the number of runs of the last of `inner` in the first copies of the repeat around it, in copy `over` of another."""
-        found = copies
-        for number in inner:
-            repeat = self.repeats[number]
-            # The sum over all copies of the repeat over which this one grows is their number times the mean.
-            if repeat.over == first:
-                grown = found * (copies - 1) // 2
-            elif repeat.over in inner:
-                grown = found * self.repeats[repeat.over].extra // 2
-            else:
-                grown = found * over
-            found = found * (repeat.extra + 1) + repeat.more * grown
+    def _sums(self, around: Sequence[int]) -> list[Series]:
+        """Returns for each of nested repeats the number of runs of the last one in its first n copies."""
+        found = self._known.get(around[-1])
+        if found is None:
+            found, runs = self._known.setdefault(around[-1], []), ONE
+            for number in reversed(around):
+                found.insert(0, runs.summed(number))
+                runs = self.repeats[number].summed(runs)
         return found
 
 

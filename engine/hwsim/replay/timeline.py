@@ -15,7 +15,9 @@ from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
 from .exclusive import Stall
-from .repeats import ITSELF, Column, Place, Repeat, weights
+from .repeats import Place, Repeat, weights
+from .series import Column, Copies
+from .stall_cycles import stall_cycles
 from .steady import Simulated
 
 MAX_COUNT = 2**62
@@ -32,7 +34,8 @@ class Row(NamedTuple):
 
 class Timeline(msgspec.Struct, frozen=True, eq=False):
     """A row for each replayed task, in program order, in compressed times: `starts`, `ends` (the engine is free again), `there` (the result
-    is available). `times` is the number of runs, `numbers` the variant, `instances` the instance of its template.
+    is available). `times` is the number of runs, `numbers` the variant, `instances` the instance of its template, `units` the engine, one
+    number for engines that share a unit.
 
     `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of engines
     completes its last task; `cycles` the makespan, in real cycles.
@@ -46,6 +49,7 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     there: Column
     times: Column
     engines: Column
+    units: Column
     free: tuple[int, ...]
     stalls: list[Stall]
     repeats: tuple[Repeat, ...]
@@ -82,11 +86,8 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     @property
     def stalled(self) -> list[int]:
         """The cycles of each stall in all runs of its task."""
-        times = self.times.tolist()
-        return [
-            times[s.task] * s.cycles + times[s.task] * s.step * (self.repeats[s.over].extra if s.step else 0) // 2
-            for s in self.stalls
-        ]
+        columns = (self.times, self.starts, self.ends, self.units)
+        return stall_cycles(self.stalls, self.repeats, *(column.tolist() for column in columns))
 
     def find(self, variants: npt.NDArray[np.bool_], place: Place) -> int | None:
         """Returns the real start of the task at `place`, among those whose variant is marked in `variants`; None if no task matches.
@@ -117,6 +118,10 @@ _Part = tuple[int, int, int]
 
 _Ahead = tuple[tuple[Repeat, int], ...]
 """The repeats around, the innermost first, each with the number of its copy."""
+
+
+def _copies(ahead: _Ahead) -> Copies:
+    return {repeat.number: copy for repeat, copy in ahead}
 
 
 class _Walk:
@@ -159,7 +164,7 @@ class _Walk:
             if number is None:
                 return
             repeat = self._repeats[number]
-            around = self._around(repeat, ahead)
+            around = _copies(ahead)
             width, total = repeat.end - repeat.start, repeat.total(around)
             # Copies from the first that reaches `start` to the last that begins before `end`.
             over = int(line.there[repeat.first : repeat.last].max()) - width + later
@@ -172,13 +177,6 @@ class _Walk:
                 moved = ((repeat, copy), *ahead)
                 yield from self.chunks(start, end, (repeat.first, repeat.last, number), moved, shift)
             later += total - width
-
-    def _around(self, repeat: Repeat, ahead: _Ahead) -> int:
-        """Returns the copy of the repeat over which this one grows."""
-        if repeat.over == ITSELF:
-            return 0
-        over = self._repeats[repeat.over]
-        return next(copy for around, copy in ahead if around is over)
 
     def place(self, row: int, ahead: _Ahead) -> Place:
         """Returns the place of a row's task in these copies of the repeats around it."""
@@ -197,7 +195,7 @@ class _Walk:
             if number is None:
                 break
             repeat = self._repeats[number]
-            around = self._around(repeat, ahead)
+            around = _copies(ahead)
             for copy in self._copies(repeat, marked, place, ahead):
                 inside = (repeat.first, repeat.last, number)
                 moved = ((repeat, copy), *ahead)
@@ -217,9 +215,9 @@ class _Walk:
         if first[:depth] != place[:depth]:
             return
         # A copy may begin inside of an iteration: its neighbours are searched too.
-        nearest = (repeat.number(place) - repeat.number(first)) // repeat.iterations
+        nearest = (repeat.iteration(place) - repeat.iteration(first)) // repeat.iterations
         for copy in (nearest, nearest - 1, nearest + 1):
-            if 0 <= copy < repeat.copies(self._around(repeat, ahead)):
+            if 0 <= copy < repeat.copies(_copies(ahead)):
                 yield copy
 
 
@@ -242,6 +240,7 @@ def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
         ends + _of(numbers, [v.cost.latency for v in variants]),
         times,
         _of(numbers, [v.engine for v in variants]),
+        np.array(clocks.units, np.int64),
         tuple(clocks.free),
         clocks.stalls,
         simulated.repeats,

@@ -30,8 +30,7 @@ class _Counting:
         found: Counts = Counter()
         for node in nodes:
             if isinstance(node, TaskLoop):
-                runs, around = node.paired(at, like)
-                for run, same in runs:
+                for run, same, around in node.paired(at, like):
                     found.update(self._run(node, run, same, at, around))
                 continue
             self._left -= 1

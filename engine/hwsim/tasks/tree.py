@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -61,6 +62,13 @@ class Template(msgspec.Struct, frozen=True, eq=False):
         return tuple((loop.name, i) for loop, i in zip(self.outer, place, strict=True))
 
 
+class Piece(NamedTuple):
+    """The iterations of a loop between two edges, and the runs that they are cut into."""
+
+    whole: Run
+    runs: tuple[Run, ...]
+
+
 class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     """A loop around tasks; or several perfectly nested loops whose iterations are all equivalent: they run as one.
 
@@ -74,7 +82,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     iteration_class: IterationClass
     matters: tuple[Var, ...]
     analyzer: Analyzer
-    known: dict[tuple[int, ...], tuple[Run, ...]]
+    known: dict[tuple[int, ...], tuple[Piece, ...]]
 
     @property
     def extent(self) -> int:
@@ -90,34 +98,41 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         """Returns the loops at an iteration; several are all at 0, since their iterations are equivalent."""
         return {loop.var: i if len(self.loops) == 1 else 0 for loop in self.loops}
 
-    def paired(
-        self, at: Mapping[Var, int], like: Mapping[Var, int]
-    ) -> tuple[Iterator[tuple[Run, Run]], Mapping[Var, int]]:
-        """Returns the runs with loops around at `at`, each with the same run at the equivalent iterations `like`, which has another trip
-        count; and the iterations that the second ones belong to.
+    def paired(self, at: Mapping[Var, int], like: Mapping[Var, int]) -> Iterator[tuple[Run, Run, Mapping[Var, int]]]:
+        """Yields the runs with loops around at `at`, each with the same run at the equivalent iterations `like`, which has another trip
+        count, and the iterations that it belongs to. Ranges of a triangle have lengths of their own, so these are their own equivalents.
         """
-        runs = self.runs(at)
-        same = self.runs(like)
-        return (zip(runs, same, strict=True), like) if len(same) == len(runs) else (zip(runs, runs, strict=True), at)
+        pieces, same = self.pieces(at), self.pieces(like)
+        matches = len(pieces) == len(same)
+        for n, (piece, runs) in enumerate(pieces):
+            if (
+                matches
+                and (runs, same[n].runs) == ((piece,), (same[n].whole,))
+                and piece.period == same[n].whole.period
+            ):
+                yield piece, same[n].whole, like
+            else:
+                for run in runs:
+                    yield run, run, at
 
-    def runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
+    def pieces(self, at: Mapping[Var, int]) -> tuple[Piece, ...]:
         """Returns the runs of equivalent iterations, with the loops around at iterations `at`."""
         key = tuple(at[v] for v in self.matters)
         found = self.known.get(key)
         if found is None:
             near = dict(zip(self.matters, key, strict=True))
-            found = self.known[key] = self._runs(near)
+            found = self.known[key] = tuple(self._cut(near))
         return found
 
-    def _runs(self, at: Mapping[Var, int]) -> tuple[Run, ...]:
+    def _cut(self, at: Mapping[Var, int]) -> Iterator[Piece]:
         first, *inner = self.loops
         if inner:
-            return (Run(0, self.extent, 1),)
-        found: list[Run] = []
+            whole = Run(0, self.extent, 1)
+            yield Piece(whole, (whole,))
+            return
         for run in runs_of(first.var, first.extent, self.iteration_class, at, self.analyzer):
             is_long = run.period == run.stop - run.start > SHORT
-            found += growing(self.level(), run, at, self.analyzer) if is_long else [run]
-        return tuple(found)
+            yield Piece(run, tuple(growing(self.level(), run, at, self.analyzer)) if is_long else (run,))
 
     def level(self) -> Level:
         """Returns the loops, and what decides about the iterations of all that is inside of them."""

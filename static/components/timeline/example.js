@@ -20,9 +20,9 @@ export function repeat(fields = {}) {
     level: 0,
     names: ["ko"],
     base: [0],
-    over: -1,
-    more: 0,
-    step: 0,
+    length: [[100, []]],
+    more: {},
+    runs: 4,
     moves: {},
     ...fields,
   };

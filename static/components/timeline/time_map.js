@@ -1,6 +1,6 @@
 // The map between compressed time, in which each repeat occurs once, and real time: engine/hwsim/replay/time_map.py in the browser.
 
-/** @import { Repeat } from "./types.js" */
+/** @import { Repeat, Series } from "./types.js" */
 
 /** @typedef {Record<number, number>} Copies The chosen copy of each repeat; 0, the first one, may be missing. */
 
@@ -15,7 +15,7 @@ class Span {
 
   /**
    * @param {number} number
-   * @param {Pick<Repeat, "start" | "end" | "cycles" | "extra" | "over" | "more" | "step">} repeat
+   * @param {Pick<Repeat, "start" | "end" | "length" | "extra" | "more">} repeat
    */
   constructor(number, repeat) {
     this.number = number;
@@ -27,7 +27,10 @@ class Span {
   finalize() {
     this.inside.sort((a, b) => a.start - b.start);
     this.starts = this.inside.map((span) => span.start);
-    this.grows = this.inside.some((span) => span.repeat.over >= 0);
+    this.grows = this.inside.some(
+      ({ number, repeat: { more, length } }) =>
+        Object.keys(more).length > 0 || length.some(([, orders]) => orders.some(([other]) => other !== number)),
+    );
     this.inside.forEach((span) => span.finalize());
     this.offsets = this.offsetsIn({});
   }
@@ -49,8 +52,7 @@ class Span {
 
   /** The cycles from the first copy to the start of another. @param {number} copy @param {Copies} copies */
   before(copy, copies) {
-    const { cycles, over, step } = this.repeat;
-    return copy * cycles + step * (over < 0 ? (copy * (copy - 1)) / 2 : copy * (copies[over] ?? 0));
+    return sumOf(this.repeat.length, this.number, copy, copies);
   }
 
   /** The cycles of all copies. @param {Copies} copies */
@@ -73,21 +75,43 @@ class Span {
 
 /**
  * The number of copies of a repeat, in these copies of the repeats around.
- * @param {Pick<Repeat, "extra" | "over" | "more">} repeat
+ * @param {Pick<Repeat, "extra" | "more">} repeat
  * @param {Copies} copies
  */
-export function copiesOf({ extra, over, more }, copies) {
-  return extra + 1 + more * (copies[over] ?? 0);
+export function copiesOf({ extra, more }, copies) {
+  return Object.entries(more).reduce((all, [around, each]) => all + each * (copies[Number(around)] ?? 0), extra + 1);
+}
+
+/**
+ * The sum of a series over the first copies of repeat `number`: engine/hwsim/replay/series.py in the browser.
+ * @param {Series} series
+ * @param {number} number
+ * @param {number} count
+ * @param {Copies} copies
+ */
+function sumOf(series, number, count, copies) {
+  return series.reduce((all, [factor, orders]) => {
+    const own = orders.find(([repeat]) => repeat === number)?.[1] ?? 0;
+    const others = orders.filter(([repeat]) => repeat !== number);
+    const start = factor * binomial(count, own + 1);
+    return all + others.reduce((product, [repeat, k]) => product * binomial(copies[repeat] ?? 0, k), start);
+  }, 0);
+}
+
+/** @param {number} n @param {number} k */
+function binomial(n, k) {
+  let found = 1;
+  for (let j = 0; j < k; j++) found = (found * (n - j)) / (j + 1);
+  return found;
 }
 
 /**
  * How often the task of a row runs.
- * @param {Repeat[]} repeats
+ * @param {Repeat[]} repeats Inner ones are before outer ones.
  * @param {number} row
  */
 export function runsOf(repeats, row) {
-  const around = repeats.filter((r) => row >= r.first && row < r.last);
-  return around.reduce((all, { extra, over, more }) => all * (extra + 1 + (more * (repeats[over]?.extra ?? 0)) / 2), 1);
+  return repeats.find((r) => row >= r.first && row < r.last)?.runs ?? 1;
 }
 
 /**
@@ -131,7 +155,7 @@ export class TimeMap {
    */
   constructor(repeats, length) {
     this.repeats = repeats;
-    this.root = new Span(-1, { start: 0, end: length, cycles: length, extra: 0, over: -1, more: 0, step: 0 });
+    this.root = new Span(-1, { start: 0, end: length, length: [], extra: 0, more: {} });
     const spans = repeats.map((repeat, n) => new Span(n, repeat)).filter((span) => span.end > span.start);
     // Of two with equal extent the later one is outside: inner ones are found first.
     spans.sort((a, b) => a.start - b.start || b.end - a.end || b.number - a.number);

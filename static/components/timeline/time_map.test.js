@@ -9,13 +9,14 @@ import { TimeMap, advance, lastAtMost, runsOf } from "./time_map.js";
  * @returns {Repeat}
  */
 function repeat(fields) {
-  const nothing = { start: 0, end: 0, cycles: 0, extra: 0, first: 0, last: 0, depth: 0, iterations: 1, level: 0 };
-  return { ...nothing, extents: [], names: [], base: [], over: -1, more: 0, step: 0, moves: {}, ...fields };
+  const nothing = { start: 0, end: 0, extra: 0, first: 0, last: 0, depth: 0, iterations: 1, level: 0, runs: 1 };
+  const cycles = fields.length?.[0][0] ?? 0;
+  return { ...nothing, cycles, length: [], extents: [], names: [], base: [], more: {}, moves: {}, ...fields };
 }
 
 const NESTED = [
-  repeat({ start: 20, end: 25, cycles: 5, extra: 2 }), // 15 cycles of each copy of the outer one
-  repeat({ start: 10, end: 40, cycles: 40, extra: 3 }),
+  repeat({ start: 20, end: 25, length: [[5, []]], extra: 2 }), // 15 cycles of each copy of the outer one
+  repeat({ start: 10, end: 40, length: [[40, []]], extra: 3 }),
 ];
 
 test("without repeats both times are equal", () => {
@@ -43,8 +44,21 @@ test("every cycle is found again from its compressed time and copies", () => {
 
 // The outer repeat has four copies; the inner one has three, five, seven and nine copies in them.
 const GROWING = [
-  repeat({ start: 20, end: 25, cycles: 5, extra: 2, over: 1, more: 2, first: 3, last: 5 }),
-  repeat({ start: 10, end: 40, cycles: 40, extra: 3, step: 10, first: 2, last: 6, extents: [9], moves: { 5: [2] } }),
+  repeat({ start: 20, end: 25, length: [[5, []]], extra: 2, more: { 1: 2 }, first: 3, last: 5, runs: 24 }),
+  repeat({
+    start: 10,
+    end: 40,
+    length: [
+      [40, []],
+      [10, [[1, 1]]],
+    ],
+    extra: 3,
+    first: 2,
+    last: 6,
+    runs: 4,
+    extents: [9],
+    moves: { 5: [2] },
+  }),
 ];
 
 test("every cycle of a growing repeat is found again", () => {
@@ -65,7 +79,10 @@ test("a task in a growing repeat runs as often as its copies, at later iteration
 
 test("of two repeats with equal extent the later one is outside", () => {
   const map = new TimeMap(
-    [repeat({ start: 0, end: 10, cycles: 10, extra: 1 }), repeat({ start: 0, end: 10, cycles: 20, extra: 2 })],
+    [
+      repeat({ start: 0, end: 10, length: [[10, []]], extra: 1 }),
+      repeat({ start: 0, end: 10, length: [[20, []]], extra: 2 }),
+    ],
     10,
   );
   assert.deepEqual(map.at(35), { compressed: 5, copies: { 0: 1, 1: 1 } });
@@ -78,7 +95,7 @@ test("indices advance like an odometer", () => {
 
 test("a task has the iterations of the chosen copy, after the end of the repeat those of the last copy", () => {
   const map = new TimeMap(
-    [repeat({ start: 0, end: 10, cycles: 10, extra: 3, last: 2, depth: 1, extents: [2, 2], iterations: 1 })],
+    [repeat({ start: 0, end: 10, length: [[10, []]], extra: 3, last: 2, depth: 1, extents: [2, 2], iterations: 1 })],
     20,
   );
   assert.deepEqual(map.iterationsAt([7, 0, 0], 0, 5, {}), [7, 0, 0]);

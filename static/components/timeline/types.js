@@ -29,6 +29,11 @@
  */
 
 /**
+ * A polynomial in the copies of repeats: each term is a factor times binomial coefficients, the copy of a repeat over k.
+ * @typedef {[factor: number, orders: [repeat: number, k: number][]][]} Series
+ */
+
+/**
  * An interval of compressed time that occurs `extra` more times in real time, `cycles` apart.
  * @typedef {object} Repeat
  * @property {number} start
@@ -43,9 +48,9 @@
  * @property {number} level The number of repeats around this one.
  * @property {string[]} names Names of the repeated loops.
  * @property {number[]} base The indices of the repeated loops in the first copy.
- * @property {number} over With each copy of this repeat around it, or (-1) of itself, it grows; `extra` and `cycles` are those of the first.
- * @property {number} more Copies by which it grows.
- * @property {number} step Cycles by which its copies grow.
+ * @property {Series} length The cycles of a copy; `cycles` are those of the first.
+ * @property {Record<number, number>} more The copies by which it grows with each copy of a repeat around it; `extra` are those in the first.
+ * @property {number} runs The number of copies in the whole run.
  * @property {Record<number, number[]>} moves By row: the iterations by which the inner loops advance with each copy.
  */
 

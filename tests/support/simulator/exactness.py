@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -19,6 +20,7 @@ from support.simulator.triangles import triangular
 
 from tilewright.engine.hwsim import DmaEngine, Machine, MachineError, Report, load_machine, simulate
 from tilewright.engine.hwsim.replay.repeats import weights
+from tilewright.engine.hwsim.replay.stall_cycles import stall_cycles
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.tasks import tree as task_tree
 from tilewright.engine.ir import AXIS_SEPARATOR, PrimFunc
@@ -40,10 +42,12 @@ MACHINES = (
 
 def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
     """Cycles by engine, cause, cell and who is to blame; of repeats as often as they come."""
+    clocks = played.clocks
     times = weights(played.repeats, [(r.first, r.last) for r in played.repeats], len(played.places)).tolist()
+    cycles = stall_cycles(clocks.stalls, played.repeats, times, clocks.starts, clocks.ends, clocks.units)
     found: Counter[tuple[int, str, int, int]] = Counter()
-    for s in played.clocks.stalls:
-        found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    for s, stalled in zip(clocks.stalls, cycles, strict=True):
+        found[s.engine, s.cause, s.cell, s.by] += stalled
     return found
 
 
@@ -133,9 +137,11 @@ def differing_reports(func: PrimFunc, machine: Machine) -> bool:
     return not same_figures(few, every)
 
 
-def triangle_reports(rng: Random, most: int = MOST_TASKS) -> tuple[Report, Report]:
+def triangle_reports(
+    rng: Random, most: int = MOST_TASKS, nest: Callable[[Random], PrimFunc] = triangular
+) -> tuple[Report, Report]:
     """A random triangular nest on a random machine: every task played, without an analysis of its triangles, and as few as can be."""
-    machine, func = varied(rng, roomy()), triangular(rng)
+    machine, func = varied(rng, roomy()), nest(rng)
     analysis = task_tree.growing
     task_tree.growing = lambda level, run, at, analyzer: [run]
     try:
@@ -177,7 +183,7 @@ def main() -> None:
             told[f"triangles refused: {refused.code}"] += 1
         else:
             told["triangles"] += 1
-            told["triangles whose rows are skipped"] += any(r.over >= 0 for r in few_played.timeline.repeats)
+            told["triangles whose rows are skipped"] += any(r.more for r in few_played.timeline.repeats)
             told["tasks of triangles"] += len(all_played.segments)
             told["tasks of triangles that were played"] += len(few_played.segments)
             if not same_figures(few_played, all_played):

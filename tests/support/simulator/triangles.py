@@ -79,6 +79,29 @@ def causal_attention(n: int, tile: int, *, mask: bool = False) -> str:
     return ATTENTION.format(n=n, t=tile, nq=n // tile, weight=weight)
 
 
+IN_TRIANGLE = """        for p in range({n}):
+            for q in range({middle}):
+                for k in range({inner}):
+                    for i, j in T.grid(8, 8):
+                        with T.sblock("load"):
+                            vi, vj = T.axis.remap("SS", [i, j])
+                            b0[vi, vj] = X[k * 8 + vi, vj]
+                    for i, j in T.grid(8, 8):
+                        with T.sblock("add"):
+                            vi, vj = T.axis.remap("SS", [i, j])
+                            b1[vi, vj] = b0[vi, vj] + b1[vi, vj]
+                for i, j in T.grid(8, 8):
+                    with T.sblock("store"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        Y[q * 8 + vi, vj] = b1[vi, vj]"""
+
+
+def triangle_in_triangle(n: int, middle: str, inner: str) -> str:
+    """The text of a nest over `p`, `q` and `k` with these trip counts of `q` and `k`."""
+    buffers = "\n".join(f'        b{m} = T.sblock_alloc_buffer((8, 8), scope="local")' for m in range(2))
+    return HEAD.format(buffers=buffers, body=IN_TRIANGLE.format(n=n, middle=middle, inner=inner))
+
+
 def triangular(rng: Random, scope: str = "local") -> PrimFunc:
     """A nest over `q`, perhaps inside of a loop, with inner loops whose trip counts follow it."""
     return parse(triangular_text(rng, scope)).program
@@ -87,6 +110,11 @@ def triangular(rng: Random, scope: str = "local") -> PrimFunc:
 def triangular_text(rng: Random, scope: str = "local") -> str:
     """The same, as text."""
     return _Maker(rng, scope).text()
+
+
+def doubly_triangular(rng: Random) -> PrimFunc:
+    """A nest over `q` with a triangle in each iteration: a loop `k` that follows `q`, with loops that follow `q` and `k`."""
+    return parse(_Maker(rng, "local").nested()).program
 
 
 class _Maker:
@@ -115,10 +143,49 @@ class _Maker:
             self.inner(depth + 1, loops)
         if self.rng.random() < 0.3:
             self.task(2, [])
+        return self.program()
+
+    def program(self) -> str:
         buffers = "\n".join(
             f'        {name} = T.sblock_alloc_buffer((8, 8), scope="{self.scope}")' for name in self.buffers
         )
         return HEAD.format(buffers=buffers, body="\n".join(self.lines))
+
+    def nested(self) -> str:
+        """A nest whose inner loops have inner loops with trip counts that follow them."""
+        rng = self.rng
+        self.count = n = rng.choice([6, 16, 22, 30])
+        depth, loops = 2, ["q"]
+        if rng.random() < 0.15:
+            self.line(depth, "for b in range(2):")
+            depth, loops = depth + 1, ["b", "q"]
+        self.line(depth, f"for q in range({n}):")
+        for _ in range(rng.randint(1, 2)):
+            if rng.random() < 0.3:
+                self.task(depth + 1, loops)
+            self.line(depth + 1, f"for k in range({self.follows('q', n)}):")
+            for part in range(rng.randint(1, 2)):
+                if rng.random() < 0.3:
+                    self.task(depth + 2, [*loops, "k"])
+                var = f"k{part}"
+                self.line(depth + 2, f"for {var} in range({rng.choice([self.follows('k', 2 * n), self.both(n)])}):")
+                for kind in rng.sample(range(4), 2):
+                    self.task(depth + 3, [*loops, "k", var], kind)
+        if rng.random() < 0.3:
+            self.task(depth + 1, loops)
+        return self.program()
+
+    def follows(self, var: str, most: int) -> str:
+        """A trip count that follows a loop of at most `most` iterations."""
+        rng, more = self.rng, self.rng.randint(0, 3)
+        return rng.choice([f"{var} + {more}", f"{var} + {more}", f"{most} - {var}", f"2 * {var} + {more}",
+                           f"({var} + {more}) // 2", f"T.min({var} + {more}, {rng.randint(3, most)})"])  # fmt: skip
+
+    def both(self, n: int) -> str:
+        """A trip count that follows the loops `q` and `k`."""
+        more = self.rng.randint(0, 3)
+        return self.rng.choice([f"q + k + {more}", f"T.max(q - k + {more}, 0)", f"T.max(k - q + {more}, 0)",
+                                f"T.max({n} - q - k, 0)", f"T.min(q, k) + {more}"])  # fmt: skip
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)

@@ -16,6 +16,7 @@ from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.errors import MachineError
 from tilewright.engine.hwsim.replay.repeats import Repeat
+from tilewright.engine.hwsim.replay.series import Series
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
 from tilewright.engine.schedule import Schedule
@@ -72,11 +73,11 @@ def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
 
 
 def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None:
-    def repeat(start: int, end: int, cycles: int, extra: int) -> Repeat:
-        return Repeat(start, end, cycles, extra, 0, 0, 0, (), 1)
+    def repeat(number: int, start: int, end: int, cycles: int, extra: int) -> Repeat:
+        return Repeat(number, start, end, Series(((cycles, ()),)), extra, 0, 0, 0, (), 1)
 
     # 10 to 20 comes three times, and 5 to 30 with all that four times: 45 cycles each.
-    folding = TimeMap((repeat(10, 20, 10, 2), repeat(5, 30, 45, 3)), 40)
+    folding = TimeMap((repeat(0, 10, 20, 10, 2), repeat(1, 5, 30, 45, 3)), 40)
     assert folding.levels() == {1: 0, 0: 1}
     assert folding.at(4) == (4, ())
     assert folding.at(5) == (5, ((1, 0),))

@@ -29,8 +29,8 @@ def timeline(simulated: Simulated) -> Timeline:
     for r in simulated.repeats:
         times[r.first : r.last] *= 1 + r.extra
     return Timeline(
-        np.array(clocks.numbers, np.int64), simulated.places, starts, starts, ends, ends, times, starts, tuple(clocks.free),
-        clocks.stalls, simulated.repeats, simulated.cycles,
+        np.array(clocks.numbers, np.int64), simulated.places, starts, starts, ends, ends, times, starts,
+        np.array(clocks.units, np.int64), tuple(clocks.free), clocks.stalls, simulated.repeats, simulated.cycles,
     )  # fmt: skip
 
 
@@ -41,10 +41,9 @@ def tasks(simulated: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
 
 
 def stalls(simulated: Simulated) -> Counter[tuple[int, str, int, int]]:
-    times = timeline(simulated).times.tolist()
     found: Counter[tuple[int, str, int, int]] = Counter()
-    for s in simulated.clocks.stalls:
-        found[s.engine, s.cause, s.cell, s.by] += s.cycles * times[s.task]
+    for s, cycles in zip(simulated.clocks.stalls, timeline(simulated).stalled, strict=True):
+        found[s.engine, s.cause, s.cell, s.by] += cycles
     return found
 
 

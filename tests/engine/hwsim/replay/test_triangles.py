@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.simulator.exactness import same_figures, triangle_reports
-from support.simulator.triangles import causal_attention
+from support.simulator.machines import roomy
+from support.simulator.triangles import causal_attention, doubly_triangular, triangle_in_triangle, triangular
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.replay.repeats import ITSELF, Repeat, weights
+from tilewright.engine.hwsim.replay.repeats import Repeat, length_of, weights
+from tilewright.engine.hwsim.replay.series import Series
 from tilewright.engine.hwsim.replay.time_map import Density, TimeMap
+from tilewright.engine.ir import PrimFunc
 from tilewright.engine.script import parse
 
 MOST = 8_000
 
 
-def both_ways(seed: int) -> tuple[Report, Report] | None:
+def both_ways(seed: int, nest: Callable[[Random], PrimFunc] = triangular) -> tuple[Report, Report] | None:
     """All tasks replayed, without any analysis of triangles, and as few as possible; None if all are too many for a test."""
     try:
-        return triangle_reports(Random(seed), MOST)
+        return triangle_reports(Random(seed), MOST, nest)
     except MachineError:
         return None
 
@@ -51,6 +55,47 @@ def test_law_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     plain, fast = found
     assert same_figures(fast, plain)
     assert tasks(fast) == tasks(plain)
+
+
+# Ranges of a triangle have other lengths in equivalent iterations: their iterations have no equivalents there.
+@example(15)
+@settings(max_examples=10)
+@given(st.integers(0, 2**32))
+def test_law_a_triangle_in_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
+    found = both_ways(seed, doubly_triangular)
+    if found is None:
+        return
+    plain, fast = found
+    assert same_figures(fast, plain)
+    assert tasks(fast) == tasks(plain)
+
+
+@pytest.mark.parametrize(
+    ("middle", "inner", "runs"),
+    [
+        ("p", "q", lambda n, p: range(p)),
+        ("p + 1", "q + 1", lambda n, p: (q + 1 for q in range(p + 1))),
+        ("p", "p - q", lambda n, p: (p - q for q in range(p))),
+        ("p + 2", "p + q", lambda n, p: (p + q for q in range(p + 2))),
+        ("{n} - p", "q", lambda n, p: range(n - p)),
+    ],
+)
+def test_given_a_triangle_in_a_triangle_then_its_cost_does_not_grow(
+    middle: str, inner: str, runs: Callable[[int, int], Iterable[int]]
+) -> None:
+    def report(n: int) -> Report:
+        return simulate(parse(triangle_in_triangle(n, middle.format(n=n), inner)).program, roomy())
+
+    def count(n: int) -> int:
+        return sum(1 + 2 * k for p in range(n) for k in runs(n, p))
+
+    small, large = report(60), report(1000)
+    assert len(large.segments) == len(small.segments) < 10_000
+    assert sum(kind.tasks for kind in small.tasks) == count(60)
+    assert max(r.length.degree for r in large.timeline.repeats) == 2
+    cycles = [report(n).cycles for n in (60, 100, 140, 180, 220)]
+    assert np.diff(np.array(cycles), 4).tolist() == [0]
+    assert sum(report(100).engines["dma"].stall.values()) + report(100).engines["dma"].busy == cycles[1]
 
 
 @example(2031, [0.2, 0.7])
@@ -95,7 +140,7 @@ def test_the_random_triangles_have_iterations_to_skip() -> None:
     for seed in range(2000, 2030):
         found = both_ways(seed)
         if found is not None:
-            growing += any(r.over != ITSELF for r in found[1].timeline.repeats)
+            growing += any(r.more for r in found[1].timeline.repeats)
             replayed += len(found[1].segments)
             every += len(found[0].segments)
     assert growing >= 4 and replayed < every * 0.6
@@ -122,10 +167,10 @@ def test_given_causal_attention_then_its_cycles_are_a_quadratic_polynomial() -> 
 
 
 def test_given_a_repeat_that_grows_then_times_are_sums_of_a_series() -> None:
-    inner = Repeat(20, 25, 5, 2, 3, 5, 1, (99,), 1, over=1, more=2)
-    outer = Repeat(10, 40, 40, 3, 2, 6, 0, (9,), 1, step=10, moves={5: (2,)})
+    inner = Repeat(0, 20, 25, Series(((5, ()),)), 2, 3, 5, 1, (99,), 1, more={1: 2})
+    outer = Repeat(1, 10, 40, length_of(30, [inner]), 3, 2, 6, 0, (9,), 1, moves={5: (2,)})
     assert weights((inner, outer), [(3, 5), (2, 6)], 8).tolist() == [1, 1, 4, 24, 24, 4, 1, 1]
-    assert outer.total() == 40 + 50 + 60 + 70 and outer.omitted == 180
-    assert [outer.at(cycle, 0) for cycle in (0, 39, 40, 89, 90, 219)] == [0, 0, 1, 1, 2, 3]
-    assert [inner.total(copy) for copy in range(4)] == [15, 25, 35, 45]
+    assert outer.total({}) == 40 + 50 + 60 + 70 and outer.omitted == 180
+    assert [outer.copy_at(cycle, {}) for cycle in (0, 39, 40, 89, 90, 219)] == [0, 0, 1, 1, 2, 3]
+    assert [inner.total({1: copy}) for copy in range(4)] == [15, 25, 35, 45]
     assert outer.later((1, 4), 3, 5) == (4, 10) and outer.later((1, 4), 3, 2) == (4, 4)
