@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -19,15 +19,12 @@ from ...engine.analysis import ProgramIndex
 from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
-from ...engine.lower import planned, with_sizes
 from ..actions.call_arguments import handle_of
 from ..actions.calls import PREDICTED, Call, Calls, moved
-from ..actions.drops import Drop, Revise
-from ..actions.table import act
+from ..actions.drops import Drop
 from ..document import Notebook
 from ..document.editing.placement import placement_of
-from ..document.editing.revise import LATER_STEPS
-from ..state.derived import Store, attempt, report_of, sizes_of
+from ..state.derived import Store, attempt
 from ..state.intents import Intent
 from ..state.model import Notice, State
 from ..state.row_ids import row_ids
@@ -36,6 +33,7 @@ from ..views.tree.targets import targets_of
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
+from .tried_move import Predicted, StoreKey, TriedMove, move_key, present_report, refused_value, try_move
 
 MAX_KEPT = 64
 """The number of predicted drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
@@ -46,11 +44,6 @@ LONGEST_WAIT_S = 2.0
 POLL_S = 0.0005
 
 Entry = dict[str, Any]
-StoreKey = tuple[str, tuple[object, ...]]
-"""A key of the store: the kind of result, and the objects that it is derived from."""
-
-Predicted = Call | Calls | Drop | Revise
-
 OnPrediction = Callable[[Entry], None]
 
 
@@ -215,7 +208,7 @@ class DropPreview:
     def with_precomputed(self, state: State, move: Predicted) -> Predicted:
         """The move with its predicted notebook, if there is one. Ends the drag, unless the prediction of this move is running: then
         `wait_for_prediction` returns the notebook."""
-        key = _key(state.notebook, move)
+        key = move_key(state.notebook, move)
         if key is None or (self._drag is not None and self._drag.trying != key):
             self.stop()
         made = None if key is None else self._store.known(*key)
@@ -227,7 +220,7 @@ class DropPreview:
     def wait_for_prediction(self, state: State, intent: Intent) -> Intent:
         """In the thread of a change: wait for the running prediction of a move, and return the move with its notebook."""
         drag = self._drag
-        if drag is None or not isinstance(intent, PREDICTED) or (key := _key(state.notebook, intent)) is None:
+        if drag is None or not isinstance(intent, PREDICTED) or (key := move_key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
         while drag.trying == key and drag.made_of(key) is None and not drag.over and time.monotonic() < end:
@@ -246,7 +239,7 @@ class DropPreview:
     # In the thread: only reads programs, which are frozen. Results reach the store on the event loop.
 
     def _try_all(self, drag: Drag, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
-        now = known if known is not None else attempt("simulate", lambda: _report_now(drag, machine))
+        now = known if known is not None else attempt("simulate", lambda: present_report(drag.state, machine))
         before = ProgramIndex(drag.schedule.func)
         while (entry := drag.next()) is not None:
             found = attempt("prediction", lambda entry=entry: self._tried(drag, entry, machine, now, before))
@@ -291,38 +284,34 @@ class DropPreview:
         state = drag.state
         move = move_of(drag, entry)
         assert state.notebook is not None
-        key = drag.trying = _key(state.notebook, move)
+        key = drag.trying = move_key(state.notebook, move)
         assert key is not None
-        after = act(state, move)
-        if after.notice is not None or after.notebook is None or after.moment is None:
-            return _refused(drag, entry, after.notice)
-        assert state.moment is not None
-        schedule = after.moment.schedule
-        func, sizes = schedule.described, sizes_of(after, schedule.described)
-        sized = with_sizes(func, sizes)
-        plan = attempt("plan", lambda: planned(sized.func))
-        report = report_of(sized.func, machine, plan)
+        tried = try_move(state, move, machine)
+        if not isinstance(tried, TriedMove):
+            return _refused(drag, entry, tried)
         blocks = tuple(handle for row in drag.rows if isinstance(handle := drag.ids[row], str))
-        value = prediction_value(now, report, before, ProgramIndex(schedule.func), blocks)
-        made, moment = after.notebook, state.moment
+        value = prediction_value(now, tried.report, before, ProgramIndex(tried.schedule.func), blocks)
+        made, moment = tried.made, state.moment
         prediction = _prediction(drag, entry, value)
 
         def keep() -> None:
             predicted = _prediction_key(drag.rows, entry), (moment, machine)
             drop = _drop_key(drag.rows, entry["loop"], entry["primitive"]), (moment, machine)
             self._store.keep(*key, made)
-            self._store.keep(*drop, PredictedDrop(schedule.func, report))
-            self._store.foreseen(func, sizes, sized, plan, machine, report)
+            self._store.keep(*drop, PredictedDrop(tried.schedule.func, tried.report))
+            self._store.foreseen(tried.schedule.described, tried.sizes, tried.sized, tried.plan, machine, tried.report)
             self._store.keep(*predicted, prediction)
-            self._limit_kept(made, [key, predicted, drop, ("plan", (sized.func,)), ("report", (sized.func, machine))])
+            kept: list[StoreKey] = [
+                key,
+                predicted,
+                drop,
+                ("plan", (tried.sized.func,)),
+                ("report", (tried.sized.func, machine)),
+            ]
+            self._limit_kept(made, kept)
 
         drag.tried = TriedDrop(key, made, keep)
         return prediction, keep
-
-
-def _report_now(drag: Drag, machine: Machine) -> Report | TilewrightError:
-    described = drag.schedule.described
-    return report_of(with_sizes(described, sizes_of(drag.state, described)).func, machine)
 
 
 def _prediction(drag: Drag, entry: Entry, value: Entry) -> Entry:
@@ -332,12 +321,7 @@ def _prediction(drag: Drag, entry: Entry, value: Entry) -> Entry:
 
 def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
     """The prediction for a drop that is refused when it is tried."""
-    value = {"refused": ""} if why is None else {"refused": _reason(why), "code": why.code}
-    return _prediction(drag, entry, value), lambda: None
-
-
-def _reason(why: Refusal | Notice) -> str:
-    return f"{why.message}:\n{why.found}" if why.code == LATER_STEPS else why.message
+    return _prediction(drag, entry, refused_value(why)), lambda: None
 
 
 def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop:
@@ -359,36 +343,3 @@ def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
 def _drop_key(rows: Sequence[str], loop: str, primitive: str) -> str:
     """The store key of a predicted drop of `rows`."""
     return f"drop {primitive} {' '.join(rows)} > {loop}"
-
-
-def _key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:
-    """The store key of a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None for moves that
-    are never predicted."""
-    if notebook is None:
-        return None
-    of: list[object] = [notebook]
-    words: list[str] = []
-
-    def add(*parts: object) -> None:
-        for part in parts:
-            if isinstance(part, list | tuple):
-                add("(", *cast("Sequence[object]", part), ")")
-            elif isinstance(part, Var):
-                words.append("·")
-                of.append(part)
-            else:
-                words.append(repr(part))
-
-    match move:
-        case Drop(method=method, block=block, loop=loop, switch_off=False, repair=False):
-            add("drop", method, block, loop)
-        case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
-            add("revise", method, handle, arguments)
-        case Call() | Calls():
-            for call in move.calls if isinstance(move, Calls) else (move,):
-                if call.kwargs:
-                    return None
-                add(call.method, *call.args)
-        case _:
-            return None
-    return " ".join(words), tuple(of)

@@ -13,7 +13,8 @@ from typing import Any, Literal, Union
 import msgspec
 
 from ...engine.ir import Refusal
-from ..actions.drops import FindRepair
+from ..actions.calls import CallOnRow
+from ..actions.drops import FindRepair, ReviseOnRow
 from ..actions.exploring import Explore, ResumeExploring, ShowTrial, StopExploring
 from ..actions.table import INTENTS, Dismiss, Select, SelectStall, SetTheme, ShowLayout, ShowPane
 from ..document import DocumentError
@@ -134,6 +135,14 @@ class EndDrag(PageMessage, frozen=True, tag="end_drag"):
     """End a drag without a drop."""
 
 
+class TryCalls(PageMessage, frozen=True, tag="try_calls"):
+    """Predict the effect of each of `calls`, as for an open menu or form; the answers have the `ticket`. It cancels earlier predictions;
+    without calls it does only that."""
+
+    ticket: Whole
+    calls: tuple[CallOnRow | ReviseOnRow, ...] = ()
+
+
 class CancelWork(PageMessage, frozen=True, tag="cancel_work"):
     """Stop the running change, or the background work."""
 
@@ -237,7 +246,7 @@ class FindLink(Query, frozen=True, tag="link"):
 
 LOOKS = (
     Select, SelectStall, ShowLayout, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, StopExploring, ResumeExploring, ShowTrial,
-    BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
+    BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
 )  # fmt: skip
 """Messages that do not change the program, so that background analyses of it continue."""
 
@@ -247,7 +256,7 @@ IN_HAND = (BeginDrag, DragOver)
 _SESSION: tuple[type[Message], ...] = (
     Open, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
-    BeginDrag, DragOver, EndDrag, CancelWork, ResumeWork,
+    BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
     FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindTotals, FindRemedy, FindTask,
     FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
 )  # fmt: skip

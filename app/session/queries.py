@@ -37,7 +37,7 @@ from ..state.intents import Message
 from ..state.model import State
 from ..views.explore.value import trials_value
 from ..views.labels.palette import colours_by_name
-from ..views.menus import SCOPES, Facts, menu_of, scopes_of
+from ..views.menus import SCOPES, Facts, menu_of, revision_entries, scopes_of
 from ..views.notebook.words import words_value
 from ..views.shell.commands import commands_value
 from ..views.shell.gallery import Example
@@ -74,7 +74,11 @@ def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
         return Facts(schedule.func, scopes_of(machine), machine, names)
 
     known = store.remember(f"facts {names}", (schedule.func, machine), facts)
-    return menu_of(known, row) if row in known.ids else []
+    if row not in known.ids:
+        return []
+    notebook = state.shown
+    revisions = [] if notebook is None else revision_entries(known, notebook, state.step_count, row)
+    return [*revisions, *menu_of(known, row)]
 
 
 def repair(state: State, message: FindRepair) -> list[str]:

@@ -9,19 +9,22 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.calls import OF_THE_TREE, PREDICTED, resolved
+from ..actions.calls import OF_THE_TREE, PREDICTED, CallOnRow, resolved
+from ..actions.drops import ReviseOnRow
 from ..actions.opening import OpenDocument, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import TEXTS, KeepTyped, Read
 from ..document import Document
 from ..export.exports import Made as Exported
+from ..jobs.call_preview import CallPreview
 from ..jobs.drop_preview import DropPreview, targets
 from ..jobs.event_loop import EventLoop
 from ..jobs.exploration import SearchSlots
 from ..jobs.export_job import as_text, export_for_page
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.study_files import study_file
+from ..jobs.tried_move import Predicted
 from ..protocol.messages import (
     IN_HAND,
     LOOKS,
@@ -45,6 +48,7 @@ from ..protocol.messages import (
     Save,
     SaveAs,
     ShowVersions,
+    TryCalls,
     decode,
 )
 from ..state.addresses import TOUR, Address, address_of
@@ -110,6 +114,7 @@ class Session:
             places=places,
         )
         self.drop_preview = DropPreview(self.store, event_loop, self.updater.show_prediction, scheduler)
+        self.call_preview = CallPreview(self.store, event_loop, self.updater.show_prediction, scheduler)
         self.queue = StateQueue(event_loop, lambda: self.state.notebook, moment, self.updater.turned)
         self._closed = False
 
@@ -343,6 +348,7 @@ class Session:
         self._closed = True
         self.updater.close()
         self.drop_preview.stop()
+        self.call_preview.stop()
         self.queue.close()
         self.file_sync.leave(self.state)
 
@@ -454,6 +460,19 @@ async def _end_drag(session: Session, _: EndDrag) -> None:
     session.drop_preview.stop()
 
 
+async def _try_calls(session: Session, message: TryCalls) -> None:
+    session.call_preview.begin(session.state, message.ticket, [_tried(session.state, call) for call in message.calls])
+
+
+def _tried(state: State, call: CallOnRow | ReviseOnRow) -> Predicted | None:
+    """The move of a call that is tried; None if the call does not fit the program."""
+    try:
+        move = resolved(call, state)
+    except TilewrightError:
+        return None
+    return move if isinstance(move, PREDICTED) else None
+
+
 async def _cancel(session: Session, _: CancelWork) -> None:
     if session.queue.busy:
         session.queue.stop()
@@ -484,6 +503,7 @@ HANDLERS: dict[type[Message], Callable[[Session, Any], Coroutine[Any, Any, None]
     BeginDrag: _begin_drag,
     DragOver: _drag_over,
     EndDrag: _end_drag,
+    TryCalls: _try_calls,
     CancelWork: _cancel,
     ResumeWork: _resume,
 }

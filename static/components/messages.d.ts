@@ -78,6 +78,7 @@ export type Message =
   | BeginDrag
   | DragOver
   | EndDrag
+  | TryCalls
   | CancelWork
   | ResumeWork
   | FindTargets
@@ -665,6 +666,14 @@ export interface DragOver {
 /** End a drag without a drop. */
 export interface EndDrag {
   kind: "end_drag";
+  base?: number | null;
+}
+
+/** Predict the effect of each of `calls`, as for an open menu or form; the answers have the `ticket`. It cancels earlier predictions; without calls it does only that. */
+export interface TryCalls {
+  kind: "try_calls";
+  ticket: number;
+  calls?: (CallOnRow | ReviseOnRow)[];
   base?: number | null;
 }
 

@@ -1,6 +1,7 @@
 """The menus of tree rows: schedule primitives with their form fields."""
 
 from .facts import SCOPES, Facts, scopes_of
+from .revisions import revision_entries, revisions_of
 from .table import BLOCK_ITEMS, LOOP_ITEMS, menu_of, row_menus
 
 __all__ = [
@@ -9,6 +10,8 @@ __all__ = [
     "SCOPES",
     "Facts",
     "menu_of",
+    "revision_entries",
+    "revisions_of",
     "row_menus",
     "scopes_of",
 ]

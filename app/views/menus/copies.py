@@ -126,17 +126,17 @@ def double_buffered(facts: Facts, block: Block) -> str:
 
 
 def slot_fields(_: Facts, __: Block) -> list[Field]:
-    return [_slot_field(3)]
+    return [slot_field(3)]
 
 
-def _slot_field(count: int) -> Field:
+def slot_field(count: int) -> Field:
     return field("slots", "Slots", "int", count, help="tiles in memory at a time: one in use, the others loaded ahead")
 
 
 def bank_fields(facts: Facts, block: Block) -> list[Field]:
     names = facts.banks(_intermediate_scope(facts, block))
     pairs = [f"{one}, {other}" for one, other in pairwise(names)]
-    return [field("banks", "Banks", "words", pairs[0], pairs, help="one per slot: names or numbers"), _slot_field(2)]
+    return [field("banks", "Banks", "words", pairs[0], pairs, help="one per slot: names or numbers"), slot_field(2)]
 
 
 def no_banks(facts: Facts, block: Block) -> str:

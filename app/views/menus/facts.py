@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine
-from ....engine.ir import For, PrimFunc, SeqStmt, structural_equal
+from ....engine.ir import For, PrimFunc, SeqStmt, Var, build, structural_equal
 from ...state.row_ids import row_ids
 
 SCOPES = (
@@ -70,6 +71,11 @@ class Facts:
         return [
             self.ids.of(s.loop_var) for s in later if isinstance(s, For) and structural_equal(s.extent, loop.extent)
         ]
+
+    def extent_product(self, loops: Sequence[Var]) -> int | None:
+        """The product of the extents of loops; None if one is symbolic."""
+        extents = [build.int_value(self.index.loop(loop).extent) for loop in loops]
+        return None if None in extents else prod(extent for extent in extents if extent is not None)
 
     def loops_around(self, block: str) -> list[str]:
         """Row ids of the loops around a block, outermost first."""

@@ -15,9 +15,33 @@ def split_fields(_: Facts, loop: For) -> list[Field]:
     extent = build.int_value(loop.extent)
     inner = next((f for f in (16, 32, 8, 4, 64, 2) if extent is not None and extent > f and extent % f == 0), 16)
     return [
-        field("factors", "Factors", "ints", f"None, {inner}", help="outermost first; None is derived"),
+        field(
+            "factors",
+            "Factors",
+            "ints",
+            f"None, {inner}",
+            help="outermost first; None is derived",
+            chips=factor_chips(extent, 1),
+        ),
         field("names", "Names", "names", f"{name}_0, {name}_1", optional=True, stem=name, help="one per factor"),
     ]
+
+
+MAX_CHIPS = 8
+
+MAX_EXTENT = 1 << 16
+"""Loops with more iterations are not searched for divisors."""
+
+
+def factor_chips(extent: int | None, place: int) -> list[Entry]:
+    """Divisors of an extent as choices for a split in two, where `place` has the number: {label, value}. Powers of two take precedence,
+    since a form has room for few."""
+    if extent is None or not 2 < extent <= MAX_EXTENT:
+        return []
+    divisors = [d for d in range(2, extent) if extent % d == 0]
+    chosen = sorted(sorted(divisors, key=lambda d: (d & (d - 1) != 0, abs(d.bit_length() - 5)))[:MAX_CHIPS])
+    texts = (("None", str(d)) if place else (str(d), "None") for d in chosen)
+    return [{"label": str(d), "value": ", ".join(text)} for d, text in zip(chosen, texts, strict=True)]
 
 
 def fuse_fields(facts: Facts, loop: For) -> list[Field]:

@@ -63,6 +63,34 @@ def prediction_value(
     return _value(why + [text for _, text in over], label, lines, cycles["trend"])
 
 
+def brief_value(now: Answer, then: Answer) -> dict[str, str]:
+    """The effect of a call in a few characters for a menu: {cycles, trend, memory}, where `memory` is the peak of the on-chip memory that
+    changes most, else of the fullest one."""
+    if not isinstance(then, Report):
+        return {"cycles": "not runnable", "trend": "worse", "memory": ""}
+    cycles, trend = ("", "") if not isinstance(now, Report) else change_of(now.cycles, then.cycles)
+    if isinstance(now, Report) and now.overflow_bytes:
+        effect, trend = effect_of(now, then)
+        return {"cycles": effect, "trend": trend, "memory": ""}
+    limited = [(name, m) for name, m in then.memory.items() if m.capacity_bytes and name != "global" and m.peak_bytes]
+
+    def rank(item: tuple[str, Any]) -> tuple[int, float]:
+        name, memory = item
+        was = now.memory[name].peak_bytes if isinstance(now, Report) and name in now.memory else 0
+        return abs(memory.peak_bytes - was), memory.peak_bytes / memory.capacity_bytes
+
+    if not limited:
+        return {"cycles": cycles or grouped(then.cycles), "trend": trend, "memory": ""}
+    name, memory = max(limited, key=rank)
+    over = memory.peak_bytes > memory.capacity_bytes
+    text = f"{name.removeprefix('local.')} {size_text(memory.peak_bytes)}"
+    return {
+        "cycles": "same cycles" if trend == "same" else cycles or grouped(then.cycles),
+        "trend": "worse" if over else trend,
+        "memory": f"{text} of {size_text(memory.capacity_bytes)}" if over else text,
+    }
+
+
 def _often(times: list[str]) -> list[str]:
     """A short text with the factors by which blocks would run more often."""
     if len(set(times)) < 2:

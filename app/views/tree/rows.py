@@ -34,7 +34,7 @@ from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import size_text
 from ..labels.palette import buffer_colours
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
-from ..menus import row_menus
+from ..menus import revisions_of, row_menus
 from .targets import drop_targets
 
 __all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "tree_rows"]
@@ -60,8 +60,9 @@ def tree_rows(
     Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
     A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
     `live_bytes` are the known sizes of buffers after compaction, the memory really held. With the `moment` of a notebook, a row also has
-    `by`, the primitives called on it or that made it (then also `made`), and `variable` if the notebook uses another name for it. `known`
-    is the cache from the previous program, updated in place for this one; `colours` are those of the session's buffers.
+    `by`, the primitives called on it or that made it (then also `made`); `revises`, the calls whose arguments the row can change; and
+    `variable` if the notebook uses another name for it. `known` is the cache from the previous program, updated in place for this one;
+    `colours` are those of the session's buffers.
     """
     rows = _Rows(func, live_bytes or {}, moment, known or {}, buffer_colours(func, colours))
     made = list(rows.below(func.body, parent="", depth=0))
@@ -93,6 +94,7 @@ class _Rows:
         self.calls = calls_on(moment)
         self.made = made_by_calls(moment)
         self.variables = variables_of(moment)
+        self.revisions = revisions_of(moment)
 
     def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
         """The rows below `node`."""
@@ -126,12 +128,14 @@ class _Rows:
         return entry[1]
 
     def _told(self, handle: Var | str) -> Row:
-        """The entries `by`, `made` and `variable` of a loop or block, as far as the notebook has them."""
+        """The entries `by`, `made`, `revises` and `variable` of a loop or block, as far as the notebook has them."""
         told: Row = {}
         if by := self.calls.get(handle):
             told["by"] = by
         if handle in self.made:
             told["made"] = True
+        if handle in self.revisions:
+            told["revises"] = list(self.revisions[handle])
         name = handle.name if isinstance(handle, Var) else handle
         if (variable := self.variables.get(handle, name)) != name:
             told["variable"] = variable
@@ -289,7 +293,7 @@ def _block_badges(realize: BlockRealize) -> list[Row]:
 
 def _slots_badge(count: int) -> Row:
     tip = "double buffered: two slots alternate" if count == 2 else f"{count} slots, used in turn"
-    return {"text": f"×{count}", "tone": "accent", "tip": tip}
+    return {"text": f"×{count}", "tone": "accent", "tip": tip, "revises": "double_buffer"}
 
 
 def _annotation_badge(key: str, value: Annotation) -> Row:

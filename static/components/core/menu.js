@@ -17,7 +17,10 @@ import { PrimitiveCard } from "./primitive_card.js";
 
 /** @typedef {(restoreFocus: boolean) => void} Close */
 
-/** @typedef {{ element: HTMLElement, focus: () => void, onresize?: () => void }} Menu */
+/**
+ * `annotate` shows an element on an entry, at the right.
+ * @typedef {{ element: HTMLElement, focus: () => void, onresize?: () => void, annotate?: (item: MenuItem, mark: HTMLElement) => void }} Menu
+ */
 
 /** @typedef {{ more?: boolean }} MenuMemory Whether rare entries are shown, for the next menu of the same kind. */
 
@@ -234,6 +237,16 @@ export class GroupedMenu {
   /** @param {MenuItem} item */
   button(item) {
     return /** @type {HTMLElement} */ (this.buttons.get(item));
+  }
+
+  /**
+   * @param {MenuItem} item
+   * @param {HTMLElement} mark
+   */
+  annotate(item, mark) {
+    const button = this.buttons.get(item);
+    button?.querySelector(".menu-mark")?.remove();
+    button?.querySelector(".menu-label")?.after(h("span", { class: "menu-mark" }, mark));
   }
 
   groups() {

@@ -3,22 +3,38 @@
 import { focusIn, h } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { menuBody } from "../core/menu.js";
-import { formBody } from "./forms.js";
+import { defaultValues, formBody } from "./forms.js";
 import { icon } from "./rows.js";
 import { LATER_STEPS, reasonBody, repairBody, switchOffBody } from "./offers.js";
 import { sharedItems } from "./several.js";
 import { keysBody } from "./keys.js";
+import { Trials, effectElement } from "./trials.js";
 
 /** @import { Menu, MenuItem } from "../core/menu.js" */
 /** @import { CallForm } from "./forms.js" */
-/** @import { FindRepair, Move, ReviseOnRow } from "../messages.js" */
+/** @import { CallOnRow, FindRepair, Move, ReviseOnRow } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
-/** @import { Anchor, IndexedRow, MenuEntry, TreeNotice, Values } from "./types.js" */
+/** @import { Anchor, IndexedRow, MenuEntry, Reason, TreeNotice, Values } from "./types.js" */
 
 /** @typedef {(Move | ReviseOnRow) & { kind: "move" | "revise" }} Revision A message that revises a step of the notebook. */
 
 /** @type {Record<Revision["kind"], string>} */
 const SWITCH_OFF = { move: "Move, and switch them off", revise: "Change, and switch them off" };
+
+const UNTRIED = ["Notes"]; // groups of entries that change no cycles
+const TRIAL_DELAY = 250; // ms after an edit of a form
+
+/**
+ * @param {string} id
+ * @param {MenuEntry} entry
+ * @param {Values} values
+ * @returns {CallOnRow | ReviseOnRow}
+ */
+function callOf(id, { method, revises, target = id }, values) {
+  return revises
+    ? { kind: "revise", method, target, arguments: values }
+    : { kind: "call", method, target: id, arguments: values };
+}
 
 /** @typedef {{ rows: string[], run: () => void }} Waiting What runs when the entries of all `rows` are known. */
 
@@ -28,6 +44,7 @@ export class Dialogs {
     this.tree = tree;
     this.popup = new Popup(tree.element, "sheet");
     this.memory = { more: false };
+    this.trials = new Trials(tree);
     /** @type {CallForm | null} The form whose call is not answered yet. */
     this.submitted = null;
     /** @type {Map<string, MenuEntry[]>} By row. */
@@ -38,6 +55,8 @@ export class Dialogs {
     this.pendingRepair = null;
     /** @type {Revision | null} The revision that the notice is about, if it is about one. */
     this.revision = null;
+    /** @type {number | undefined} */
+    this.trialTimer = undefined;
     this.of = "";
   }
 
@@ -112,7 +131,41 @@ export class Dialogs {
       const row = tree.byId.get(id);
       if (!row) return;
       const name = row.kind === "loop" ? `${row.name} · ${row.extent}` : row.name;
-      this.menu(rows.length > 1 ? `${rows.length} rows` : name, this.items(rows, row, anchor), anchor, id);
+      const items = this.items(rows, row, anchor);
+      const body = this.menu(rows.length > 1 ? `${rows.length} rows` : name, items, anchor, id);
+      if (rows.length === 1) this.predict(id, this.entries(id) ?? [], items, body);
+    });
+  }
+
+  /**
+   * Show the predicted effects of a menu's entries, with the values that their forms begin with.
+   * @param {string} id
+   * @param {MenuEntry[]} entries
+   * @param {MenuItem[]} items
+   * @param {Menu} body
+   */
+  predict(id, entries, items, body) {
+    const tried = entries.flatMap((entry) => {
+      const values =
+        entry.disabled || entry.rare || entry.revises || UNTRIED.includes(entry.group) ? null : defaultValues(entry);
+      const item = items.find(({ label, method }) => label === entry.label && method === entry.method);
+      return values && item ? [{ item, call: callOf(id, entry, values) }] : [];
+    });
+    const calls = tried.map(({ call }) => call);
+    this.trials.begin(calls, (index, effect) => body.annotate?.(tried[index].item, effectElement(effect)));
+  }
+
+  /**
+   * The form that changes a step of the notebook.
+   * @param {string} id
+   * @param {string} method
+   * @param {Anchor} anchor
+   */
+  revise(id, method, anchor) {
+    this.tree.drag.cancel();
+    this.whenKnown([id], () => {
+      const entry = this.entries(id)?.find((item) => item.revises && item.method === method);
+      if (entry) this.call([id], entry, anchor);
     });
   }
 
@@ -132,7 +185,7 @@ export class Dialogs {
       label: row.kind === "block" ? "Move to a loop…" : "Reorder…",
       key: "Enter",
       help: "then arrows and Enter, or click a loop",
-      group: entries[0]?.group,
+      group: entries.find((entry) => !entry.revises)?.group,
       run: () => tree.grabByClick(id),
     };
     const rename = {
@@ -150,11 +203,13 @@ export class Dialogs {
    * @param {MenuItem[]} items
    * @param {Anchor} anchor
    * @param {string} id
+   * @returns {Menu}
    */
   menu(title, items, anchor, id) {
     const body = menuBody(title, items, (back) => this.close(back), this.memory);
     this.open(body, anchor, id);
     body.onresize = () => this.popup.move(anchor, "below");
+    return body;
   }
 
   /**
@@ -177,6 +232,8 @@ export class Dialogs {
   /** @param {boolean} restoreFocus */
   close(restoreFocus) {
     this.submitted = null;
+    this.trials.stop();
+    clearTimeout(this.trialTimer);
     if (!this.shown) return;
     this.popup.hide();
     const { of } = this;
@@ -199,9 +256,7 @@ export class Dialogs {
     const { method } = entry;
     const send = (/** @type {Values} */ values) =>
       tree.send(
-        rows.length > 1
-          ? { kind: "calls", method, targets: rows, arguments: values }
-          : { kind: "call", method, target: id, arguments: values },
+        rows.length > 1 ? { kind: "calls", method, targets: rows, arguments: values } : callOf(id, entry, values),
       );
     if (!entry.fields.length) {
       tree.focusRow(tree.cursor);
@@ -216,6 +271,17 @@ export class Dialogs {
     const form = formBody(entry, target, submit, () => this.close(true));
     form.onresize = () => this.popup.move(anchor, "below");
     this.open(form, anchor, id);
+    if (rows.length > 1 || UNTRIED.includes(entry.group)) return;
+    const predict = () =>
+      this.trials.begin(
+        form.trials().map((values) => callOf(id, entry, values)),
+        form.showEffect,
+      );
+    form.onedit = () => {
+      clearTimeout(this.trialTimer);
+      this.trialTimer = window.setTimeout(predict, TRIAL_DELAY);
+    };
+    predict();
   }
 
   /** The submitted call was answered. A refused form stays open, so that it can be corrected. */
@@ -237,7 +303,7 @@ export class Dialogs {
   /** @param {TreeNotice} notice */
   notify(notice) {
     this.tree.after = null;
-    if (this.submitted) this.submitted.refuse(notice);
+    if (this.submitted) this.submitted.refuse({ ...notice, more: this.switchOffBody(notice.reasons) });
     else this.showNotice(notice);
   }
 
@@ -254,19 +320,22 @@ export class Dialogs {
       h("div", { class: "notice-head" }, h("span", {}, text), close),
       ...reasons.map((reason) => reasonBody(reason, "illegal", otherwise)),
     );
-    const { revision } = this;
-    if (revision && reasons.some(({ code }) => code === LATER_STEPS))
-      notice.append(switchOffBody(SWITCH_OFF[revision.kind], () => this.switchOff(revision)));
+    const more = this.switchOffBody(reasons);
+    if (more) notice.append(more);
     notice.hidden = false;
   }
 
   /**
-   * Make a revision that was refused for its later steps, with these switched off.
-   * @param {Revision} revision
+   * The button that makes a revision with its later steps switched off, if it was refused for them.
+   * @param {Reason[]} [reasons]
    */
-  switchOff(revision) {
-    this.hideNotice();
-    this.tree.send({ ...revision, switch_off: true });
+  switchOffBody(reasons = []) {
+    const { revision } = this;
+    if (!revision || !reasons.some(({ code }) => code === LATER_STEPS)) return null;
+    return switchOffBody(SWITCH_OFF[revision.kind], () => {
+      this.hideNotice();
+      this.tree.send({ ...revision, switch_off: true });
+    });
   }
 
   /** @param {FindRepair} request */

@@ -2,9 +2,10 @@
 
 import { h } from "../core/dom.js";
 import { reasonBody } from "./offers.js";
+import { effectElement } from "./trials.js";
 
 /** @import { Menu } from "../core/menu.js" */
-/** @import { Field, MenuEntry, TextType, TreeNotice, Value, Values } from "./types.js" */
+/** @import { Effect, Field, MenuEntry, TextType, TreeNotice, Value, Values } from "./types.js" */
 
 /** @typedef {HTMLInputElement | HTMLSelectElement} FieldControl */
 
@@ -12,7 +13,14 @@ import { reasonBody } from "./offers.js";
 
 /** @typedef {{ field: Field } & ControlParts} FormField */
 
-/** @typedef {Menu & { refused: boolean, refuse: (notice: TreeNotice) => void }} CallForm After `refuse` it stays open for corrections. */
+/**
+ * After `refuse` it stays open for corrections. `trials` are the values that are worth predicting, the present ones first; `showEffect` shows
+ * one of them.
+ * @typedef {Menu & {
+ *   refused: boolean, refuse: (notice: TreeNotice) => void,
+ *   trials: () => Values[], showEffect: (index: number, effect: Effect) => void, onedit?: () => void,
+ * }} CallForm
+ */
 
 /** @typedef {{ values: Values } | { problem: string, control: FieldControl }} Reading */
 
@@ -71,6 +79,37 @@ export function readField(field, control) {
   return READERS[field.type](text);
 }
 
+/**
+ * The values of an entry's fields by argument. Throws an Error if one of them cannot be read.
+ * @param {MenuEntry} entry
+ * @param {(field: Field) => Value | undefined} read
+ */
+function valuesOf(entry, read) {
+  /** @type {Values} */
+  const values = {};
+  for (const field of entry.fields) {
+    const value = read(field);
+    if (field.spread && Array.isArray(value)) {
+      for (const [n, name] of field.spread.entries()) values[name] = value[n];
+    } else if (value !== undefined) values[field.name] = value;
+  }
+  return values;
+}
+
+/**
+ * The values of an entry's form before it is edited; null if they are not complete.
+ * @param {MenuEntry} entry
+ */
+export function defaultValues(entry) {
+  try {
+    return valuesOf(entry, (field) =>
+      field.type === "choice" ? field.default : readField(field, { value: String(field.default ?? "") }),
+    );
+  } catch {
+    return null;
+  }
+}
+
 let serial = 0;
 
 /**
@@ -108,6 +147,21 @@ function controlFor(field) {
 }
 
 /**
+ * A value to choose with a press, with a place for its effect.
+ * @param {{ label: string, value: string }} chip
+ * @param {FieldControl} control
+ */
+function chipOf({ label, value }, control) {
+  const effect = h("span", { class: "chip-effect" });
+  const choose = () => {
+    control.value = value;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const element = h("button", { class: "chip", type: "button", onclick: choose }, h("b", {}, label), effect);
+  return { control, element, effect, factors: READERS.ints(value) };
+}
+
+/**
  * @param {Value} value
  * @returns {string}
  */
@@ -135,6 +189,7 @@ function preview(entry, target, values) {
       if (name === "buffer" && Array.isArray(value)) return `${name}=(${value.map(pythonText).join(", ")})`;
       return `${name}=${pythonText(value)}`;
     });
+  if (entry.revises) return parts.join(", ");
   const first = entry.fields.some((f) => f.name === "loops") ? [] : [target];
   return `sch.${entry.method}(${[...first, ...parts].join(", ")})`;
 }
@@ -154,6 +209,8 @@ export function formBody(entry, target, submit, cancel) {
   const code = h("code", { class: "form-code" });
   const error = h("div", { class: "form-error", role: "alert" });
   const apply = h("button", { class: "tw-button tw-button--primary", type: "submit" }, "Apply");
+  const prediction = h("div", { class: "form-effect", "aria-live": "polite" });
+  const chips = controls.flatMap(({ field, control }) => (field.chips ?? []).map((chip) => chipOf(chip, control)));
 
   /** @returns {Reading} */
   function read() {
@@ -225,11 +282,19 @@ export function formBody(entry, target, submit, cancel) {
         h("label", { for: id }, field.label),
         control,
         extra,
+        field.chips?.length
+          ? h(
+              "div",
+              { class: "chips", role: "group", "aria-label": `${field.label} to choose from` },
+              ...chips.filter((chip) => chip.control === control).map((chip) => chip.element),
+            )
+          : null,
         field.help ? h("small", {}, field.help) : null,
       ),
     ),
     error,
     code,
+    prediction,
     h(
       "div",
       { class: "form-foot" },
@@ -242,6 +307,8 @@ export function formBody(entry, target, submit, cancel) {
     followChoice(event.target);
     followFactors();
     refresh();
+    prediction.replaceChildren();
+    body.onedit?.();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -275,12 +342,24 @@ export function formBody(entry, target, submit, cancel) {
       first.focus();
       if (first instanceof HTMLInputElement) first.select();
     },
-    refuse({ text, reasons = [] }) {
+    trials() {
+      const reading = read();
+      if ("problem" in reading) return [];
+      const { names: _, ...values } = reading.values;
+      return [values, ...chips.map(({ factors }) => ({ ...values, factors }))];
+    },
+    showEffect(index, effect) {
+      const place = index ? chips[index - 1]?.effect : prediction;
+      place?.replaceChildren(effectElement(effect));
+      body.onresize?.();
+    },
+    refuse({ text, reasons = [], more = null }) {
       body.refused = true;
       apply.disabled = false;
       error.replaceChildren(
         h("div", { class: "form-refusal" }, text),
         ...reasons.map((reason) => reasonBody(reason, "illegal", "")),
+        more ?? "",
       );
       first.focus();
       body.onresize?.();

@@ -4,6 +4,7 @@
 
 import { h } from "../core/dom.js";
 import { keep, kept } from "../core/storage.js";
+import { extentOf } from "./rows.js";
 
 /** @import { IndexedRow, RowElement, RowIndex } from "./types.js" */
 /** @import { Tree } from "./tree.js" */
@@ -87,7 +88,7 @@ export class GridRows {
         "span",
         { class: `loop-chip${isNest && loop.extent === "1" ? " is-unit" : ""}`, "data-loop": loop.id },
         h("span", { class: "loop-name" }, loop.name),
-        h("span", { class: "loop-extent" }, loop.extent),
+        extentOf(loop),
         loop.reduces ? h("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
       ),
     );

@@ -98,7 +98,9 @@ export class Pointer {
     const act = part?.getAttribute("data-act") ?? null;
     if (part && act === "menu") this.toggleMenu(event, id, part);
     else if (act === "fold") tree.fold(id, !tree.folded.has(id));
-    if (act === "menu" || act === "fold" || act === "problem" || tree.drag.grab?.by === "click") return;
+    else if (part && act === "revise") this.revise(event, id, part);
+    if (act === "menu" || act === "revise" || act === "fold" || act === "problem" || tree.drag.grab?.by === "click")
+      return;
     const buffer = target.closest("[data-buffer]")?.getAttribute("data-buffer") ?? null;
     this.press = { id, act, buffer, finger, scrolls: finger && act !== "grip", x: event.clientX, y: event.clientY };
     clearTimeout(this.holdTimer);
@@ -132,6 +134,17 @@ export class Pointer {
     event.stopPropagation();
     if (dialogs.shown && dialogs.of === id) dialogs.close(true);
     else dialogs.rowMenu(id, button.getBoundingClientRect());
+  }
+
+  /**
+   * @param {PointerEvent} event
+   * @param {string} id
+   * @param {Element} button
+   */
+  revise(event, id, button) {
+    event.preventDefault();
+    event.stopPropagation();
+    this.tree.dialogs.revise(id, button.getAttribute("data-method") ?? "", button.getBoundingClientRect());
   }
 
   /** @param {PointerEvent} event */
@@ -333,7 +346,7 @@ export class Pointer {
   elsewhere(event) {
     const path = event.composedPath();
     const { dialogs, drag, list } = this.tree;
-    const onMenuButton = path[0] instanceof Element && path[0].closest("[data-act=menu]");
+    const onMenuButton = path[0] instanceof Element && path[0].closest("[data-act=menu], [data-act=revise]");
     if (dialogs.shown && !path.includes(dialogs.popup.element) && !onMenuButton) dialogs.close(false);
     if (drag.grab?.by === "click" && !path.includes(list)) drag.cancel();
     if (drag.grab?.by !== "keyboard") return;

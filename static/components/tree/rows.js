@@ -93,14 +93,48 @@ export function ancestors(byId, row) {
   return found;
 }
 
+const SCOPED = ["set_scope", "cache_read", "cache_write", "cache_inplace", "read_at", "write_at"];
+
+/**
+ * A part of a row that changes an argument of a step.
+ * @param {string} method Of the step.
+ * @param {string} kind Its class.
+ * @param {string} text
+ * @param {string} label
+ */
+export function reviseButton(method, kind, text, label) {
+  return h(
+    "button",
+    {
+      class: `revise ${kind}`,
+      type: "button",
+      tabindex: -1,
+      "data-act": "revise",
+      "data-method": method,
+      title: label,
+      "aria-label": label,
+    },
+    text,
+  );
+}
+
 /**
  * @param {BufferChip} buffer
  * @param {boolean} written
+ * @param {string} [scoped] The call that chose the scope, if a step can change it.
  */
-function bufferChip(buffer, written) {
+function bufferChip(buffer, written, scoped) {
   // The scope of a read is in its tooltip; the name of a cache contains its scope.
-  const scope =
-    !written || buffer.name.includes(`_${buffer.scope}`) ? null : h("span", { class: "buf-scope" }, buffer.scope);
+  const scope = scoped
+    ? reviseButton(
+        scoped,
+        "buf-scope",
+        buffer.scope.replace(/^local\./, ""),
+        `${buffer.scope}: change the scope of ${buffer.name}`,
+      )
+    : !written || buffer.name.includes(`_${buffer.scope}`)
+      ? null
+      : h("span", { class: "buf-scope" }, buffer.scope);
   const size = written && buffer.bytes ? h("span", { class: "buf-size" }, buffer.bytes) : null;
   return h(
     "span",
@@ -118,8 +152,19 @@ function bufferChip(buffer, written) {
   );
 }
 
-/** @param {Badge} item */
-function badge(item) {
+/**
+ * @param {Badge} item
+ * @param {Row} row
+ */
+function badge(item, row) {
+  const { revises = "" } = item;
+  if (revises && row.revises?.includes(revises))
+    return reviseButton(
+      revises,
+      `tw-badge tw-badge--${item.tone}`,
+      item.text,
+      `${item.tip}; change the slots of ${row.name}`,
+    );
   return h("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
 }
 
@@ -138,6 +183,21 @@ function variableOf(row) {
 }
 
 /**
+ * The extent of a loop; if a split made the loop, it changes the factors.
+ * @param {Row} row
+ */
+export function extentOf(row) {
+  return row.revises?.includes("split")
+    ? reviseButton(
+        "split",
+        "loop-extent",
+        row.extent ?? "",
+        `${row.extent}: change the factors of the split of ${row.name}`,
+      )
+    : h("span", { class: "loop-extent" }, row.extent);
+}
+
+/**
  * @param {Row} row
  * @param {HTMLElement[] | undefined} chips Of all its loops, if there are several.
  */
@@ -146,11 +206,11 @@ function loopContent(row, chips) {
   const kind = LOOP_KINDS[row.loop_kind ?? ""];
   return [
     h("span", { class: "loop-name" }, row.name),
-    h("span", { class: "loop-extent" }, row.extent),
+    extentOf(row),
     variableOf(row),
     row.reduces ? h("span", { class: "loop-sum", title: "drives a reduction" }, "Σ") : null,
     kind && h("span", { class: "loop-kind" }, icon(kind.icon), kind.word || row.detail),
-    ...row.badges.map(badge),
+    ...row.badges.map((item) => badge(item, row)),
   ];
 }
 
@@ -159,12 +219,13 @@ function blockContent(row) {
   const iters = (row.iters ?? []).map((it) =>
     h("span", { class: `iter iter-${it.type}`, title: `${it.name}: ${it.type}` }, ITERATOR_LETTERS[it.type] ?? "?"),
   );
+  const scoped = row.revises?.find((method) => SCOPED.includes(method));
   const flow = h(
     "span",
     { class: "flow" },
     ...(row.reads ?? []).map((b) => bufferChip(b, false)),
     h("span", { class: "arrow" }, "→"),
-    ...(row.writes ?? []).map((b) => bufferChip(b, true)),
+    ...(row.writes ?? []).map((b) => bufferChip(b, true, b.scope === "global" ? undefined : scoped)),
   );
   return h(
     "span",
@@ -175,7 +236,7 @@ function blockContent(row) {
       h("span", { class: "block-name", title: row.name }, row.name),
       variableOf(row),
       h("span", { class: "iters" }, ...iters),
-      ...row.badges.map(badge),
+      ...row.badges.map((item) => badge(item, row)),
       h("span", { class: "block-detail", title: row.detail }, row.detail),
     ),
     flow,

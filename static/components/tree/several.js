@@ -88,12 +88,16 @@ function arePerfectlyNested(byId, rows) {
  * @param {MenuEntry[][]} menus
  */
 export function sharedEntries([first, ...others]) {
-  return first.flatMap((entry) => {
-    const same = others.map((menu) => menu.find((item) => item.method === entry.method && item.label === entry.label));
-    const enabled = same.filter((item) => item !== undefined && !item.disabled);
-    const fields = entry.disabled || enabled.length < same.length ? null : sharedFields(entry, enabled);
-    return fields ? [{ ...entry, group: "Each row", fields }] : [];
-  });
+  return first
+    .filter((entry) => !entry.revises)
+    .flatMap((entry) => {
+      const same = others.map((menu) =>
+        menu.find((item) => item.method === entry.method && item.label === entry.label),
+      );
+      const enabled = same.filter((item) => item !== undefined && !item.disabled);
+      const fields = entry.disabled || enabled.length < same.length ? null : sharedFields(entry, enabled);
+      return fields ? [{ ...entry, group: "Each row", fields }] : [];
+    });
 }
 
 /**

@@ -231,6 +231,7 @@ export class Tree {
     } else if (message.kind === "targets") drag.receiveTargets(message);
     else if (message.kind === "tree_after") drag.after.receive(message);
     else if (message.kind === "predicted") drag.receivePrediction(message);
+    else if (message.kind === "tried") dialogs.trials.receive(message);
     else if (message.kind === "menu") dialogs.receiveMenu(message);
   }
 

@@ -12,7 +12,7 @@
 // ---- Rows.
 
 /** @typedef {{ id: string, name: string, scope: string, bytes: string, colour: number }} BufferChip */
-/** @typedef {{ text: string, tone: string, tip: string }} Badge */
+/** @typedef {{ text: string, tone: string, tip: string, revises?: string }} Badge `revises`: the call whose argument it shows. */
 
 /**
  * A loop or a block.
@@ -27,6 +27,7 @@
  * @property {string} tooltip
  * @property {string[]} [by] The primitives that made it or were called on it.
  * @property {boolean} [made] Whether a call made it.
+ * @property {string[]} [revises] The calls in its step whose arguments the row can change.
  * @property {string} [variable] Its name in the notebook, if that is another one.
  * @property {string} [extent] Of a loop, like the next two.
  * @property {string} [loop_kind]
@@ -84,7 +85,9 @@
 /** @typedef {"better" | "worse" | "same" | ""} Trend */
 /** @typedef {{ name: string, text: string, change: string, sign: Trend, trend: Trend, word: string }} FigureLine */
 /** @typedef {{ costly: boolean, trend: Trend, label: string, lines: FigureLine[], why: string[] }} Figures */
+/** @typedef {{ cycles: string, trend: Trend, memory: string }} Brief The effect of a call in a few characters. */
 /** @typedef {Figures | { refused: string, code?: string }} Prediction */
+/** @typedef {(Figures & { brief: Brief }) | { refused: string, code?: string }} Effect The prediction for a call of a menu or form. */
 /** @typedef {Map<string, Prediction>} Predictions By `predictionKey`. */
 
 /** @typedef {Target & { loop: string, value?: Figures }} Drop A target with what was predicted. */
@@ -147,6 +150,7 @@
  * @property {string} [stem] Names follow the number of factors: stem_0, stem_1.
  * @property {string[]} [spread] The value is a list with one item for each of these arguments.
  * @property {boolean} [empty] Whether an empty list is a value.
+ * @property {{ label: string, value: string }[]} [chips] Values to choose from with a press, each with its predicted effect.
  */
 
 /**
@@ -159,11 +163,16 @@
  * @property {boolean} rare
  * @property {string} disabled Why it is not applicable, or "".
  * @property {Field[]} fields
+ * @property {boolean} [revises] Whether it changes a step of the notebook.
+ * @property {string} [target] The row of the message "revise", if it is another one.
  */
 
 /** @typedef {{ entries: MenuEntry[], rows: Record<string, number[]> }} Menus Each distinct entry once; by row, its entries. */
 
-/** @typedef {{ text: string, reasons?: Reason[], tone?: string, otherwise?: string }} TreeNotice `otherwise`: the head of a reason without one. */
+/**
+ * `otherwise` is the head of a reason without one, `more` what follows the reasons.
+ * @typedef {{ text: string, reasons?: Reason[], tone?: string, otherwise?: string, more?: HTMLElement | null }} TreeNotice
+ */
 
 /**
  * What the server sends beside the parameters.
@@ -173,6 +182,7 @@
  *   | { kind: "targets", rows: string[], entries: Target[] }
  *   | TreeAfter
  *   | { kind: "predicted", rows: string[], loop: string, primitive: string, value: Prediction }
+ *   | { kind: "tried", ticket: number, index: number, value: Effect }
  *   | { kind: "menu", row: string, entries: MenuEntry[] }} TreeMessage
  */
 

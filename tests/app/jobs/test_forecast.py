@@ -11,7 +11,7 @@ from support.sessions.slow import Slow
 
 from tilewright.app.actions.calls import Call, Calls
 from tilewright.app.document import Notebook, apply_call
-from tilewright.app.jobs import drop_preview as drop_preview
+from tilewright.app.jobs import tried_move as tried_move
 from tilewright.app.session.queries import menu
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
@@ -110,8 +110,8 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     event_loop.run_until(
         lambda: session.state.moment is not None and session.store.report_now(session.state) is not None
     )
-    trying = Slow(drop_preview.report_of)
-    monkeypatch.setattr(drop_preview, "report_of", trying)
+    trying = Slow(tried_move.report_of)
+    monkeypatch.setattr(tried_move, "report_of", trying)
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
     calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
@@ -120,7 +120,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
         calls.append((method, loop.name))
         return apply_call(notebook, method, block, loop, **how)
 
-    monkeypatch.setattr("tilewright.app.actions.calls.apply_call", noted)
+    monkeypatch.setattr("tilewright.app.actions.drops.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     session.receive({"kind": "select", "id": "ki"})
     assert session.queue.busy and session.state.selected == "ki", "who looks around is answered"

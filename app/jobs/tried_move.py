@@ -1,0 +1,105 @@
+"""A move that was made and simulated without being shown: the notebook after it, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ...engine.cancellation import checkpoint
+from ...engine.hwsim import Machine, Report
+from ...engine.ir import Refusal, TilewrightError, Var
+from ...engine.lower import Plan, RewriteResult, planned, with_sizes
+from ...engine.schedule import Schedule
+from ..actions.calls import Call, Calls
+from ..actions.drops import Drop, Revise
+from ..actions.table import act
+from ..document import Notebook
+from ..document.editing.revise import LATER_STEPS
+from ..state.derived import attempt, report_of, sizes_of
+from ..state.model import Notice, State
+
+StoreKey = tuple[str, tuple[object, ...]]
+"""A key of the store: the kind of result, and the objects that it is derived from."""
+
+Predicted = Call | Calls | Drop | Revise
+
+
+class TriedMove(msgspec.Struct, frozen=True, eq=False):
+    """The notebook and the schedule after a move, with what the simulation needs and gives."""
+
+    made: Notebook
+    schedule: Schedule
+    sizes: Mapping[str, int]
+    sized: RewriteResult
+    plan: Plan | TilewrightError
+    report: Report | TilewrightError
+
+
+def try_move(state: State, move: Predicted, machine: Machine) -> TriedMove | Notice | None:
+    """Make and simulate a move; its refusal if it is refused."""
+    checkpoint()
+    after = act(state, move)
+    if after.notice is not None or after.notebook is None or after.moment is None:
+        return after.notice
+    schedule = after.moment.schedule
+    sizes = sizes_of(after, schedule.described)
+    sized = with_sizes(schedule.described, sizes)
+    plan = attempt("plan", lambda: planned(sized.func))
+    return TriedMove(after.notebook, schedule, sizes, sized, plan, report_of(sized.func, machine, plan))
+
+
+def present_report(state: State, machine: Machine) -> Report | TilewrightError:
+    """The report of the visible program."""
+    assert state.moment is not None
+    described = state.moment.schedule.described
+    return report_of(with_sizes(described, sizes_of(state, described)).func, machine)
+
+
+def refused_value(why: Refusal | Notice | None) -> dict[str, Any]:
+    """The prediction for a move that is refused; of a revision, with the later steps that no longer apply."""
+    if why is None:
+        return {"refused": ""}
+    text = f"{why.message}:\n{why.found}" if why.code == LATER_STEPS else why.message
+    return {"refused": text, "code": why.code}
+
+
+def move_key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:
+    """The store key of a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None for moves that
+    are never predicted."""
+    if notebook is None:
+        return None
+    of: list[object] = [notebook]
+    words: list[str] = []
+
+    def add(*parts: object) -> None:
+        for part in parts:
+            if isinstance(part, list | tuple):
+                add("(", *cast("Sequence[object]", part), ")")
+            elif isinstance(part, Var):
+                words.append("·")
+                of.append(part)
+            else:
+                words.append(repr(part))
+
+    match move:
+        case Drop(method=method, block=block, loop=loop, switch_off=False, repair=False):
+            add("drop", method, block, loop)
+        case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
+            add("revise", method, handle, arguments)
+        case Call() | Calls():
+            for call in move.calls if isinstance(move, Calls) else (move,):
+                if not all(_is_plain(value) for _, value in call.kwargs):
+                    return None
+                add(call.method, *call.args, *call.kwargs)
+        case _:
+            return None
+    return " ".join(words), tuple(of)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a loop, a text, a number, or a list of these: its text identifies it."""
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in cast("Sequence[object]", value))
+    return value is None or isinstance(value, Var | str | int | float)
