@@ -26,7 +26,7 @@ export class Area {
     this.model = model;
     this.onChange = onChange;
     this.element = h("section", {
-      class: "timeline-card area-totals",
+      class: "area-totals",
       "aria-label": "Totals of the selected area",
       onkeydown: (event) => {
         if (event.key === "Escape") this.clear();

@@ -41,7 +41,7 @@ export class TimelinePointer {
     stage.addEventListener("pointermove", (event) => this.hover(event));
     stage.addEventListener("pointerleave", () => host.tip(""));
     stage.addEventListener("dblclick", (event) => {
-      if (!isWithin(event, "button, .timeline-card")) host.fit();
+      if (!isWithin(event, "button, .timeline-card, .area-totals")) host.fit();
     });
   }
 
@@ -58,7 +58,7 @@ export class TimelinePointer {
 
   /** @param {MouseEvent} event */
   isOnPlot(event) {
-    return this.host.model.data.cycles > 0 && !isWithin(event, "button, .timeline-card, .table-view");
+    return this.host.model.data.cycles > 0 && !isWithin(event, "button, .timeline-card, .area-totals, .table-view");
   }
 
   /** @param {WheelEvent} event */

@@ -112,7 +112,7 @@ class TimelineView {
     );
     this.blank = h("div", { class: "timeline-blank" });
     this.links = h("p", { class: "tw-hidden", role: "status" });
-    this.said = h("p", { class: "tw-hidden", role: "status" });
+    this.said = h("div", { class: "tw-hidden", role: "status" });
     this.transport = new Transport(this);
     this.overview = new Overview({
       show: (start, end, keepsSpan) => this.showRealRange(start, end, keepsSpan),
@@ -575,7 +575,14 @@ class TimelineView {
   /** @param {KeyboardEvent} event */
   key(event) {
     const { data } = this.model;
-    if (!data.cycles || event.ctrlKey || event.metaKey || event.altKey || isWithin(event, ".timeline-card")) return;
+    if (
+      !data.cycles ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isWithin(event, ".timeline-card, .area-totals")
+    )
+      return;
     const isOnHead = event.target === this.head;
     if (!isOnHead && isWithin(event, "input, select, button")) return;
     const act = this.keyAction(event.key, event.shiftKey);
