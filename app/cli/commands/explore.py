@@ -66,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--objective", metavar="METRIC", action="extend", type=_names, default=None,
-        help='metrics to minimize: cycles, energy, traffic, peak, "peak local.vtcm"; several print_text a Pareto front (default: cycles)',
+        help='metrics to minimize: cycles, energy, traffic, peak, "peak local.vtcm"; several give a Pareto front (default: cycles)',
     )  # fmt: skip
     parser.add_argument(
         "--budget", metavar="METRIC=NUMBER", action="append", type=_budget, default=[],
