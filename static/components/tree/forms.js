@@ -285,7 +285,7 @@ export function formBody(entry, target, submit, cancel) {
         field.chips?.length
           ? h(
               "div",
-              { class: "chips", role: "group", "aria-label": `${field.label} to choose from` },
+              { class: "chips", role: "group", "aria-label": "Suggested values" },
               ...chips.filter((chip) => chip.control === control).map((chip) => chip.element),
             )
           : null,

@@ -20,7 +20,7 @@ from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin
 from tilewright.engine.script import parse
 
-QUIET = ("select", "begin_drag", "drag_over", "end_drag")
+QUIET = ("select", "begin_drag", "drag_over", "end_drag", "try_calls")
 """Messages that change nothing."""
 
 PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
