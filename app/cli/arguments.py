@@ -60,3 +60,21 @@ def size_bytes(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a size such as 64KiB")
     unit = (found["unit"] or "").lower()
     return int(float(found["number"]) * {**_SCALE, **_DECIMAL}[unit])
+
+
+def seconds(text: str) -> float:
+    """Parse a positive number of seconds."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return found
+
+
+def workers(text: str) -> int:
+    """Parse a number of processes, 0 for none."""
+    if not text.isdecimal() or int(text) > 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)

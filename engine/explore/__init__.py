@@ -2,6 +2,7 @@
 
 from ..adopt import Hole, HoleError
 from .derive.derived_space import DerivedSpace, derive_space
+from .derive.engines import Product, product_of
 from .derive.rule import ScheduleRule
 from .derive.table import SCHEDULE_RULES
 from .search.loop import ExploreError, explore, offers_of, verdict_of
@@ -35,6 +36,7 @@ __all__ = [
     "ObjectiveError",
     "Outcome",
     "Point",
+    "Product",
     "Progress",
     "ScheduleRule",
     "Settings",
@@ -53,6 +55,7 @@ __all__ = [
     "dominates",
     "explore",
     "offers_of",
+    "product_of",
     "space_of",
     "verdict_of",
 ]

@@ -4,18 +4,40 @@ from .execute import run_network
 from .frontends import is_model_file, lowered_text
 from .kernels import Kernel, distinct_kernels, merged, prepared_calls
 from .report import KernelCost, NetworkReport, simulate_network
+from .search import (
+    KernelState,
+    KernelStudy,
+    NetworkProgress,
+    NetworkStudy,
+    explore_network,
+    kernel_bound,
+    progress_text,
+    scheduled_program,
+    study_json,
+    study_text,
+)
 from .text import network_text
 
 __all__ = [
     "Kernel",
     "KernelCost",
+    "KernelState",
+    "KernelStudy",
+    "NetworkProgress",
     "NetworkReport",
+    "NetworkStudy",
     "distinct_kernels",
+    "explore_network",
     "is_model_file",
+    "kernel_bound",
     "lowered_text",
     "merged",
     "network_text",
     "prepared_calls",
+    "progress_text",
     "run_network",
+    "scheduled_program",
     "simulate_network",
+    "study_json",
+    "study_text",
 ]

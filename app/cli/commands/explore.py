@@ -28,7 +28,7 @@ from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
 from ...document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
-from ..arguments import size_bytes, takes_file, takes_setting
+from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..exit_codes import EXIT_OK, REFUSED
 from ..opened import notebook_file, require_whole, written_back
 from ..output import print_json, print_line, working
@@ -85,14 +85,14 @@ def add_arguments(parser: Parser) -> None:
         help="candidates proposed at a time; increase it for many workers (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--seconds", metavar="S", type=_seconds, default=0.0,
+        "--seconds", metavar="S", type=seconds, default=0.0,
         help="time limit in seconds; --study can resume the search (default: none)",
     )  # fmt: skip
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--workers",
         metavar="N",
-        type=_workers,
+        type=workers,
         default=os.cpu_count() or 1,
         help="number of worker processes (default: %(default)s; 0: search in this process)",
     )
@@ -125,7 +125,7 @@ def run(arguments: Namespace) -> int:
     machine = (
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
-    seconds = arguments.seconds
+    budget = arguments.seconds
     derived: DerivedSpace | None = None
     if arguments.auto:
         begun = time.monotonic()
@@ -133,7 +133,7 @@ def run(arguments: Namespace) -> int:
             derived = derived_space(notebook, machine)
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
-        seconds = max(1.0, seconds - (time.monotonic() - begun)) if seconds else 0.0
+        budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0
     space = _space(notebook, arguments)
     settings = Settings(
         objectives=tuple(arguments.objective or (CYCLES,)),
@@ -141,7 +141,7 @@ def run(arguments: Namespace) -> int:
         trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
         seed=arguments.seed,
         batch=arguments.batch,
-        seconds=seconds,
+        seconds=budget,
     )
     with working(arguments, "searching", "starting workers") as show:
         watch = show and (lambda progress: show(_so_far(progress, settings)))
@@ -277,20 +277,4 @@ def _budget(text: str) -> tuple[str, int]:
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of candidates")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 < found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return found
-
-
-def _workers(text: str) -> int:
-    if not text.isdecimal() or int(text) > 1024:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return int(text)

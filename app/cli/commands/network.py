@@ -1,39 +1,84 @@
-"""`tilewright network`: the kernels of a model and their cycles on a machine."""
+"""`tilewright network`: the kernels of a model and their cycles on a machine, and the search of schedules for all of them."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import Any
 
 from ....engine.hwsim import load_machine
-from ....engine.network import network_text
-from ...document.networks import load_network
-from ..arguments import takes_setting
+from ....engine.network import NetworkReport, NetworkStudy, network_text, progress_text, study_json, study_text
+from ...document.networks import explore_model, load_network
+from ..arguments import seconds, takes_setting, workers
 from ..exit_codes import EXIT_OK, REFUSED
 from ..output import print_json, print_line, working
 from ..usage import Parser, takes_json
 
-EXAMPLES = ("resnet/model.py", "module.py --machine gemmini", "decoder/model.py --size n=128 --json")
+EXAMPLES = (
+    "resnet",
+    "module.py --machine gemmini",
+    "decoder/model.py --size n=128 --json",
+    "resnet --auto --seconds 600",
+)
+
+SECONDS = 600.0
+"""The time budget of a search over all kernels."""
 
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="the model.py that `tilewright import` wrote, or TVM's text of a module with R.call_tir",
+        help="the folder that `tilewright import` wrote or its model.py, or TVM's text of a module with R.call_tir",
     )
     takes_setting(parser)
     takes_json(parser, "the kernels with their calls and cycles")
     parser.add_argument("--all", action="store_true", help="list every kernel")
+    parser.add_argument(
+        "--auto",
+        action="store_true",
+        help="search a schedule for each kernel without one, those with most cycles to win first, and write each into its file at once; "
+        "the same command resumes",
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=seconds, default=SECONDS,
+        help="with --auto: time budget in seconds over all kernels (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", metavar="N", type=workers, default=2,
+        help="with --auto: number of processes, each with a kernel of its own (default: %(default)s; 0: search in this process)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="with --auto: also search kernels that somebody scheduled; a faster schedule becomes a branch of the kernel's file",
+    )
 
 
 def run(arguments: Namespace) -> int:
+    study = _searched(arguments) if arguments.auto else None
     with working(arguments, f"reading {arguments.file}"):
         found = load_network(arguments.file, dict(arguments.size))
     machine = load_machine(arguments.machine) if arguments.machine else found.machine
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
         report = found.simulate(machine)
     if arguments.json:
-        print_json(report.to_json())
+        searched: dict[str, Any] = {} if study is None else {"search": study_json(study)}
+        print_json({**report.to_json(), **searched})
     else:
-        print_line(network_text(report, len(report.kernels)) if arguments.all else network_text(report))
+        print_line(_text(arguments, report, study))
     return REFUSED if report.refused else EXIT_OK
+
+
+def _searched(arguments: Namespace) -> NetworkStudy:
+    machine = load_machine(arguments.machine) if arguments.machine else None
+    with working(arguments, "searching", "reading the kernels") as show:
+        return explore_model(
+            arguments.file, machine, dict(arguments.size), seconds=arguments.seconds, workers=arguments.workers,
+            again=arguments.again, watch=show and (lambda progress: show(progress_text(progress))),
+        )  # fmt: skip
+
+
+def _text(arguments: Namespace, report: NetworkReport, study: NetworkStudy | None) -> str:
+    if study is not None:
+        return study_text(study, len(study.kernels)) if arguments.all else study_text(study)
+    return network_text(report, len(report.kernels)) if arguments.all else network_text(report)

@@ -21,6 +21,9 @@ from ..machine import read_machine
 from ..notebook import DEFAULT_MACHINE, Notebook
 from ..sizes import read_sizes
 
+MODEL = "model.py"
+"""The file of a model's graph."""
+
 KERNELS = "kernels"
 """The folder of a model's kernels, beside its file."""
 
@@ -54,12 +57,14 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def load_network(path: str | Path, sizes: Mapping[str, int] | None = None) -> NetworkNotebook:
-    """Return the model at `path`: its file `model.py`, or the text of a module with relax functions. `sizes` override those of the file.
+    """Return the model at `path`: its file `model.py` or the folder of that, or the text of a module with relax functions. `sizes` override
+    those of the file.
 
     Raises DocumentError and ParseError with the file's lines. A kernel whose schedule has an error is an error of the model.
     """
+    path = model_file(path)
     document = load_document(path)
-    folder = Path(path).parent / KERNELS
+    folder = path.parent / KERNELS
     is_alone = not document.of_kind("machine") or not folder.is_dir()
     notebooks = {} if is_alone else {p.stem: _kernel(p) for p in sorted(folder.glob("*.py"))}
     network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
@@ -74,7 +79,7 @@ def create_network(network: Network, folder: str | Path, title: str, machine: Ma
     Functions of equal structure share one kernel. Raises DocumentError "file-exists" if the folder has a model.
     """
     target = Path(folder)
-    path = target / "model.py"
+    path = target / MODEL
     if path.exists():
         raise DocumentError(Refusal("file-exists", f"{path} already exists", fix=("choose another folder",)))
     whole = merged(network)
@@ -84,6 +89,11 @@ def create_network(network: Network, folder: str | Path, title: str, machine: Ma
         save_document(made, str(target / KERNELS / f"{kernel.name}.py"))
     save_document(read_document(_model_text(whole, title, machine, origin), str(path)), str(path))
     return path
+
+
+def model_file(path: str | Path) -> Path:
+    """The file of a model: `model.py` in a folder, any other path as it is."""
+    return Path(path) / MODEL if Path(path).is_dir() else Path(path)
 
 
 def _kernel(path: Path) -> Notebook:

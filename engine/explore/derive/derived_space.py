@@ -15,7 +15,7 @@ sketches and their points; the best are simulated, and the fastest one becomes t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, prod
 
 import msgspec
@@ -87,12 +87,14 @@ def derive_space(
     schedule_name: str = "sch",
     intrinsics: Intrinsics | None = None,
     rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
+    stop: Callable[[], bool] | None = None,
 ) -> DerivedSpace:
     """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
-    blocks; without any, only the main block is tiled, and nothing is simulated. Raises TilingTargetError "no-main-block" if no block can
-    be tiled."""
+    blocks; without any, only the main block is tiled, and nothing is simulated. `stop` is polled after each sketch and each simulated
+    sketch: True ends the derivation with the best one so far. Raises TilingTargetError "no-main-block" if no block can be tiled."""
     deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules))
-    sketches = sorted(deriving.sketches(), key=lambda s: s.rank)
+    stop = stop or (lambda: False)
+    sketches = sorted(_until(stop, deriving.sketches()), key=lambda s: s.rank)
     if not rules:
         return DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
     first_of_kind = {s.kind: s for s in reversed(sketches)}
@@ -100,13 +102,24 @@ def derive_space(
     results: list[tuple[float, Point, _Sketch]] = []
     for sketch in simulated:
         results.append(deriving.best_point(sketch, min((cycles for cycles, _, _ in results), default=inf)))
+        if stop() and results[-1][0] < inf:
+            break
     _, point, best = min(results, key=lambda result: result[0])
     others = [f"{s.title}: {_cycles(c)}" for c, _, s in results if s is not best]
-    others += [f"{s.title}: a higher estimate" for s in sketches if s not in simulated]
+    tried = [s for _, _, s in results]
+    others += [f"{s.title}: a higher estimate" for s in sketches if s not in tried]
     space, text = _with_default(best, point)
     left_out = (*best.omissions, *others)
     text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
     return DerivedSpace(space, text, best.decisions, left_out)
+
+
+def _until(stop: Callable[[], bool], sketches: Iterator[_Sketch]) -> Iterator[_Sketch]:
+    """The sketches until `stop` returns True, at least the first."""
+    for sketch in sketches:
+        yield sketch
+        if stop():
+            return
 
 
 def _cycles(cycles: float) -> str:

@@ -1,0 +1,73 @@
+"""One time slice of one kernel: derivation of a space with its first schedule, or search of the space; the best schedule is checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ...explore import EvaluationRequest, Evaluator, Limits, Settings, derive_space, explore, verdict_of
+from ...ir import PrimFunc, Refusal, TilewrightError
+from ...script import parse
+from .study import KernelStudy, KernelTask, filled_text, space_from
+
+TRIALS = 100_000
+"""Candidates of a search that its time limits."""
+
+
+def performed(task: KernelTask) -> KernelStudy:
+    """Return what is known about the kernel after the slice. An error of the derivation is its result."""
+    until = time.monotonic() + task.seconds
+    try:
+        program = parse(task.program).program
+        assert isinstance(program, PrimFunc)
+        if not task.known.space:
+            return _derived(program, task, lambda: time.monotonic() >= until)
+        return _searched(program, task)
+    except TilewrightError as error:
+        return refused(task.known, error.refusal)
+
+
+def refused(known: KernelStudy, refusal: Refusal) -> KernelStudy:
+    """The study with the reason why its slice found nothing; a schedule that is known already stays."""
+    return replace(known, code=refusal.code, message=refusal.message, slices=known.slices + 1, ended=True)
+
+
+def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> KernelStudy:
+    """The derived space, and its default schedule if that fits and is not wrong."""
+    derived = derive_space(program, task.machine, sizes=task.sizes, stop=stop)
+    space = derived.space
+    known = replace(task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1)
+    evaluator = Evaluator(space, task.machine, ("cycles",))
+    outcome = evaluator.tried(EvaluationRequest(0, space.default))
+    if not outcome.fits or outcome.figures is None:
+        return replace(known, code=outcome.code or outcome.status, message=outcome.message)
+    verdict = verdict_of(space, space.default)
+    if verdict.status == "failed":
+        return replace(known, code="wrong-result", message=verdict.detail)
+    text = filled_text(space, derived.text, space.default)
+    return replace(
+        known, lines=text, cycles=outcome.figures.cycles, status=verdict.status, detail=verdict.detail
+    )  # fmt: skip
+
+
+def _searched(program: PrimFunc, task: KernelTask) -> KernelStudy:
+    """The study after more candidates of its space."""
+    known = task.known
+    space = space_from(program, known.space, task.sizes)
+    settings = Settings(trials=TRIALS, seconds=task.seconds, limits=Limits(memory_bytes=0))
+    study = explore(space, task.machine, settings, store=task.store or None)
+    all_tried = len(study.trials) >= min(space.size, TRIALS)
+    after = replace(known, trials=max(known.trials, len(study.trials)), slices=known.slices + 1, ended=all_tried)
+    for offer in study.offers:
+        figures = offer.trial.outcome.figures
+        if figures is not None and (not known.lines or figures.cycles < known.cycles):
+            return replace(
+                after, lines=filled_text(space, known.space, offer.trial.point), cycles=figures.cycles,
+                status=offer.verdict.status, detail=offer.verdict.detail, code="", message="",
+            )  # fmt: skip
+    return after
+
+
+__all__ = ["performed", "refused"]
