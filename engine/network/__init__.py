@@ -17,6 +17,7 @@ from .search import (
     study_text,
 )
 from .text import network_text
+from .tvm_module import network_tvm_python
 
 __all__ = [
     "Kernel",
@@ -33,6 +34,7 @@ __all__ = [
     "lowered_text",
     "merged",
     "network_text",
+    "network_tvm_python",
     "prepared_calls",
     "progress_text",
     "run_network",

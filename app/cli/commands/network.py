@@ -9,8 +9,8 @@ from ....engine.hwsim import load_machine
 from ....engine.network import NetworkReport, NetworkStudy, network_text, progress_text, study_json, study_text
 from ...document.networks import explore_model, load_network
 from ..arguments import seconds, takes_setting, workers
-from ..exit_codes import EXIT_OK, REFUSED
-from ..output import print_json, print_line, working
+from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
+from ..output import print_json, print_line, working, written
 from ..usage import Parser, takes_json
 
 EXAMPLES = (
@@ -18,6 +18,7 @@ EXAMPLES = (
     "module.py --machine gemmini",
     "decoder/model.py --size n=128 --json",
     "resnet --auto --seconds 600",
+    "resnet --export resnet_tvm.py",
 )
 
 SECONDS = 600.0
@@ -52,6 +53,11 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="with --auto: also search kernels that somebody scheduled; a faster schedule becomes a branch of the kernel's file",
     )
+    parser.add_argument(
+        "--export",
+        metavar="OUT",
+        help="write the model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it",
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -61,6 +67,8 @@ def run(arguments: Namespace) -> int:
     machine = load_machine(arguments.machine) if arguments.machine else found.machine
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
         report = found.simulate(machine)
+    if arguments.export and not written(arguments.export, found.to_tvm_python()):
+        return BAD_INPUT
     if arguments.json:
         searched: dict[str, Any] = {} if study is None else {"search": study_json(study)}
         print_json({**report.to_json(), **searched})

@@ -10,7 +10,15 @@ import msgspec
 
 from ....engine.hwsim import Machine, load_machine
 from ....engine.ir import IRModule, Network, PrimFunc, Refusal
-from ....engine.network import Kernel, NetworkReport, distinct_kernels, merged, network_text, simulate_network
+from ....engine.network import (
+    Kernel,
+    NetworkReport,
+    distinct_kernels,
+    merged,
+    network_text,
+    network_tvm_python,
+    simulate_network,
+)
 from ....engine.schedule import Schedule
 from ....engine.script.relax import graph_text, parse_network, read_graph
 from ..cells import Document, read_document
@@ -54,6 +62,10 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
     def report_text(self) -> str:
         """The report as text: the cycles of an inference, and the kernels."""
         return network_text(self.simulate())
+
+    def to_tvm_python(self) -> str:
+        """The model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it."""
+        return network_tvm_python(self.network, self.scheduled)
 
 
 def load_network(path: str | Path, sizes: Mapping[str, int] | None = None) -> NetworkNotebook:

@@ -90,11 +90,14 @@ def derive_space(
     stop: Callable[[], bool] | None = None,
 ) -> DerivedSpace:
     """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
-    blocks; without any, only the main block is tiled, and nothing is simulated. `stop` is polled after each sketch and each simulated
-    sketch: True ends the derivation with the best one so far. Raises TilingTargetError "no-main-block" if no block can be tiled."""
-    deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules))
+    blocks; without any, only the main block is tiled, and nothing is simulated.
+
+    `stop` is polled after each sketch and each simulated sketch: True ends the derivation with the best so far, of at least one sketch for
+    each way to group the blocks. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    """
     stop = stop or (lambda: False)
-    sketches = sorted(_until(stop, deriving.sketches()), key=lambda s: s.rank)
+    deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop)
+    sketches = sorted(deriving.sketches(), key=lambda s: s.rank)
     if not rules:
         return DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
     first_of_kind = {s.kind: s for s in reversed(sketches)}
@@ -114,14 +117,6 @@ def derive_space(
     return DerivedSpace(space, text, best.decisions, left_out)
 
 
-def _until(stop: Callable[[], bool], sketches: Iterator[_Sketch]) -> Iterator[_Sketch]:
-    """The sketches until `stop` returns True, at least the first."""
-    for sketch in sketches:
-        yield sketch
-        if stop():
-            return
-
-
 def _cycles(cycles: float) -> str:
     return "no tried point is faster" if cycles == inf else f"{cycles:,} cycles"
 
@@ -135,9 +130,10 @@ class _Deriving:
         name: str,
         intrinsics: Intrinsics | None,
         rules: tuple[ScheduleRule, ...],
+        stop: Callable[[], bool],
     ) -> None:
         self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
-        self.rules = rules
+        self.rules, self.stop = rules, stop
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
 
     def sketches(self) -> Iterator[_Sketch]:
@@ -167,7 +163,7 @@ class _Deriving:
         left = MOST_SKETCHES
         for n, some in enumerate(options):
             for other in some[1:]:
-                if not left:
+                if not left or self.stop():
                     return
                 left -= 1
                 trial = [*chosen[:n], other, *chosen[n + 1 :]]

@@ -5,21 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...ir import Expr, Graph, KernelCall, Tensor
+from ...ir import Expr, Graph, KernelCall, Tensor, free_vars
 from ..printing.expressions import expr_text
 
 
-def graph_text(graph: Graph) -> str:
-    """Return the graph as a relax function. Weights are parameters after the inputs, as the attribute `num_input` says."""
+def graph_text(graph: Graph, module: str = "") -> str:
+    """Return the graph as a relax function. Weights are parameters after the inputs, as the attribute `num_input` says. With the name of
+    the class around it, TVM reads the function as a part of that module."""
     parameters = [f"{t.name}: {_type(t, quoted=True)}" for t in (*graph.inputs, *graph.weights)]
     lines = ["@R.function", f"def {graph.name}(", *(f"    {p}," for p in parameters), "):"]
-    lines += [f'    R.func_attr({{"num_input": {len(graph.inputs)}}})', "    with R.dataflow():"]
+    lines.append(f'    R.func_attr({{"num_input": {len(graph.inputs)}}})')
+    if module:
+        lines += [f"    {name} = T.int64()" for name in _open_sizes(graph)]
+        lines.append(f"    cls = {module}")
+    lines.append("    with R.dataflow():")
     taken = {t.name for call in graph.calls for t in (*call.arguments, *call.results)}
     for call in graph.calls:
         lines += [f"        {line}" for line in _call_lines(call, taken)]
     names = ", ".join(t.name for t in graph.results)
     returned = names if len(graph.results) == 1 else f"({names})"
     return "\n".join([*lines, f"        R.output({names})", f"    return {returned}"]) + "\n"
+
+
+def _open_sizes(graph: Graph) -> list[str]:
+    """The names of the sizes that the graph's parameters leave open."""
+    shapes = (extent for t in (*graph.inputs, *graph.weights) for extent in t.shape)
+    return list(dict.fromkeys(v.name for extent in shapes for v in sorted(free_vars(extent), key=lambda v: v.name)))
 
 
 def _call_lines(call: KernelCall, taken: set[str]) -> list[str]:

@@ -1,0 +1,64 @@
+"""A network as a Python file for Apache TVM: one module with the relax function and the scheduled programs of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import indent
+
+from ..ir import IRModule, Network, PrimFunc
+from ..script import to_script
+from ..script.relax import graph_text
+
+MODULE = "Module"
+
+_HEADER = '''\
+"""{title}: a module for Apache TVM 0.26 or newer, exported by Tilewright.
+
+`Module` has the relax function `{main}` and {count} tensor programs, {scheduled} of them scheduled. The first parameters, {inputs} of them,
+are inputs, the others weights. `build()` compiles the module and returns TVM's virtual machine:
+
+    results = build()["{main}"](*inputs, *weights)
+"""
+
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+
+'''
+
+_FOOTER = '''
+
+def build(target="llvm"):
+    """Compile the module for a target and return a virtual machine on this computer's CPU."""
+    return relax.VirtualMachine(tvm.compile(Module, target), tvm.cpu())
+
+
+if __name__ == "__main__":
+    print(Module.script())
+'''
+
+
+def network_tvm_python(network: Network, scheduled: Mapping[str, PrimFunc] | None = None, title: str = "") -> str:
+    """Return the text of a Python file that defines the network as a module of TVM.
+
+    `scheduled` are the programs of kernels after their schedules, by name; the others are as they are. The functions are TVMScript with
+    loops, scopes and annotations of the schedules, which TVM lowers; nothing is scheduled when the file is read.
+    """
+    programs = scheduled or {}
+    kernels = tuple(programs.get(f.name, f) for f in network.kernels)
+    head = _HEADER.format(
+        title=title or network.graph.name,
+        main=network.graph.name,
+        count=len(kernels),
+        scheduled=sum(f.name in programs for f in network.kernels),
+        inputs=len(network.graph.inputs),
+    )
+    text = to_script(IRModule(kernels))
+    body = text[text.index("@I.ir_module") :].rstrip("\n")
+    return head + body + "\n\n" + indent(graph_text(network.graph, MODULE), "    ") + _FOOTER
+
+
+__all__ = ["network_tvm_python"]

@@ -1,0 +1,184 @@
+"""The search of a network: the order of kernels, the budget over all, resuming, and refusals that end nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.pasted.relax_modules import MODEL, OPEN
+
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.ir import Network, PrimFunc, structural_equal
+from tilewright.engine.network import (
+    KernelStudy,
+    NetworkProgress,
+    distinct_kernels,
+    explore_network,
+    kernel_bound,
+    progress_text,
+    run_network,
+    scheduled_program,
+    study_json,
+    study_text,
+)
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+from tilewright.engine.script.relax import parse_network
+
+NPU = load_machine("dual-bank-npu")
+LARGER = (
+    MODEL.replace("16, 16", "64, 64").replace("(16, 16)", "(64, 64)").replace("T.axis.spatial(16", "T.axis.spatial(64")
+)
+"""The model with matrices that take more cycles than the start of a copy."""
+
+MATMUL = """
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer((256, 128), "float16"), B: T.Buffer((128, 64), "float16"), C: T.Buffer((256, 64), "float16")):
+    for i, j, k in T.grid(256, 64, 128):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float16(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+ALL_LOADED = """
+@T.prim_func(s_tir=True)
+def pick(A: T.Buffer((4096,), "float32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.sblock("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[I[vi]]
+"""
+
+
+def network() -> Network:
+    return parse_network(LARGER)
+
+
+def program(text: str) -> PrimFunc:
+    found = parse(text).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+def test_given_a_program_then_the_bound_is_its_traffic_or_the_work_of_its_fastest_engine() -> None:
+    far = NPU.far
+    moved = 2 * (256 * 128 + 128 * 64 + 256 * 64)
+    assert far.ports == "shared" and kernel_bound(program(MATMUL), NPU) == -(-moved // far.read_bytes_per_cycle)
+    # 1024 multiply-accumulates of float16 each cycle.
+    long = MATMUL.replace("128", "8192").replace("256", "8192").replace("64", "8192")
+    assert kernel_bound(program(long), NPU) == 8192**3 // 1024
+    # An index that is read from memory may always be the same: one element of A counts.
+    assert kernel_bound(program(ALL_LOADED), NPU) == -(-(8 * 4 + 4 + 8 * 4) // far.read_bytes_per_cycle)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_given_a_network_then_each_kernel_gets_a_schedule_that_computes_the_same(workers: int) -> None:
+    whole = network()
+    seen: list[NetworkProgress] = []
+    study = explore_network(whole, NPU, seconds=60, workers=workers, watch=seen.append, stop=lambda: len(seen) >= 2)
+    assert [p.last.name for p in seen] == ["both", "scale"], "the kernel with the most to win comes first"
+    assert [p.done for p in seen] == [1, 2] and all(p.total == 2 for p in seen)
+    assert study.bound <= study.cycles < study.before and study.cycles == study.report.cycles == seen[-1].cycles
+    assert all(k.is_scheduled and k.study is not None and k.study.status == "proved" for k in study.kernels)
+    programs = {k.name: scheduled_program(whole[k.name], k.study.lines) for k in study.kernels if k.study}
+    each = {name: simulate(func, NPU).cycles for name, func in programs.items()}
+    assert study.cycles == sum(each[k.name] * k.runs for k in study.kernels)
+    generator = np.random.default_rng(0)
+    arrays = {
+        t.name: generator.standard_normal((64, 64)).astype(t.dtype) for t in (*whole.graph.inputs, *whole.graph.weights)
+    }
+    (expected,), (result,) = run_network(whole, arrays), run_network(whole, arrays, scheduled=programs)
+    np.testing.assert_array_equal(result, expected)
+    assert "2 of 2 kernels scheduled, 2 of them proved or tested" in study_text(study)
+    assert progress_text(seen[-1]).startswith(f"2 of 2 kernels, {study.cycles:,} cycles")
+    assert study_json(study)["kernels"][0]["verdict"] == "proved"
+
+
+def test_given_what_an_earlier_search_found_then_the_search_resumes(tmp_path: Path) -> None:
+    whole = network()
+    seen: list[NetworkProgress] = []
+    first = explore_network(
+        whole, NPU, seconds=60, workers=0, folder=tmp_path, watch=seen.append, stop=lambda: len(seen) >= 2
+    )
+    known = {k.name: k.study for k in first.kernels if k.study is not None}
+    again: list[NetworkProgress] = []
+    second = explore_network(whole, NPU, seconds=60, workers=0, known=known, folder=tmp_path, watch=again.append)
+    assert second.ended and second.cycles <= first.cycles and second.before == first.before
+    assert all(p.last.study is not None and p.last.study.slices > 1 for p in again), "nothing is derived again"
+    assert sorted(k.study.trials for k in second.kernels if k.study) > sorted(k.trials for k in known.values())
+    assert list(tmp_path.glob("*.sqlite"))
+    third = explore_network(
+        whole, NPU, seconds=60, workers=0, known={k.name: k.study for k in second.kernels if k.study}, folder=tmp_path
+    )
+    assert third.ended and third.cycles == second.cycles
+
+
+def test_given_a_schedule_from_elsewhere_then_it_is_kept() -> None:
+    whole = network()
+    schedule = Schedule(whole["both"])
+    schedule.parallel(schedule.get_loops("s")[0])
+    seen: list[NetworkProgress] = []
+    study = explore_network(
+        whole,
+        NPU,
+        seconds=60,
+        workers=0,
+        scheduled={"both": schedule.func},
+        watch=seen.append,
+        stop=lambda: len(seen) > 0,
+    )
+    assert [p.last.name for p in seen] == ["scale"]
+    (kept,) = [k for k in study.kernels if k.is_kept]
+    assert kept.name == "both" and kept.study is None and kept.cycles == kept.before
+    assert "kept" in study_text(study)
+
+
+def test_given_a_kernel_that_cannot_be_derived_then_the_reason_is_told_and_the_others_are_scheduled() -> None:
+    # A block without loops has nothing to tile.
+    odd = LARGER.replace(
+        """        for i, j in T.grid(64, 64):
+            with T.sblock("scale"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+""",
+        """        with T.sblock("scale"):
+            T.reads(x[0, 0])
+            T.writes(y[0, 0])
+            y[0, 0] = x[0, 0] * T.float32(2)
+""",
+    )
+    assert odd != LARGER
+    whole = parse_network(odd)
+    seen: list[NetworkProgress] = []
+    study = explore_network(whole, NPU, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) >= 3)
+    refused = study.refused
+    assert [k.name for k in refused] == ["scale"] and refused[0].study is not None and refused[0].study.message
+    assert "scale stays unscheduled: " in study_text(study)
+    assert any(k.is_scheduled for k in study.kernels)
+
+
+def test_given_a_schedule_that_is_not_legal_any_more_then_it_is_dropped() -> None:
+    whole = network()
+    known = {"both": KernelStudy("both", "x = 1", 'sch.parallel("nobody")', 5, "proved", slices=1, ended=True)}
+    study = explore_network(whole, NPU, seconds=60, workers=0, known=known, stop=lambda: True)
+    (both,) = [k for k in study.kernels if k.name == "both"]
+    assert not both.is_scheduled and both.cycles == both.before and study.seconds < 30
+    assert both.study is not None and both.study.code
+
+
+def test_given_an_open_size_then_the_schedule_holds_for_all_calls() -> None:
+    whole = parse_network(OPEN)
+    seen: list[NetworkProgress] = []
+    study = explore_network(
+        whole, NPU, {"n": 512}, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) > 0
+    )
+    (relu,) = study.kernels
+    assert relu.runs == 4 and relu.is_scheduled and relu.cycles < relu.before and relu.study is not None
+    func = scheduled_program(whole["relu"], relu.study.lines)
+    assert structural_equal(whole["relu"], distinct_kernels(whole, {"n": 512})[0].func)
+    short, long = (np.full((512 * n, 8), -1.5, "float32") for n in (1, 2))
+    for result in run_network(whole, {"x": short, "z": long}, {"n": 512}, scheduled={"relu": func}):
+        np.testing.assert_array_equal(result, np.zeros_like(result))

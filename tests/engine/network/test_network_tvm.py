@@ -1,0 +1,121 @@
+"""Networks as modules of TVM: the exported file defines a module that TVM compiles, with the results of the unscheduled network."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from support.pasted.relax_modules import MODEL, OPEN
+
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import Network, PrimFunc, build
+from tilewright.engine.network import (
+    NetworkProgress,
+    explore_network,
+    merged,
+    network_tvm_python,
+    run_network,
+    scheduled_program,
+)
+from tilewright.engine.script.relax import parse_network
+
+tvm = pytest.importorskip("tvm")
+pytestmark = [
+    pytest.mark.tvm,
+    pytest.mark.skipif(not tvm.runtime.enabled("llvm"), reason="this build of TVM cannot make code for the CPU"),
+]
+NPU = load_machine("dual-bank-npu")
+
+
+def exported(network: Network, scheduled: dict[str, PrimFunc], path: Path) -> ModuleType:
+    """The module of the exported file. TVM reads its source, so it is imported from a file."""
+    path.write_text(network_tvm_python(network, scheduled))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[path.stem]
+    return module
+
+
+def results(module: ModuleType, network: Network, arrays: dict[str, Any]) -> list[np.ndarray]:
+    """The results of TVM's virtual machine."""
+    order = (*network.graph.inputs, *network.graph.weights)
+    found = module.build()[network.graph.name](*(tvm.runtime.tensor(arrays[t.name]) for t in order))
+    many = found if len(network.graph.results) > 1 else [found]
+    return [tensor.numpy() for tensor in many]
+
+
+def arrays_of(network: Network, sizes: dict[str, int] | None = None) -> dict[str, Any]:
+    generator = np.random.default_rng(0)
+    found: dict[str, Any] = {}
+    for tensor in (*network.graph.inputs, *network.graph.weights):
+        shape = [build.int_value(e) or (sizes or {})["n"] for e in tensor.shape]
+        found[tensor.name] = generator.standard_normal(shape).astype(tensor.dtype)
+    return found
+
+
+def convolutions() -> Network:
+    """Two convolutions with bias and relu, a pool between them, and a dense layer, lowered by TVM."""
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    shapes = {
+        "x": (1, 8, 20, 20), "w": (16, 8, 3, 3), "b": (1, 16, 1, 1), "v": (32, 16, 1, 1), "d": (32 * 81, 10)
+    }  # fmt: skip
+    x, w, b, v, d = (relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in shapes.items())
+    with builder.function("main", [x, w, b, v, d], attrs={"num_input": 1}):
+        with builder.dataflow():
+            first = builder.emit(relax.op.nn.relu(relax.op.add(relax.op.nn.conv2d(x, w, padding=1), b)))
+            pooled = builder.emit(relax.op.nn.max_pool2d(first, pool_size=(4, 4), strides=(2, 2)))
+            second = builder.emit(relax.op.nn.relu(relax.op.nn.conv2d(pooled, v)))
+            flat = builder.emit(relax.op.reshape(second, (1, 32 * 81)))
+            result = builder.emit_output(relax.op.matmul(flat, d))
+        builder.emit_func_output(result)
+    module = builder.get()
+    for name in ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
+        module = getattr(relax.transform, name)()(module)
+    return merged(parse_network(module.script(show_meta=False)))
+
+
+def searched(network: Network) -> dict[str, PrimFunc]:
+    """The first schedule of each kernel."""
+    seen: list[NetworkProgress] = []
+    count = len({call.kernel for call in network.graph.calls})
+    study = explore_network(network, NPU, seconds=240, workers=0, watch=seen.append, stop=lambda: len(seen) >= count)
+    return {
+        k.name: scheduled_program(network[k.name], k.study.lines) for k in study.kernels if k.study and k.study.lines
+    }
+
+
+def test_given_scheduled_kernels_then_tvm_computes_what_it_does_without_schedules(tmp_path: Path) -> None:
+    network = convolutions()
+    scheduled = searched(network)
+    assert len(scheduled) >= 4, "both convolutions, the pool and the dense layer"
+    text = network_tvm_python(network, scheduled)
+    assert f"{len(scheduled)} of them scheduled" in text and "local.vtcm" in text
+    arrays = arrays_of(network)
+    (plain,) = results(exported(network, {}, tmp_path / "plain_network.py"), network, arrays)
+    (tiled,) = results(exported(network, scheduled, tmp_path / "tiled_network.py"), network, arrays)
+    (ours,) = run_network(network, arrays, scheduled=scheduled)
+    assert np.abs(plain).max() > 1
+    # Sums in another order: 2,592 products of float32 each.
+    np.testing.assert_allclose(tiled, plain, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(MODEL, {}), (OPEN, {"n": 4})], ids=["constants", "open size"])
+def test_given_a_module_then_the_exported_one_has_its_results(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    network = merged(parse_network(text))
+    arrays = arrays_of(network, sizes)
+    found = results(exported(network, {}, tmp_path / "a_network.py"), network, arrays)
+    for one, expected in zip(found, run_network(network, arrays, sizes), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-6)
