@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
 from .app.document.holes import notebook_space
-from .app.document.networks import NetworkNotebook, load_network
+from .app.document.networks import NetworkNotebook, explore_model, load_network
 from .engine import explore as _explore
 from .engine import export as _export
 from .engine import hwsim as _hwsim
@@ -32,7 +32,7 @@ from .engine.hwsim import preset_names as machines
 from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Network, Place, PrimFunc, Refusal, TilewrightError
 from .engine.lint import LintFinding
 from .engine.lower import sizes_of_arrays, with_sizes
-from .engine.network import NetworkReport, run_network, simulate_network
+from .engine.network import NetworkReport, NetworkStudy, explore_network, run_network, simulate_network
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
@@ -59,6 +59,7 @@ __all__ = [
     "Network",
     "NetworkNotebook",
     "NetworkReport",
+    "NetworkStudy",
     "Notebook",
     "ParseError",
     "Place",
@@ -84,6 +85,8 @@ __all__ = [
     "chrome_trace",
     "derive_space",
     "explore",
+    "explore_model",
+    "explore_network",
     "from_tvm",
     "from_tvm_trace",
     "lint",

@@ -56,3 +56,21 @@ def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys:
         k["error"] for k in found["kernels"]
     )
     assert found["cycles"] == sum(k["runs"] * k["cycles_per_call"] for k in found["kernels"])
+
+
+def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_module(
+    module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module.write_text(MODEL.replace("16, 16", "64, 64").replace("T.axis.spatial(16", "T.axis.spatial(64"))
+    assert main(["import", str(module), "-o", str(tmp_path / "net")]) == 0
+    assert main(["network", str(tmp_path / "net"), "--auto", "--seconds", "30", "--workers", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.split("\n", 1)[1])
+    search = found["search"]
+    assert search["bound"] <= search["cycles"] == found["cycles"] < search["cycles_before"]
+    assert [k["verdict"] for k in search["kernels"]] == ["proved", "proved"]
+    out = tmp_path / "out.py"
+    assert main(["network", str(tmp_path / "net"), "--export", str(out)]) == 0
+    assert "2 of them scheduled" in out.read_text() and "R.call_tir(cls.both" in out.read_text()
+    assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "none" / "out.py")]) == 2
+    assert main(["network", str(module), "--auto"]) == 2
+    assert "no folder of kernels" in capsys.readouterr().err
