@@ -21,7 +21,17 @@ from .cost.lower_bound import LowerBound, lower_bound_of
 from .errors import MachineError
 from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
-from .machine.parts import Bus, Cache, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
+from .machine.parts import (
+    Bus,
+    Cache,
+    DmaEngine,
+    Engine,
+    MatrixEngine,
+    Memory,
+    ScalarEngine,
+    SystolicEngine,
+    VectorEngine,
+)
 from .replay.occupancy import Occupancy, Steps, Tile, Tiles
 from .replay.repeats import Repeat
 from .replay.steady import MAX_TASKS
@@ -51,7 +61,7 @@ from .sensitivity import MachineParameter, Trial, ranked, sensitivity, trials, t
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.tree import TaskProgram, Template
-from .tasks.work import padded_load
+from .tasks.work import padded_load, steps_of
 
 __all__ = [
     "MAX_ACCESSES",
@@ -92,6 +102,7 @@ __all__ = [
     "Repeat",
     "Report",
     "Roofline",
+    "ScalarEngine",
     "Segment",
     "Segments",
     "Steps",
@@ -125,6 +136,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "simulate_tasks",
+    "steps_of",
     "tasks_of",
     "through",
     "trials",

@@ -66,7 +66,7 @@ def test_given_write_then_the_best_is_a_branch_and_the_holes_are_kept(
 def test_given_auto_and_an_output_then_a_new_program_gets_the_best_derived_schedule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "softmax.py").read_text()
+    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "rows" / "softmax.py").read_text()
     file, best = tmp_path / "rows.py", tmp_path / "best.py"
     file.write_text(hand[: hand.index("# %% schedule")])
     out = told([str(file), "--auto", "--seconds", "20", "--trials", "8", "-o", str(best)], capsys)
@@ -94,7 +94,7 @@ def test_given_json_then_the_study(gemm: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_given_a_study_then_it_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "softmax.py").read_text()
+    hand = (EXAMPLES.parents[1] / "tests" / "hand" / "rows" / "softmax.py").read_text()
     file = tmp_path / "rows.py"
     file.write_text(hand[: hand.index("# %% schedule")])
     store = ["--study", str(tmp_path / "study.sqlite"), "--auto", "--json"]

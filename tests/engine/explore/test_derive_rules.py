@@ -34,7 +34,7 @@ NPU = "dual-bank-npu"
 
 @cache
 def program(name: str) -> PrimFunc:
-    """A small program, or that of a notebook in tests/hand ("hand/softmax")."""
+    """A small program, or that of a notebook in tests/hand ("hand/rows/softmax")."""
     found = parse(REAL[name].text).program if name in REAL else tilewright.load(HAND.parent / f"{name}.py").program
     assert isinstance(found, PrimFunc)
     return found
@@ -67,7 +67,7 @@ def test_blocks_depend_on_the_loops_that_their_consumers_pass_on() -> None:
 
 
 def test_a_program_is_one_group_or_a_group_for_each_product() -> None:
-    index = Schedule(program("hand/attention")).index
+    index = Schedule(program("hand/rows/attention")).index
     whole, apart = partitions(index)
     assert whole == (index.block_names[1:],)
     assert [members[-1] for members in apart] == ["S", "O"]
@@ -82,9 +82,11 @@ def test_engine_a_product_is_for_the_matrix_unit_and_a_depthwise_convolution_for
 
 
 def test_tile_sizes_are_whole_tiles_of_the_engine_and_loops_over_tiles_are_outside() -> None:
-    assert 'choose("tile i", [32, 64, 128, 256, 512, 1024])' in lines(draft("hand/gemm_tall", ("i",), "engine tile"))
-    assert "sch.reorder(j_o, i_o, i_i, j_i)" in lines(draft("hand/transpose", ("j", "i"), "engine tile"))
-    assert list(draft("hand/transpose", ("j", "i"), "engine tile").loops.values()) == ["j_o", "i_o"]
+    assert 'choose("tile i", [32, 64, 128, 256, 512, 1024])' in lines(
+        draft("hand/gemm/gemm_tall", ("i",), "engine tile")
+    )
+    assert "sch.reorder(j_o, i_o, i_i, j_i)" in lines(draft("hand/grid/transpose", ("j", "i"), "engine tile"))
+    assert list(draft("hand/grid/transpose", ("j", "i"), "engine tile").loops.values()) == ["j_o", "i_o"]
 
 
 def test_fuse_producers_run_at_the_innermost_loop_that_they_depend_on() -> None:
@@ -93,7 +95,7 @@ def test_fuse_producers_run_at_the_innermost_loop_that_they_depend_on() -> None:
 
 
 def test_scope_a_buffer_between_two_engines_is_in_a_memory_of_both() -> None:
-    text = lines(draft("hand/attention", ("i",), "engine tile fuse scope"))
+    text = lines(draft("hand/rows/attention", ("i",), "engine tile fuse scope"))
     assert 'S_scope = tilewright.choose("S scope", ["local.acc", "local.vtcm"])' in text
     assert 'sch.set_scope("P", 0, "local.vtcm")' in text
 

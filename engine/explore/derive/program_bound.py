@@ -1,0 +1,235 @@
+"""A lower bound on the cycles of every schedule of a program on a machine.
+
+Two things that no schedule avoids:
+
+- Movement: each element of an argument that the program needs crosses the port of the far memory at least once, each result once.
+- Work: each multiply-accumulate, combination and function of the program runs on some engine. Whatever the distribution, the engines' busy
+  times, weighted by any weights of sum one, are at least the sum over the blocks of the cheapest engine's weighted cycles; the longest of
+  them is at least that. The best of a grid of weights is the bound.
+
+A schedule repeats work and movement but never removes them: what it could drop is not counted (elements that no reader needs, copies,
+choices between values, arithmetic that a DMA or a matrix unit applies in passing or that becomes the start of a sum). It holds for all
+schedules that keep the types of the buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product as tuples_of
+from math import prod
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...hwsim import DmaEngine, Engine, Machine, MatrixEngine, ScalarEngine, SystolicEngine, VectorEngine, steps_of
+from ...ir import (
+    BinaryOp,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Expr,
+    IRModule,
+    PrimFunc,
+    Select,
+    build,
+    children,
+    walk,
+)
+from ...ir import dtype as dt
+from ...lower import with_sizes
+from ...schedule import Schedule
+from .engines import Product, product_of
+from .touched import loads_of, touched
+
+WEIGHTS = (0, 1, 4, 16, 64)
+"""Weights of the engines, before they are divided by their sum."""
+
+FUNCTIONS = ("div", "erf", "exp", "log", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh")
+"""Operations that only engines which compute have; a division by a constant is none."""
+
+
+class ProgramBound(msgspec.Struct, frozen=True):
+    """Cycles that every schedule needs: for the movement of arguments and results, and for the work."""
+
+    movement: int
+    work: int
+
+    @property
+    def cycles(self) -> int:
+        return max(self.movement, self.work, 1)
+
+
+def program_bound(
+    program: IRModule | PrimFunc, machine: Machine, sizes: Mapping[str, int] | None = None
+) -> ProgramBound:
+    """The bound of a program on a machine. `sizes` are values of symbolic sizes. Work and movement that cannot be counted (opaque
+    blocks, indices that are data) count as zero."""
+    index = ProgramIndex(with_sizes(Schedule(program).func, sizes or {}).func)
+    needed = _Needed(index)
+    costs = [_costs(index, name, needed.share(name), machine) for name in index.block_names[1:]]
+    return ProgramBound(
+        _movement(index, machine, needed), _work([c for c in costs if any(c)], len(_computing(machine)))
+    )
+
+
+class _Needed:
+    """The elements of each buffer that the program reads at least, and the part of each block's iterations that writes them."""
+
+    def __init__(self, index: ProgramIndex) -> None:
+        self._index = index
+        self._read: dict[Buffer, int] = {}
+        self._share: dict[str, Fraction] = {}
+        for name in reversed(index.block_names[1:]):
+            self._visit(name)
+
+    def read(self, buffer: Buffer) -> int:
+        return self._read.get(buffer, 0)
+
+    def share(self, block: str) -> Fraction:
+        return self._share.get(block, Fraction(0))
+
+    def _visit(self, name: str) -> None:
+        block = self._index.block(name)
+        body = block.body
+        if not isinstance(body, BufferStore) or any(build.int_value(iv.dom.extent) is None for iv in block.iter_vars):
+            return
+        written = touched(block, BufferLoad(body.buffer, body.indices))
+        wanted = written if self._index.is_param(body.buffer) else min(self.read(body.buffer), written)
+        self._share[name] = Fraction(wanted, written) if written else Fraction(0)
+        if self._share[name] == 1:
+            for load, guards in loads_of(body.value):
+                if load.buffer is not body.buffer:
+                    self._read[load.buffer] = max(self.read(load.buffer), touched(block, load, guards))
+
+
+def _movement(index: ProgramIndex, machine: Machine, needed: _Needed) -> int:
+    """Cycles of the far memory's port."""
+    far = machine.far
+    read = written = 0
+    outputs: dict[Buffer, int] = {}
+    for name in index.block_names[1:]:
+        body = index.block(name).body
+        if isinstance(body, BufferStore) and index.is_param(body.buffer):
+            count = touched(index.block(name), BufferLoad(body.buffer, body.indices))
+            outputs[body.buffer] = max(outputs.get(body.buffer, 0), count)
+    for buffer in (region.buffer for name in index.block_names[1:] for region in index.block(name).reads):
+        if index.is_param(buffer) and buffer not in outputs and machine.find_memory(buffer.scope) is far:
+            read += needed.read(buffer) * dt.size_bytes(buffer.dtype)
+            outputs[buffer] = 0
+    for buffer, count in outputs.items():
+        if machine.find_memory(buffer.scope) is far:
+            written += count * dt.size_bytes(buffer.dtype)
+    if far.ports == "shared":
+        return -(-(read + written) // far.read_bytes_per_cycle)
+    return max(-(-read // far.read_bytes_per_cycle), -(-written // far.write_bytes_per_cycle))
+
+
+def _costs(index: ProgramIndex, name: str, share: Fraction, machine: Machine) -> tuple[Fraction | None, ...]:
+    """Least cycles of a block's work on each engine that computes; None where the engine cannot do it."""
+    block = index.block(name)
+    body = block.body
+    if not isinstance(body, BufferStore) or not share:
+        return ()
+    count = prod(build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars)
+    engines = _computing(machine)
+    lanes = _narrowest(index, name)
+    product = product_of(index, name)
+    if product is not None:
+        return tuple(_product_cycles(engine, product, lanes) * share for engine in engines)
+    is_choice = any(isinstance(n, Select) or (isinstance(n, Call) and n.op == "if_then_else") for n in walk(body.value))
+    in_passing = not index.is_reduction(name) and (_applies_functions(machine) or _may_join_a_sum(index, name))
+    if is_choice:
+        return ()
+    plain = [_plain_cycles(e, lanes, body, in_passing, count) for e in engines]
+    return tuple(None if cycles is None else cycles * share for cycles in plain)
+
+
+def _computing(machine: Machine) -> list[Engine]:
+    return [e for e in machine.engines if not isinstance(e, DmaEngine)]
+
+
+def _applies_functions(machine: Machine) -> bool:
+    """Whether an engine applies arithmetic to what passes it."""
+    return any(getattr(engine, "activations", ()) for engine in machine.engines)
+
+
+def _may_join_a_sum(index: ProgramIndex, name: str) -> bool:
+    """Whether the block reads a sum, so that its arithmetic may become the start of the sum (`fuse_reduction_epilogue`)."""
+    return any(index.is_reduction(p) for p in index.producers(name))
+
+
+def _product_cycles(engine: Engine, product: Product, narrowest: int) -> Fraction:
+    """Cycles of a product's multiply-accumulates, in tiles as full as its extents allow."""
+    match engine:
+        case MatrixEngine():
+            sides = (engine.tile_rows, engine.tile_columns, engine.tile_depth)
+            parts = (product.rows, product.columns, product.depth)
+            full = prod(min(side, prod(part.values())) for side, part in zip(sides, parts, strict=True))
+            return Fraction(product.count * engine.cycles_per_tile, full)
+        case SystolicEngine():
+            return Fraction(product.count, engine.rows * engine.columns)
+        case VectorEngine() | ScalarEngine():
+            return Fraction(2 * product.count * engine.cycles_per_operation, _lanes(engine, narrowest))
+        case _:
+            return Fraction(0)
+
+
+def _plain_cycles(engine: Engine, narrowest: int, body: BufferStore, in_passing: bool, count: int) -> Fraction | None:
+    """Cycles of combinations, arithmetic and functions. Where arithmetic may be applied in passing, only functions with a rate of their
+    own count. Casts never do."""
+    if not isinstance(engine, VectorEngine | ScalarEngine):
+        return None
+    slow = {name: rate for name, rate in engine.rates if name in FUNCTIONS}
+    functions = _slower(body.value, dict.fromkeys(FUNCTIONS, 2))
+    steps = _slower(body.value, slow) + (functions if in_passing else _arithmetic(body.value))
+    return Fraction(count * steps * engine.cycles_per_operation, _lanes(engine, narrowest))
+
+
+def _slower(value: Expr, rates: Mapping[str, int]) -> int:
+    """The cycles that these rates add to a value's operations."""
+    return steps_of(value, rates) - steps_of(value, {})
+
+
+def _arithmetic(value: Expr) -> int:
+    """The operations of a value, without casts and without the arithmetic of indices."""
+    if isinstance(value, BufferLoad):
+        return 0
+    counted = isinstance(value, BinaryOp | Call) and not value.dtype.startswith("bool")
+    return counted + sum(_arithmetic(child) for child in children(value) if isinstance(child, Expr))
+
+
+def _narrowest(index: ProgramIndex, name: str) -> int:
+    """Bytes of an element that limit the lanes of a block's work: those of its widest access to a buffer that no schedule removes (an
+    argument or the result of a reduction), else of the narrowest buffer of the program."""
+    lasting: list[int] = []
+    block = index.block(name)
+    for region in (*block.reads, *block.writes):
+        buffer = region.buffer
+        writers = [n for n in index.block_names[1:] if any(w.buffer is buffer for w in index.block(n).writes)]
+        if index.is_param(buffer) or any(index.is_reduction(n) for n in writers):
+            lasting.append(dt.size_bytes(buffer.dtype))
+    every = [r.buffer.dtype for n in index.block_names[1:] for r in (*index.block(n).reads, *index.block(n).writes)]
+    return max(lasting, default=min(map(dt.size_bytes, every)))
+
+
+def _lanes(engine: VectorEngine | ScalarEngine, narrowest: int) -> int:
+    """The most elements that the engine processes at once."""
+    if isinstance(engine, ScalarEngine):
+        return 1
+    return max([1, engine.vector_bytes // narrowest, *dict(engine.lanes_by_type).values()])
+
+
+def _work(costs: Sequence[tuple[Fraction | None, ...]], engines: int) -> int:
+    """The best bound of a grid of weights."""
+    best = Fraction(0)
+    for weights in tuples_of(WEIGHTS, repeat=engines):
+        total = Fraction(0)
+        for row in costs:
+            total += min((w * c for w, c in zip(weights, row, strict=True) if c is not None), default=Fraction(0))
+        best = max(best, total / max(1, sum(weights)))
+    return -(-best.numerator // best.denominator)
+
+
+__all__ = ["ProgramBound", "program_bound"]

@@ -1,0 +1,127 @@
+"""The elements of a buffer that an access reaches at least, counted exactly over the iterations of its block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...ir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Block,
+    BufferLoad,
+    Call,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mul,
+    Node,
+    Or,
+    Select,
+    Sub,
+    Var,
+    build,
+    children,
+    free_vars,
+)
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+MOST_VALUES = 1 << 21
+"""Iterations that are enumerated; an access over more counts as none."""
+
+_OPERATIONS: Mapping[type[Node], Callable[[Values, Values], Values]] = {
+    Add: np.add, Sub: np.subtract, Mul: np.multiply, FloorDiv: np.floor_divide, FloorMod: np.mod,
+    LT: np.less, LE: np.less_equal, GT: np.greater, GE: np.greater_equal, EQ: np.equal, NE: np.not_equal,
+    And: np.logical_and, Or: np.logical_or,
+}  # fmt: skip
+
+Guard = tuple[Expr, bool]
+"""A condition, and whether it holds where the access happens."""
+
+
+def touched(block: Block, load: BufferLoad, guards: Sequence[Guard] = ()) -> int:
+    """The number of distinct elements that a load of the block reaches where its guards hold; 0 if that is not known."""
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
+    axes = [free_vars(index) for index in load.indices]
+    if not guards and all(not one & other for n, one in enumerate(axes) for other in axes[:n]):
+        return prod(_distinct([index], extents) for index in load.indices)
+    return _distinct(load.indices, extents, guards)
+
+
+def loads_of(value: Expr) -> list[tuple[BufferLoad, tuple[Guard, ...]]]:
+    """The loads of a value, each with the conditions under which it happens."""
+    found: list[tuple[BufferLoad, tuple[Guard, ...]]] = []
+    _collect(value, (), found)
+    return found
+
+
+def _collect(value: Expr, guards: tuple[Guard, ...], found: list[tuple[BufferLoad, tuple[Guard, ...]]]) -> None:
+    if isinstance(value, BufferLoad):
+        found.append((value, guards))
+    branches = _branches(value)
+    if branches is None:
+        for child in children(value):
+            if isinstance(child, Expr):
+                _collect(child, guards, found)
+        return
+    condition, then, other = branches
+    _collect(condition, guards, found)
+    _collect(then, (*guards, (condition, True)), found)
+    _collect(other, (*guards, (condition, False)), found)
+
+
+def _branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
+    if isinstance(value, Select):
+        return value.condition, value.true_value, value.false_value
+    if isinstance(value, Call) and value.op == "if_then_else":
+        condition, then, other = value.args
+        return condition, then, other
+    return None
+
+
+def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Sequence[Guard] = ()) -> int:
+    """The number of distinct places over all iterations of the variables that these expressions have."""
+    used = list(dict.fromkeys(v for e in (*indices, *(g for g, _ in guards)) for v in free_vars(e)))
+    if any(v not in extents for v in used) or prod(extents[v] for v in used) > MOST_VALUES:
+        return 0
+    grid = dict(zip(used, np.meshgrid(*(np.arange(extents[v]) for v in used), indexing="ij", sparse=True), strict=True))
+    shape = tuple(extents[v] for v in used)
+    places = [v for index in indices if (v := _value(index, grid)) is not None]
+    kept = [v for condition, _ in guards if (v := _value(condition, grid)) is not None]
+    if len(places) < len(indices) or len(kept) < len(guards):
+        return 0
+    holds = np.ones(shape, dtype=bool)
+    for value, (_, wanted) in zip(kept, guards, strict=True):
+        holds &= np.broadcast_to(np.equal(value, wanted), shape)
+    key = np.zeros(shape, dtype=np.int64)
+    for place in places:
+        low, high = int(place.min()), int(place.max())
+        key = key * (high - low + 1) + (np.broadcast_to(place, shape) - low)
+    return int(np.unique(key[holds]).size)
+
+
+def _value(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
+    """The values of an integer expression or condition on a grid; None if an operation is not known."""
+    if isinstance(expr, IntImm):
+        return np.asarray(expr.value)
+    if isinstance(expr, Var):
+        return grid[expr]
+    operation = _OPERATIONS.get(type(expr))
+    if operation is None:
+        return None
+    one, two = (_value(child, grid) for child in children(expr) if isinstance(child, Expr))
+    return None if one is None or two is None else operation(one, two)
+
+
+__all__ = ["loads_of", "touched"]

@@ -1,0 +1,96 @@
+"""The bound of a program holds for every schedule: for those written by hand, for derived ones, and for engines of little use."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tilewright
+from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
+from tilewright.engine.explore.derive.program_bound import program_bound
+from tilewright.engine.explore.derive.touched import loads_of, touched
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import BufferLoad, BufferStore, PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+HAND = Path(__file__).parents[2] / "hand"
+NOTEBOOKS = sorted(HAND.rglob("*.py"), key=lambda file: file.stem)
+
+
+@cache
+def derived(name: str) -> tuple[PrimFunc, DerivedSpace]:
+    program = tilewright.load(next(HAND.rglob(f"{name}.py"))).program
+    assert isinstance(program, PrimFunc)
+    return program, derive_space(program, load_machine("dual-bank-npu"))
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_hand_schedule_needs_at_least_the_bound(file: Path) -> None:
+    notebook = tilewright.load(file)
+    assert notebook.schedule is not None and notebook.machine is not None and isinstance(notebook.program, PrimFunc)
+    bound = program_bound(notebook.program, notebook.machine)
+    assert 0 < bound.cycles <= tilewright.simulate(notebook.schedule, notebook.machine).cycles
+    assert bound.movement > 0
+
+
+@settings(deadline=None, max_examples=10)
+@given(name=st.sampled_from(["edges", "matvec", "rotary", "conv1x1"]), data=st.data())
+def test_a_derived_schedule_needs_at_least_the_bound(name: str, data: st.DataObject) -> None:
+    program, found = derived(name)
+    machine = load_machine("dual-bank-npu")
+    point = tuple(data.draw(st.integers(0, len(hole.values) - 1)) for hole in found.space.holes)
+    outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, point))
+    if outcome.figures is not None:
+        assert outcome.figures.cycles >= program_bound(program, machine).cycles
+
+
+def test_the_parts_of_a_gemm_are_its_bytes_and_its_tiles() -> None:
+    program, _ = derived("gemm_tall")
+    bound = program_bound(program, load_machine("dual-bank-npu"))
+    assert bound.movement == -(-(2048 * 256 * 2 + 256 * 64 * 2 + 2048 * 64 * 4) // 26)
+    matrix = 2048 * 256 * 64 // 1024
+    assert 0.9 * matrix < bound.work <= matrix
+
+
+def test_softmax_needs_a_vector_for_each_step_of_its_functions() -> None:
+    program = tilewright.load(HAND / "rows" / "softmax.py").program
+    assert isinstance(program, PrimFunc)
+    vectors = 512 * 384 // 32
+    work = program_bound(program, load_machine("dual-bank-npu")).work
+    assert (
+        0.7 * 26 * vectors < work <= 28 * vectors
+    )  # exp and div take 12 each, the sum and the maximum 1; the scalar core helps
+
+
+def test_elements_that_no_reader_needs_and_choices_of_a_branch_do_not_count() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def padded(X: T.Buffer((10,), "float32"), Y: T.Buffer((4,), "float32")):
+    P = T.sblock_alloc_buffer((16,))
+    for i in T.serial(16):
+        with T.sblock("P"):
+            vi = T.axis.spatial(16, i)
+            P[vi] = T.if_then_else(3 <= vi and vi < 13, X[vi - 3], T.float32(0))
+    for i in T.serial(4):
+        with T.sblock("Y"):
+            vi = T.axis.spatial(4, i)
+            Y[vi] = T.exp(P[vi * 2])
+"""
+    program = parse(text).program
+    assert isinstance(program, PrimFunc)
+    index = Schedule(program).index
+    body = index.block("P").body
+    assert isinstance(body, BufferStore)
+    (found,) = loads_of(body.value)
+    assert touched(index.block("P"), *found) == 10
+    assert touched(index.block("P"), BufferLoad(body.buffer, body.indices)) == 16
+    read = index.block("Y").body
+    assert isinstance(read, BufferStore)
+    assert [touched(index.block("Y"), *one) for one in loads_of(read.value)] == [4]
+    bound = program_bound(program, load_machine("dual-bank-npu"))
+    assert bound.movement == 1  # four floats of Y; some of P are not needed, so X does not count
