@@ -67,7 +67,7 @@ class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
 
 class _Sketch(msgspec.Struct, frozen=True, eq=False):
     """A schedule with holes, and its points, the best by estimate first; `rank` is the estimated rank of the first.
-    `kind` is the number of groups; 0 for tiles of the main block alone."""
+    `kind` is the number of groups; 0 for tiles of the main block alone, -1 for no schedule."""
 
     title: str
     builder: ScheduleBuilder
@@ -107,6 +107,9 @@ def derive_space(
         results.append(deriving.best_point(sketch, min((cycles for cycles, _, _ in results), default=inf)))
         if stop() and results[-1][0] < inf:
             break
+    spare = [*[s for s in sketches if s not in simulated][:SIMULATED], deriving.unscheduled()]
+    while spare and all(cycles == inf for cycles, _, _ in results):
+        results.append(deriving.best_point(spare.pop(0), inf))
     _, point, best = min(results, key=lambda result: result[0])
     others = [f"{s.title}: {_cycles(c)}" for c, _, s in results if s is not best]
     tried = [s for _, _, s in results]
@@ -150,6 +153,11 @@ class _Deriving:
         if plain and self.rules:
             for partition in partitions(self.index):
                 yield from self._of_partition(partition)
+
+    def unscheduled(self) -> _Sketch:
+        """The program as it is, for machines where no sketch fits."""
+        builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
+        return self._estimated("the program as it is", -1, builder, ("the program as it is: no derived schedule fits",))
 
     def _of_partition(self, partition: Partition) -> Iterator[_Sketch]:
         """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,3 +182,26 @@ def test_what_is_derived_is_at_most_a_tenth_slower_than_the_hand_schedule(name: 
     outcome = Evaluator(space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, space.default))
     assert outcome.fits and outcome.figures is not None
     assert outcome.figures.cycles <= 1.1 * tilewright.simulate(notebook.schedule, notebook.machine).cycles
+
+
+def test_long_rows_are_summed_in_tiles_where_no_whole_row_fits() -> None:
+    index = Schedule(program("hand/rows/row_sum")).index
+    assert ("i", "k") in tilings(index, "Y")
+    found = derived("hand/rows/row_sum", "gemmini")
+    outcome = Evaluator(found.space, load_machine("gemmini"), ("cycles",)).tried(
+        EvaluationRequest(0, found.space.default)
+    )
+    assert outcome.fits and outcome.figures is not None
+    assert outcome.figures.cycles < 600_000
+
+
+def test_the_program_as_it_is_remains_where_no_derived_schedule_fits() -> None:
+    machine = load_machine(NPU)
+    kept = tuple(e for e in machine.engines if e.name in ("dma", "scalar"))
+    bare = msgspec.structs.replace(machine, engines=kept)
+    only = ScheduleRule(
+        "wrong", "A place that no engine reaches", lambda d: d.write('$.set_scope("B1", 0, "local.nowhere")')
+    )
+    found = derive_space(program("hand/grid/stencil"), bare, rules=(only,))
+    outcome = Evaluator(found.space, bare, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits, outcome.message

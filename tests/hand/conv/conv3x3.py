@@ -23,7 +23,7 @@ def conv3x3(
         with T.sblock("P"):
             vh, vw, vc = T.axis.remap("SSS", [h, w, c])
             P[vh, vw, vc] = T.if_then_else(
-                1 <= vh and vh < 29 and 1 <= vw and vw < 29, X[vh - 1, vw - 1, vc], T.float16(0)
+                vh >= 1 and vh < 29 and vw >= 1 and vw < 29, X[vh - 1, vw - 1, vc], T.float16(0)
             )
     for h, w, f, rh, rw, rc in T.grid(28, 28, 64, 3, 3, 64):
         with T.sblock("C"):

@@ -21,7 +21,7 @@ def conv_dilated(
         with T.sblock("P"):
             vh, vw, vc = T.axis.remap("SSS", [h, w, c])
             P[vh, vw, vc] = T.if_then_else(
-                2 <= vh and vh < 30 and 2 <= vw and vw < 30, X[vh - 2, vw - 2, vc], T.float16(0)
+                vh >= 2 and vh < 30 and vw >= 2 and vw < 30, X[vh - 2, vw - 2, vc], T.float16(0)
             )
     for h, w, f, rh, rw, rc in T.grid(28, 28, 64, 3, 3, 64):
         with T.sblock("Y"):

@@ -21,7 +21,7 @@ def conv_transposed(
         with T.sblock("P"):
             vh, vw, vc = T.axis.remap("SSS", [h, w, c])
             P[vh, vw, vc] = T.if_then_else(
-                2 <= vh and vh < 29 and vh % 2 == 0 and 2 <= vw and vw < 29 and vw % 2 == 0,
+                vh >= 2 and vh < 29 and vh % 2 == 0 and vw >= 2 and vw < 29 and vw % 2 == 0,
                 X[(vh - 2) // 2, (vw - 2) // 2, vc],
                 T.float16(0),
             )

@@ -22,7 +22,7 @@ def depthwise(
         with T.sblock("P"):
             vh, vw, vc = T.axis.remap("SSS", [h, w, c])
             P[vh, vw, vc] = T.if_then_else(
-                1 <= vh and vh < 57 and 1 <= vw and vw < 57, X[vh - 1, vw - 1, vc], T.float16(0)
+                vh >= 1 and vh < 57 and vw >= 1 and vw < 57, X[vh - 1, vw - 1, vc], T.float16(0)
             )
     for h, w, c, rh, rw in T.grid(56, 56, 128, 3, 3):
         with T.sblock("D"):
