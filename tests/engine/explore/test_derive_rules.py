@@ -174,9 +174,9 @@ def test_every_point_is_right_or_refused(name: str, number: int) -> None:
         assert space.schedule_at(point).schedule.check().status in ("proved", "tested", "unknown")
 
 
-@pytest.mark.parametrize("name", ["conv3x3", "gemm_odd", "softmax", "transpose"])
+@pytest.mark.parametrize("name", ["conv3x3", "gemm_odd", "softmax", "transpose", "matvec", "rotary", "edges"])
 def test_what_is_derived_is_at_most_a_tenth_slower_than_the_hand_schedule(name: str) -> None:
-    notebook = tilewright.load(HAND / f"{name}.py")
+    notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert notebook.program is not None and notebook.machine is not None and notebook.schedule is not None
     space = derive_space(notebook.program, notebook.machine).space
     outcome = Evaluator(space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, space.default))
