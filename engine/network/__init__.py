@@ -3,7 +3,7 @@
 from .execute import run_network
 from .frontends import is_model_file, lowered_text
 from .kernels import Kernel, distinct_kernels, merged, prepared_calls
-from .report import KernelCost, NetworkReport, simulate_network
+from .report import KernelCost, NetworkReport, kernel_cost, simulate_network
 from .search import (
     KernelState,
     KernelStudy,
@@ -17,9 +17,12 @@ from .search import (
     study_text,
 )
 from .text import network_text
+from .timeline import CallSpan, engine_loads, inference_spans, on_chip_bytes, reading_calls, tensor_text
+from .trace import network_trace
 from .tvm_module import network_tvm_python
 
 __all__ = [
+    "CallSpan",
     "Kernel",
     "KernelCost",
     "KernelState",
@@ -28,18 +31,25 @@ __all__ = [
     "NetworkReport",
     "NetworkStudy",
     "distinct_kernels",
+    "engine_loads",
     "explore_network",
+    "inference_spans",
     "is_model_file",
     "kernel_bound",
+    "kernel_cost",
     "lowered_text",
     "merged",
     "network_text",
+    "network_trace",
     "network_tvm_python",
+    "on_chip_bytes",
     "prepared_calls",
     "progress_text",
+    "reading_calls",
     "run_network",
     "scheduled_program",
     "simulate_network",
     "study_json",
     "study_text",
+    "tensor_text",
 ]

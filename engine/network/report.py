@@ -19,14 +19,19 @@ from .kernels import Kernel, distinct_kernels, prepared_calls
 
 
 class KernelCost(msgspec.Struct, frozen=True, eq=False):
-    """A kernel with its report, or the reason why the machine cannot run it. `runs` are the calls of one inference, `prepared` those that
-    one run serves for every inference."""
+    """A kernel with its report, or the reason why the machine cannot run it. `calls` are the positions of the calls of one inference,
+    `prepared` counts those that one run serves for every inference."""
 
     kernel: Kernel
     report: Report | None
     refusal: Refusal | None
-    runs: int
+    calls: tuple[int, ...]
     prepared: int
+
+    @property
+    def runs(self) -> int:
+        """The number of calls in one inference."""
+        return len(self.calls)
 
     @property
     def cycles(self) -> int:
@@ -102,17 +107,18 @@ def simulate_network(
     found: list[KernelCost] = []
     for kernel in distinct_kernels(network, sizes):
         checkpoint()
-        cost = _cost(kernel, kernel.program(scheduled or {}), machine, prepared)
+        cost = kernel_cost(kernel, kernel.program(scheduled or {}), machine, prepared)
         found.append(cost)
         if watch is not None:
             watch(cost)
     return NetworkReport(machine, tuple(found))
 
 
-def _cost(kernel: Kernel, program: PrimFunc, machine: Machine, prepared: frozenset[int]) -> KernelCost:
-    before = len(prepared.intersection(kernel.calls))
-    runs = len(kernel.calls) - before
+def kernel_cost(kernel: Kernel, program: PrimFunc, machine: Machine, prepared: frozenset[int]) -> KernelCost:
+    """Simulate one kernel, with `program` as its program with constant sizes. `prepared` are the calls that depend on weights alone."""
+    calls = tuple(at for at in kernel.calls if at not in prepared)
+    before = len(kernel.calls) - len(calls)
     try:
-        return KernelCost(kernel, simulate(program, machine), None, runs, before)
+        return KernelCost(kernel, simulate(program, machine), None, calls, before)
     except TilewrightError as error:
-        return KernelCost(kernel, None, error.refusal, runs, before)
+        return KernelCost(kernel, None, error.refusal, calls, before)

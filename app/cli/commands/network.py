@@ -6,7 +6,15 @@ from argparse import Namespace
 from typing import Any
 
 from ....engine.hwsim import load_machine
-from ....engine.network import NetworkReport, NetworkStudy, network_text, progress_text, study_json, study_text
+from ....engine.network import (
+    NetworkReport,
+    NetworkStudy,
+    network_text,
+    network_trace,
+    progress_text,
+    study_json,
+    study_text,
+)
 from ...document.networks import explore_model, load_network
 from ..arguments import seconds, takes_setting, workers
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
@@ -19,6 +27,7 @@ EXAMPLES = (
     "decoder/model.py --size n=128 --json",
     "resnet --auto --seconds 600",
     "resnet --export resnet_tvm.py",
+    "resnet --trace resnet.json",
 )
 
 SECONDS = 600.0
@@ -59,6 +68,10 @@ def add_arguments(parser: Parser) -> None:
         help="write the model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it",
     )
 
+    parser.add_argument(
+        "--trace", metavar="OUT", help="write the timeline of one inference in Chrome's trace format, for Perfetto"
+    )
+
 
 def run(arguments: Namespace) -> int:
     study = _searched(arguments) if arguments.auto else None
@@ -68,6 +81,8 @@ def run(arguments: Namespace) -> int:
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
         report = found.simulate(machine)
     if arguments.export and not written(arguments.export, found.to_tvm_python()):
+        return BAD_INPUT
+    if arguments.trace and not written(arguments.trace, network_trace(found.network, report, found.sizes)):
         return BAD_INPUT
     if arguments.json:
         searched: dict[str, Any] = {} if study is None else {"search": study_json(study)}

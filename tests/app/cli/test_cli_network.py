@@ -72,5 +72,8 @@ def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_modu
     assert main(["network", str(tmp_path / "net"), "--export", str(out)]) == 0
     assert "2 of them scheduled" in out.read_text() and "R.call_tir(cls.both" in out.read_text()
     assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "none" / "out.py")]) == 2
+    trace = tmp_path / "out.json"
+    assert main(["network", str(tmp_path / "net"), "--trace", str(trace)]) == 0
+    assert json.loads(trace.read_text())["otherData"]["cycles"] == str(found["cycles"])
     assert main(["network", str(module), "--auto"]) == 2
     assert "no folder of kernels" in capsys.readouterr().err
