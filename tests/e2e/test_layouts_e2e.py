@@ -226,3 +226,34 @@ def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Pag
     assert_no_violations(page, "#area-inspector")
     page.get_by_role("button", name="Widen").click()
     assert_no_violations(page, "#area-inspector")
+
+
+def test_given_a_swizzle_composed_by_hand_then_its_conflicts_are_counted_and_axe_has_no_complaint(
+    example: Callable[..., Page], shoot: Callable[[Page, str], object]
+) -> None:
+    page = example("bank_conflicts")
+    choose_buffer(page, "A_shared")
+    all_tried(page)
+    without_padding(page)
+    all_tried(page)
+    page.get_by_text("Compose a swizzle").click()
+    assert_no_violations(page)
+    kind, field, told = (
+        page.get_by_label("Kind of swizzle"),
+        page.get_by_label("Custom index map"),
+        page.locator(".draft-state"),
+    )
+    page.get_by_label("S: distance").fill("2")
+    expect(page.locator(".swizzle-form [role=status]")).to_contain_text("S is at least B")
+    assert_no_violations(page, "#area-inspector")
+    page.get_by_label("B: number of bits").fill("5")
+    page.get_by_label("S: distance").fill("8")
+    expect(field).to_have_value("lambda i, j: [i, j ^ i % 32]")
+    expect(page.locator(".draft-place .layout-card")).to_contain_text("none", timeout=WAIT)
+    kind.select_option("bits")
+    page.get_by_label("j bit 0 xor").select_option("^ i bit 0")
+    expect(field).to_have_value("lambda i, j: [i, j ^ i % 2]")
+    expect(page.locator(".draft-place .layout-card")).to_contain_text("×16", timeout=WAIT)
+    expect(told).not_to_contain_text("sends several")
+    assert_no_violations(page)
+    shoot(page, "layout-swizzle")
