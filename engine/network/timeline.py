@@ -8,8 +8,8 @@ import msgspec
 
 from ..arith import simplify
 from ..hwsim import Machine, Report
-from ..ir import Expr, Graph, Tensor, Var, build, free_vars, substitute
-from ..script.printing.expressions import expr_text
+from ..ir import Graph, Tensor, Var, build, free_vars, substitute
+from ..script.relax import extent_text
 from .report import KernelCost, NetworkReport
 
 
@@ -52,15 +52,8 @@ def tensor_text(tensor: Tensor, sizes: Mapping[str, int]) -> str:
     """The shape and type of a tensor, such as "1×64×56×56 float32". Sizes of the model without a value are written by their names."""
     variables: set[Var] = {v for extent in tensor.shape for v in free_vars(extent)}
     known = {v: build.const(sizes[v.name], v.dtype) for v in variables if v.name in sizes}
-    extents = (_extent_text(simplify(substitute(extent, known))) for extent in tensor.shape)
-    return f"{'×'.join(extents)} {tensor.dtype}".strip()
-
-
-def _extent_text(extent: Expr) -> str:
-    value = build.int_value(extent)
-    if value is not None:
-        return str(value)
-    return extent.name if isinstance(extent, Var) else f"({expr_text(extent)})"
+    extents = (extent_text(simplify(substitute(extent, known))) for extent in tensor.shape)
+    return f"{'×'.join(f'({text})' if ' ' in text else text for text in extents)} {tensor.dtype}".strip()
 
 
 def reading_calls(graph: Graph) -> tuple[tuple[int, ...], ...]:

@@ -1,6 +1,6 @@
 """Relax functions as graphs of kernel calls, read from TVM's text and never run."""
 
 from .modules import parse_network, read_graph
-from .printing import graph_text
+from .printing import extent_text, graph_text
 
-__all__ = ["graph_text", "parse_network", "read_graph"]
+__all__ = ["extent_text", "graph_text", "parse_network", "read_graph"]

@@ -36,7 +36,7 @@ def _open_sizes(graph: Graph) -> list[str]:
 def _call_lines(call: KernelCall, taken: set[str]) -> list[str]:
     arguments = _tuple([t.name for t in call.arguments])
     between = f"inplace_indices={list(call.in_place)}, " if call.in_place else ""
-    after = f", tir_vars=R.shape([{', '.join(map(_size, call.scalars))}])" if call.scalars else ""
+    after = f", tir_vars=R.shape([{', '.join(map(extent_text, call.scalars))}])" if call.scalars else ""
     operator = "R.call_tir_inplace" if call.in_place else "R.call_tir"
     types = [_type(t) for t in call.results]
     if len(call.results) == 1:
@@ -58,10 +58,10 @@ def _tuple(parts: Sequence[str]) -> str:
 
 def _type(tensor: Tensor, *, quoted: bool = False) -> str:
     """The type; `quoted` sizes that are not numbers are strings, because a signature is evaluated by Python."""
-    shape = [f'"{size}"' if quoted and not size.isdecimal() else size for size in map(_size, tensor.shape)]
+    shape = [f'"{size}"' if quoted and not size.isdecimal() else size for size in map(extent_text, tensor.shape)]
     return f'R.Tensor({_tuple(shape)}, "{tensor.dtype}")'
 
 
-def _size(extent: Expr) -> str:
+def extent_text(extent: Expr) -> str:
     """The extent as relax prints it: numbers without their type, which is int64 in every shape."""
     return re.sub(r"T\.int64\((-?\d+)\)", r"\1", expr_text(extent))
