@@ -2,7 +2,7 @@
 
 from ..adopt import Hole, HoleError
 from .derive.derived_space import DerivedSpace, derive_space
-from .derive.engines import Product, product_of
+from .derive.product import Product, product_of
 from .derive.rule import ScheduleRule
 from .derive.table import SCHEDULE_RULES
 from .search.loop import ExploreError, explore, offers_of, verdict_of

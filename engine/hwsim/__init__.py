@@ -60,6 +60,7 @@ from .report.model import (
 from .sensitivity import MachineParameter, Trial, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
+from .tasks.product import passes_of, tile_cycles
 from .tasks.tree import TaskProgram, Template
 from .tasks.work import padded_load, steps_of
 
@@ -128,6 +129,7 @@ __all__ = [
     "lower_bound_of",
     "operations_per_cycle",
     "padded_load",
+    "passes_of",
     "placement_of",
     "preset_names",
     "ranked",
@@ -139,6 +141,7 @@ __all__ = [
     "steps_of",
     "tasks_of",
     "through",
+    "tile_cycles",
     "trials",
     "tried",
 ]

@@ -48,6 +48,7 @@ class Draft:
         self.flow: Flow
         self.engines: dict[str, Engine]
         self.grains: dict[str, int]
+        self.periods: dict[str, int]
         self.loops: dict[str, str]
         self.spatial: int
         self.near: set[str]
@@ -57,13 +58,14 @@ class Draft:
 
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
         reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `grains` the iterations of a loop that engines
-        process at once.
+        process at once, `periods` those in which a factor of a product stays in its place: tiles do not cross them.
         """
         part = copy(self)
         part.group = group
         part.flow = Flow(part.index, group.members)
         part.engines = {}
         part.grains = {}
+        part.periods = {}
         part.loops = {}
         part.spatial = 0
         part.near = set()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from ...analysis import ProgramIndex
 from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
-from ...ir import Add, Block, BufferLoad, BufferStore, Cast, Expr, Mul, build, free_vars
+from ...ir import Block, BufferLoad, BufferStore
 from ...ir import dtype as dt
 from .draft import Draft
+from .product import Product, product_of, uncast
 
 
 def choose_engines(draft: Draft) -> None:
@@ -33,49 +33,8 @@ def choose_engines(draft: Draft) -> None:
             draft.write(f'$.annotate("{name}", "engine", "{chosen.name}")')
 
 
-class Product:
-    """The iterators of a multiply-accumulate by role: rows index the first factor, columns the second, depth both; `batch` the rest."""
-
-    def __init__(self, block: Block, first: BufferLoad, second: BufferLoad) -> None:
-        extents = {iv.var: build.int_value(iv.dom.extent) or 1 for iv in block.iter_vars}
-        one, two = ({v for i in load.indices for v in free_vars(i)} & set(extents) for load in (first, second))
-        kept = {iv.var for iv in block.iter_vars if iv.iter_type != "reduce"}
-        self.rows = {v: extents[v] for v in extents if v in one & kept - two}
-        self.columns = {v: extents[v] for v in extents if v in two & kept - one}
-        self.depth = {v: extents[v] for v in extents if v in (one & two) - kept}
-        self.batch = {v: n for v, n in extents.items() if v not in {*self.rows, *self.columns, *self.depth}}
-        self.bytes = max(dt.size_bytes(load.buffer.dtype) for load in (first, second))
-
-    @property
-    def count(self) -> int:
-        return prod(n for part in (self.rows, self.columns, self.depth, self.batch) for n in part.values())
-
-
-def product_of(index: ProgramIndex, name: str) -> Product | None:
-    """The product that a block accumulates; None for other work."""
-    block = index.block(name)
-    body = block.body
-    if not isinstance(body, BufferStore):
-        return None
-    value = _uncast(body.value)
-    if not isinstance(value, Add):
-        return None
-    for old, added in ((value.a, value.b), (value.b, value.a)):
-        old, added = _uncast(old), _uncast(added)
-        if isinstance(old, BufferLoad) and old.buffer is body.buffer and isinstance(added, Mul):
-            factors = [_uncast(added.a), _uncast(added.b)]
-            loads = [f for f in factors if isinstance(f, BufferLoad)]
-            if len(loads) == 2:
-                return Product(block, loads[0], loads[1])
-    return None
-
-
-def _uncast(value: Expr) -> Expr:
-    return _uncast(value.value) if isinstance(value, Cast) else value
-
-
 def _is_copy(block: Block) -> bool:
-    return isinstance(block.body, BufferStore) and isinstance(_uncast(block.body.value), BufferLoad)
+    return isinstance(block.body, BufferStore) and isinstance(uncast(block.body.value), BufferLoad)
 
 
 def _vector_unit(machine: Machine) -> VectorEngine | None:
@@ -126,7 +85,9 @@ def _is_fed(draft: Draft, engine: VectorEngine | None) -> bool:
 
 
 def _record_grains(draft: Draft, name: str, product: Product, grains: tuple[int, int, int]) -> None:
-    """Records the grain of the loops that drive the innermost row, column and depth of a product."""
+    """Records the grain of the loops that drive the innermost row, column and depth of a product, and the periods of loops."""
+    for iterator, period in product.periods.items():
+        draft.periods |= dict.fromkeys(draft.flow.of_iterator(name, iterator), period)
     for part, grain in zip((product.rows, product.columns, product.depth), grains, strict=True):
         if part:
             innermost = list(part)[-1]
@@ -134,4 +95,4 @@ def _record_grains(draft: Draft, name: str, product: Product, grains: tuple[int,
                 draft.grains[loop] = max(draft.grains.get(loop, 1), min(grain, part[innermost]))
 
 
-__all__ = ["Product", "choose_engines", "product_of"]
+__all__ = ["choose_engines"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...analysis import ProgramIndex
 from ...ir import Var, build
-from .engines import product_of
+from .product import product_of
 
 Partition = tuple[tuple[str, ...], ...]
 """Groups in the order of the program, each with its blocks in text order."""

@@ -22,7 +22,18 @@ from math import prod
 import msgspec
 
 from ...analysis import ProgramIndex
-from ...hwsim import DmaEngine, Engine, Machine, MatrixEngine, ScalarEngine, SystolicEngine, VectorEngine, steps_of
+from ...hwsim import (
+    DmaEngine,
+    Engine,
+    Machine,
+    MatrixEngine,
+    ScalarEngine,
+    SystolicEngine,
+    VectorEngine,
+    passes_of,
+    steps_of,
+    tile_cycles,
+)
 from ...ir import (
     BinaryOp,
     Buffer,
@@ -40,7 +51,7 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import with_sizes
 from ...schedule import Schedule
-from .engines import Product, product_of
+from .product import Product, product_of
 from .touched import loads_of, touched
 
 WEIGHTS = (0, 1, 4, 16, 64)
@@ -137,7 +148,8 @@ def _costs(index: ProgramIndex, name: str, share: Fraction, machine: Machine) ->
     lanes = _narrowest(index, name)
     product = product_of(index, name)
     if product is not None:
-        return tuple(_product_cycles(engine, product, lanes) * share for engine in engines)
+        types = _least_types(index, product)
+        return tuple(_product_cycles(engine, product, lanes, types) * share for engine in engines)
     is_choice = any(isinstance(n, Select) or (isinstance(n, Call) and n.op == "if_then_else") for n in walk(body.value))
     in_passing = not index.is_reduction(name) and (_applies_functions(machine) or _may_join_a_sum(index, name))
     if is_choice:
@@ -160,20 +172,37 @@ def _may_join_a_sum(index: ProgramIndex, name: str) -> bool:
     return any(index.is_reduction(p) for p in index.producers(name))
 
 
-def _product_cycles(engine: Engine, product: Product, narrowest: int) -> Fraction:
-    """Cycles of a product's multiply-accumulates, in tiles as full as its extents allow."""
+def _product_cycles(engine: Engine, product: Product, narrowest: int, types: Sequence[Sequence[str]]) -> Fraction:
+    """Cycles of a product's multiply-accumulates, in tiles as full as its extents allow, with the passes that its types need: the least
+    over the types that each factor may have."""
     match engine:
         case MatrixEngine():
             sides = (engine.tile_rows, engine.tile_columns, engine.tile_depth)
-            parts = (product.rows, product.columns, product.depth)
-            full = prod(min(side, prod(part.values())) for side, part in zip(sides, parts, strict=True))
-            return Fraction(product.count * engine.cycles_per_tile, full)
+            full = prod(map(min, sides, product.most))
+            cycles = max(min(tile_cycles(engine, [one]) for one in some) for some in types)
+            return Fraction(product.count * cycles, full)
         case SystolicEngine():
-            return Fraction(product.count, engine.rows * engine.columns)
+            passes = max(min(passes_of(engine, [one]) for one in some) for some in types)
+            return Fraction(product.count * passes, engine.rows * engine.columns)
         case VectorEngine() | ScalarEngine():
             return Fraction(2 * product.count * engine.cycles_per_operation, _lanes(engine, narrowest))
         case _:
             return Fraction(0)
+
+
+def _least_types(index: ProgramIndex, product: Product) -> list[list[str]]:
+    """The types that each factor of a product may have: that of an argument or of the result of a reduction; else those of all buffers,
+    since a cast may be inlined."""
+    every = sorted(
+        {r.buffer.dtype for n in index.block_names[1:] for r in (*index.block(n).reads, *index.block(n).writes)}
+    )
+    return [[load.buffer.dtype] if _is_lasting(index, load.buffer) else every for load in product.factors]
+
+
+def _is_lasting(index: ProgramIndex, buffer: Buffer) -> bool:
+    """Whether no schedule removes a buffer: an argument or the result of a reduction."""
+    writers = [n for n in index.block_names[1:] if any(w.buffer is buffer for w in index.block(n).writes)]
+    return index.is_param(buffer) or any(index.is_reduction(n) for n in writers)
 
 
 def _plain_cycles(engine: Engine, narrowest: int, body: BufferStore, in_passing: bool, count: int) -> Fraction | None:
@@ -203,13 +232,9 @@ def _arithmetic(value: Expr) -> int:
 def _narrowest(index: ProgramIndex, name: str) -> int:
     """Bytes of an element that limit the lanes of a block's work: those of its widest access to a buffer that no schedule removes (an
     argument or the result of a reduction), else of the narrowest buffer of the program."""
-    lasting: list[int] = []
     block = index.block(name)
-    for region in (*block.reads, *block.writes):
-        buffer = region.buffer
-        writers = [n for n in index.block_names[1:] if any(w.buffer is buffer for w in index.block(n).writes)]
-        if index.is_param(buffer) or any(index.is_reduction(n) for n in writers):
-            lasting.append(dt.size_bytes(buffer.dtype))
+    accessed = (region.buffer for region in (*block.reads, *block.writes))
+    lasting = [dt.size_bytes(buffer.dtype) for buffer in accessed if _is_lasting(index, buffer)]
     every = [r.buffer.dtype for n in index.block_names[1:] for r in (*index.block(n).reads, *index.block(n).writes)]
     return max(lasting, default=min(map(dt.size_bytes, every)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...hwsim import VectorEngine
-from ...ir import build
+from ...ir import For, build
 from ...ir import dtype as dt
 from ..space.tiling_target import Dim
 from .draft import Draft, word
@@ -22,6 +22,7 @@ def tile_last(draft: Draft) -> None:
         f'{block} = $.get_block("{group.last}")',
         f"{', '.join(names)}{',' if len(names) == 1 else ''} = $.get_loops({block})",
     )
+    order = [*(f.loop_var.name for f in loops if _is_cut(draft, f)), *group.tiled]
     inner: list[str] = []
     outer: dict[str, str] = {}
     for loop, name in zip(loops, names, strict=True):
@@ -29,8 +30,9 @@ def tile_last(draft: Draft) -> None:
         original = loop.loop_var.name
         extent = build.int_value(loop.extent) or 1
         dim = Dim(original, iterator.var, extent, iterator.iter_type == "reduce", _grain(draft, original, extent))
-        sizes = [n for n in dim.tiles if n < extent]
-        if original not in group.tiled or not sizes:
+        period = draft.periods.get(original, extent)
+        sizes = [n for n in dim.tiles if n < extent and period % n == 0]
+        if original not in order or not sizes:
             inner.append(name)
             continue
         size, o, i = builder.fresh(f"tile_{name}"), builder.fresh(f"{name}_o"), builder.fresh(f"{name}_i")
@@ -38,7 +40,7 @@ def tile_last(draft: Draft) -> None:
         draft.write(f'{o}, {i} = $.split({name}, [None, {size}], names=["{o}", "{i}"])')
         outer[original] = o
         inner.append(i)
-    order = [name for name in group.tiled if name in outer]
+    order = [name for name in dict.fromkeys(order) if name in outer]
     summed = {loop.loop_var.name for loop in loops if iterators[loop.loop_var].iter_type == "reduce"}
     order.sort(key=lambda name: name in summed)
     draft.loops = {name: outer[name] for name in order}
@@ -46,6 +48,14 @@ def tile_last(draft: Draft) -> None:
     if [*draft.loops.values(), *inner] != _present(draft):
         draft.write(f"$.reorder({', '.join([*draft.loops.values(), *inner])})")
     draft.decide(f"tiles of {group.last}: loops {', '.join(order)}")
+
+
+def _is_cut(draft: Draft, loop: For) -> bool:
+    """Whether a loop that is not to be tiled crosses periods, so that it is tiled outside of all others."""
+    name = loop.loop_var.name
+    return name not in draft.group.tiled and draft.periods.get(name, build.int_value(loop.extent)) != build.int_value(
+        loop.extent
+    )
 
 
 def _present(draft: Draft) -> list[str]:

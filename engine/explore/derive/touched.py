@@ -97,8 +97,8 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
         return 0
     grid = dict(zip(used, np.meshgrid(*(np.arange(extents[v]) for v in used), indexing="ij", sparse=True), strict=True))
     shape = tuple(extents[v] for v in used)
-    places = [v for index in indices if (v := _value(index, grid)) is not None]
-    kept = [v for condition, _ in guards if (v := _value(condition, grid)) is not None]
+    places = [v for index in indices if (v := values_on(index, grid)) is not None]
+    kept = [v for condition, _ in guards if (v := values_on(condition, grid)) is not None]
     if len(places) < len(indices) or len(kept) < len(guards):
         return 0
     holds = np.ones(shape, dtype=bool)
@@ -111,7 +111,7 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
     return int(np.unique(key[holds]).size)
 
 
-def _value(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
+def values_on(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
     """The values of an integer expression or condition on a grid; None if an operation is not known."""
     if isinstance(expr, IntImm):
         return np.asarray(expr.value)
@@ -120,8 +120,8 @@ def _value(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
     operation = _OPERATIONS.get(type(expr))
     if operation is None:
         return None
-    one, two = (_value(child, grid) for child in children(expr) if isinstance(child, Expr))
+    one, two = (values_on(child, grid) for child in children(expr) if isinstance(child, Expr))
     return None if one is None or two is None else operation(one, two)
 
 
-__all__ = ["loads_of", "touched"]
+__all__ = ["MOST_VALUES", "loads_of", "touched", "values_on"]

@@ -69,6 +69,8 @@ class ScheduleBuilder:
         """Adds a choice among values as text, the one at `first` in front; a single value is assigned directly."""
         chosen = values[first]
         rest = [value for n, value in enumerate(values) if n != first]
+        if any(f'{CHOOSE}("{name}"' in line for line in self.lines):
+            name = f"{name} ({variable})"
         self.write(
             f'{variable} = {CHOOSE}("{name}", [{", ".join([chosen, *rest])}])' if rest else f"{variable} = {chosen}"
         )

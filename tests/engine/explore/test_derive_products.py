@@ -1,0 +1,133 @@
+"""Products whose iterators index a factor in steps, as in grouped convolutions, and programs that have several copies of one buffer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.explore import EvaluationRequest, Evaluator, derive_space, product_of
+from tilewright.engine.explore.derive.program_bound import program_bound
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+
+GROUPED = """
+@T.prim_func(s_tir=True)
+def grouped(X: T.Buffer((16, 16, 128), "float16"), W: T.Buffer((3, 3, 32, 128), "float16"), Y: T.Buffer((14, 14, 128), "float32")):
+    for y, x, f, p, q, r in T.grid(14, 14, 128, 3, 3, 32):
+        with T.sblock("Y"):
+            vy, vx, vf, vp, vq, vr = T.axis.remap("SSSRRR", [y, x, f, p, q, r])
+            with T.init():
+                Y[vy, vx, vf] = T.float32(0)
+            Y[vy, vx, vf] = Y[vy, vx, vf] + T.Cast("float32", X[vy + vp, vx + vq, CHANNEL]) * T.Cast("float32", W[vp, vq, vr, vf])
+"""
+GEMM = """
+@T.prim_func(s_tir=True)
+def gemm(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float32"), C: T.Buffer((256, 256), "float32")):
+    for i, j, k in T.grid(256, 256, 256):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+LONG_ROWS = """
+@T.prim_func(s_tir=True)
+def softmax(X: T.Buffer((4, 32768), "float32"), Y: T.Buffer((4, 32768), "float32")):
+    largest = T.sblock_alloc_buffer((4,))
+    power = T.sblock_alloc_buffer((4, 32768))
+    total = T.sblock_alloc_buffer((4,))
+    for i, j in T.grid(4, 32768):
+        with T.sblock("largest"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                largest[vi] = T.min_value("float32")
+            largest[vi] = T.max(largest[vi], X[vi, vj])
+    for i, j in T.grid(4, 32768):
+        with T.sblock("power"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            power[vi, vj] = T.exp(X[vi, vj] - largest[vi])
+    for i, j in T.grid(4, 32768):
+        with T.sblock("total"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                total[vi] = T.float32(0)
+            total[vi] = total[vi] + power[vi, vj]
+    for i, j in T.grid(4, 32768):
+        with T.sblock("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = power[vi, vj] / total[vi]
+"""
+NPU = "dual-bank-npu"
+
+
+def program(text: str) -> PrimFunc:
+    found = parse(text).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("channel", "columns", "most"),
+    [
+        ("vf // 32 * 32 + vr", 32, 32),
+        ("vf // 64 * 64 + vr", 64, 64),
+        ("vf % 4 * 32 + vr", 1, 32),
+        ("vf + vr - vf", 128, 128),
+        ("T.min(vf, 96) + vr", 1, 128),
+    ],
+)
+def test_an_iterator_that_indexes_a_factor_in_steps_is_a_column_within_a_step(
+    channel: str, columns: int, most: int
+) -> None:
+    index = Schedule(program(GROUPED.replace("CHANNEL", channel))).index
+    product = product_of(index, "Y")
+    assert product is not None
+    found = {v.name: n for v, n in product.columns.items()}
+    assert found.get("vf", 1) == columns
+    assert product.most[1] == most
+    assert product.count == 14 * 14 * 128 * 9 * 32
+
+
+def test_the_tiles_of_a_grouped_convolution_stay_in_a_group_and_use_the_matrix_unit() -> None:
+    func = program(GROUPED.replace("CHANNEL", "vf // 32 * 32 + vr"))
+    machine = load_machine(NPU)
+    found = derive_space(func, machine)
+    assert "Y on matrix: a product" in found.decisions
+    outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    bound = program_bound(func, machine)
+    assert outcome.fits and outcome.figures is not None
+    assert bound.cycles <= outcome.figures.cycles <= 2 * bound.cycles
+    assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
+
+
+def test_the_bound_counts_the_passes_of_wide_factors() -> None:
+    bound = program_bound(program(GEMM), load_machine(NPU))
+    in_four_passes = 4 * 256**3 // 1024
+    assert 0.9 * in_four_passes < bound.work <= in_four_passes
+
+
+def test_a_cast_that_may_be_inlined_counts_no_passes() -> None:
+    text = (
+        GEMM.replace('A: T.Buffer((256, 256), "float32")', 'Z: T.Buffer((256, 256), "float16")')
+        .replace(
+            "    for i, j, k",
+            """    A = T.sblock_alloc_buffer((256, 256))
+    for i, j in T.grid(256, 256):
+        with T.sblock("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.Cast("float32", Z[vi, vj])
+    for i, j, k""",
+        )
+        .replace('B: T.Buffer((256, 256), "float32")', 'B: T.Buffer((256, 256), "float16")')
+    )
+    bound = program_bound(program(text), load_machine(NPU))
+    assert bound.work <= 256**3 // 1024
+
+
+def test_each_copy_of_a_buffer_has_choices_of_its_own() -> None:
+    found = derive_space(program(LONG_ROWS), load_machine(NPU))
+    names = [hole.name for hole in found.space.holes]
+    assert len(names) == len(set(names))
+    outcome = Evaluator(found.space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits, outcome.message
