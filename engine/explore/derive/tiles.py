@@ -30,8 +30,8 @@ def tile_last(draft: Draft) -> None:
         original = loop.loop_var.name
         extent = build.int_value(loop.extent) or 1
         dim = Dim(original, iterator.var, extent, iterator.iter_type == "reduce", _grain(draft, original, extent))
-        period = draft.periods.get(original, extent)
-        sizes = [n for n in dim.tiles if n < extent and period % n == 0]
+        period = draft.periods.get(original)
+        sizes = [n for n in dim.tiles if n < extent and (period is None or period % n == 0)]
         if original not in order or not sizes:
             inner.append(name)
             continue
