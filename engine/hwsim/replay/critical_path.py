@@ -1,91 +1,42 @@
 """The critical path of a replay: from the last result back to cycle 0, each time to the task that the present one waited for.
 
 The steps of the path cover the run without gaps. Through a repeat the path is found once per period: where it enters two copies at the same
-task for the same reason, all copies between are alike, so its length does not depend on trip counts.
+task for the same reason, all copies between are alike, so its length does not depend on trip counts. Copies that grow evenly
+(`path_growth`) are skipped, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
+
+import numpy as np
 
 from ...cancellation import checkpoint
 from ..tasks.tree import TaskProgram
 from .exclusive import NOBODY, Stall, Variant
+from .path import Path, PathTask
+from .path_growth import PathLog
 from .repeats import Repeat
 from .row_tree import Part, RowTree, RunTask
 from .series import Copies
 from .timeline import Timeline
 
-MOST_CANDIDATES = 100_000
-"""More tasks than this are not searched for a predecessor: those that hold a resource are among the last to use it."""
-
-
-class PathStep(NamedTuple):
-    """A task on the path, in real cycles: the path runs through it from `start` to `until`.
-
-    `cause` is what the next task on the path waited for: "engine" for the end of this one on the same engine, "data" or "slot" for `cell`,
-    "issue" for its start, which freed a place in a queue, "end" for the end of the run. `port` are cycles of waits for ports in between.
-    """
-
-    row: int
-    start: int
-    until: int
-    cause: str
-    cell: int
-    port: int
-
-    def later(self, cycles: int) -> PathStep:
-        return self._replace(start=self.start + cycles, until=self.until + cycles)
-
-
-class PathLoop(NamedTuple):
-    """A part of the path that occurs `times` times, `cycles` apart; `steps` are those of the last occurrence, backward in time."""
-
-    steps: tuple[PathStep | PathLoop, ...]
-    times: int
-    cycles: int
-    until: int
-    """The end of the last occurrence."""
-
-
-Path = tuple[PathStep | PathLoop, ...]
-
 
 def critical_path(program: TaskProgram, timeline: Timeline) -> Path:
     """Returns the critical path, backward in time."""
-    return _Search(program, timeline).path() if len(timeline.numbers) else ()
+    return _Search(program, timeline).path() if len(timeline.numbers) else Path(0, ())
 
 
-def steps_between(path: Path, start: int, end: int, later: int = 0) -> Iterator[PathStep]:
-    """Yields the steps at work from `start` to `end`, exclusive, backward in time; parts of the path outside cost nothing."""
-    for part in path:
-        if isinstance(part, PathStep):
-            step = part.later(later)
-            if step.until > start and step.start < end:
-                yield step
-            continue
-        # Occurrence `n` back in time covers the cycles from until - (n + 1) * cycles to until - n * cycles.
-        until, cycles = part.until + later, part.cycles
-        first = max(0, (until - end) // cycles) if cycles else 0
-        last = min(part.times - 1, (until - start - 1) // cycles) if cycles else part.times - 1
-        for n in range(first, last + 1):
-            yield from steps_between(part.steps, start, end, later - n * cycles)
-
-
-def totals(path: Path, times: int = 1) -> Iterator[tuple[PathStep, int]]:
-    """Yields each step of the path once, with the number of its occurrences."""
-    for part in path:
-        if isinstance(part, PathStep):
-            yield part, times
-        else:
-            yield from totals(part.steps, times * part.times)
-
-
-def _growing(repeats: Sequence[Repeat]) -> set[int]:
-    """Returns the repeats whose copies differ."""
-    return {number for repeat in repeats for number in repeat.more}
+def _latest(there: Sequence[int], repeats: Sequence[Repeat]) -> list[int]:
+    """Returns for each row a time in its copy, in compressed time, by which the results of all tasks up to the row's are there."""
+    times = np.array(there, np.int64)
+    found = np.maximum.accumulate(times)
+    for repeat in repeats:
+        # A task of an earlier copy begins at least a copy earlier.
+        rows = slice(repeat.first, repeat.last)
+        before = int(times[rows].max()) - (repeat.end - repeat.start)
+        found[rows] = np.maximum(found[rows], before)
+    return found.tolist()
 
 
 class _Search:
@@ -94,7 +45,9 @@ class _Search:
     def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
         self._line = timeline
         self._tree = RowTree(timeline.repeats, len(timeline.numbers))
-        self._growing = _growing(timeline.repeats)
+        self._latest = _latest(timeline.there.tolist(), timeline.repeats)
+        self._log = PathLog(timeline.repeats)
+        self._tried: list[tuple[int, int]] = []
         self._variants: list[Variant] = [v.replay for v in program.variants]
         self._numbers: list[int] = timeline.numbers.tolist()
         self._starts: list[int]
@@ -134,21 +87,21 @@ class _Search:
 
     def path(self) -> Path:
         """Returns the path from the task with the last result, the first in program order of several."""
-        last = max(self._final(self._tree.root, {}), key=self._result)
-        time, cause, cell = self._result(last), "end", NOBODY
-        log: list[PathStep | PathLoop] = []
-        seen: dict[tuple[object, ...], tuple[int, int, int]] = {}
-        task = last
+        task = max(self._final(self._tree.root, {}), key=self._result)
+        until = time = self._result(task)
+        cause, cell = "end", NOBODY
         while True:
             checkpoint()
-            start = self._starts[task.row] + self._tree.later(task)
+            start = self._start(task)
             port = self._port.get(task.row, 0) if cause != "issue" else 0
-            log.append(PathStep(task.row, start, time, cause, cell, port))
+            self._log.add(PathTask(task.row, time - start, cause, cell, port, tuple(self._tried)))
             if start <= 0:
-                return tuple(log)
+                return Path(until, self._log.steps)
+            self._tried.clear()
             task, cause, cell = self._awaited(task, start)
-            time = start
-            task, time = self._skip(task, (cause, cell), time, log, seen)
+            skipped = self._log.skip(task, (cause, cell), start - self._start(task))
+            time = start if skipped is None else self._start(skipped) + start - self._start(task)
+            task = skipped or task
 
     def _final(self, part: Part, copies: Copies) -> Iterator[RunTask]:
         """Yields the tasks whose result may be the last: one before and after each repeat, and those of its last copy."""
@@ -161,6 +114,9 @@ class _Search:
                 yield from self._final(child, {**copies, child.number: child.count(copies) - 1})
                 row = child.last
 
+    def _start(self, task: RunTask) -> int:
+        return self._starts[task.row] + self._tree.later(task)
+
     def _result(self, task: RunTask) -> int:
         return self._there[task.row] + self._tree.later(task)
 
@@ -171,7 +127,7 @@ class _Search:
         unit = self._rows("unit", variant.engine)
         if stall is None or (found := self._of_stall(task, stall, start)) is None:
             before = next(self._tree.before(task, unit), None)
-            if before is not None and self._ends[before.row] + self._tree.later(before) == start:
+            if before is not None and self._is_at(before, self._ends, start):
                 return before, "engine", NOBODY
             found = self._any(task, start)
         return found
@@ -182,7 +138,7 @@ class _Search:
         elif stall.cause == "data":
             early = dict(self._variants[self._numbers[task.row]].preloads).get(stall.cell, 0)
             found = next(self._tree.before(task, self._rows("writer", stall.cell)), None)
-            if found is not None and self._result(found) not in (start, start - early):
+            if found is not None and not self._is_at(found, self._there, start, start - early):
                 found = None
         else:
             users = self._rows("user", stall.cell)
@@ -203,34 +159,15 @@ class _Search:
 
     def _first(self, task: RunTask, rows: Sequence[int], column: Sequence[int], time: int) -> RunTask | None:
         """Returns the last task of these rows before one whose time in `column` is `time`."""
-        candidates = islice(self._tree.before(task, rows), MOST_CANDIDATES)
-        return next((t for t in candidates if column[t.row] + self._tree.later(t) == time), None)
+        for found in self._tree.before(task, rows):
+            if self._is_at(found, column, time):
+                return found
+            if self._latest[found.row] + self._tree.later(found) < time:
+                return None
+        return None
 
-    def _skip(
-        self,
-        task: RunTask,
-        why: tuple[str, int],
-        time: int,
-        log: list[PathStep | PathLoop],
-        seen: dict[tuple[object, ...], tuple[int, int, int]],
-    ) -> tuple[RunTask, int]:
-        """Returns the task and the time where the path goes on after the copies that are like the last ones."""
-        part: Part | None = task.part
-        while part is not None and part.repeat is not None:
-            copy = task.copies[part.number]
-            others = tuple(sorted((n, c) for n, c in task.copies.items() if n != part.number))
-            key = (part.number, task.row, why, others)
-            known = seen.get(key)
-            seen[key] = copy, time, len(log)
-            if known is not None and part.number not in self._growing and known[0] > copy and known[2] <= len(log):
-                period, cycles = known[0] - copy, known[1] - time
-                times = copy // period
-                if times:
-                    log[known[2] :] = [PathLoop(tuple(log[known[2] :]), times + 1, cycles, known[1])]
-                    for other in [other for other, (_, _, at) in seen.items() if at > known[2]]:
-                        del seen[other]
-                    return task._replace(
-                        copies={**task.copies, part.number: copy - times * period}
-                    ), time - times * cycles
-            part = part.parent
-        return task, time
+    def _is_at(self, task: RunTask, column: Sequence[int], *times: int) -> bool:
+        """Returns whether the time of a task in `column` is one of these."""
+        time = column[task.row] + self._tree.later(task)
+        self._tried.append((task.row, times[0] - time))
+        return time in times

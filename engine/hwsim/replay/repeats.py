@@ -15,15 +15,64 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from .series import Column, Copies, Number, Orders, Series, newton
+from .series import Column, Copies, Number, Series, added, constant, newton
 
 Place = tuple[int, ...]
 """Iterations of the loops around a task, outermost first."""
 
-ONE = Series(((1, ()),))
+ONE = constant(1)
 
 
-class Repeat(msgspec.Struct, frozen=True, dict=True):
+class Copied:
+    """What occurs in copies, `length` cycles each: `extra` + 1 of them, and `more` with each copy of something around, by its number."""
+
+    number: int
+    length: Series
+    extra: int
+    more: Mapping[int, int]
+
+    def copies(self, around: Mapping[int, Number]) -> Number | int:
+        """Returns the number of copies in these copies of what is around."""
+        found: Number | int = self.extra + 1
+        for number, more in self.more.items():
+            found = found + more * around.get(number, 0)
+        return found
+
+    @cached_property
+    def _begins(self) -> Series:
+        return self.length.summed(self.number)
+
+    def before(self, copy: int, around: Copies) -> int:
+        """Returns the cycles from the first copy to the start of another one."""
+        return self._begins.at({**around, self.number: copy})
+
+    def total(self, around: Copies) -> int:
+        """Returns the cycles of all copies."""
+        return self.before(self.copies(around), around)
+
+    def copy_at(self, cycle: int, around: Copies) -> int:
+        """Returns the copy at a cycle from the start of the first one."""
+        if not self.length.degree:
+            return cycle // self.cycles
+        low, high = 0, self.copies(around)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.before(middle, around) <= cycle else (low, middle)
+        return low
+
+    def summed(self, series: Series) -> Series:
+        """Returns the sum of a series over all copies, by the copies of what is around."""
+        found = series.summed(self.number)
+        variables = (found.variables - {self.number}) | self.more.keys()
+        return newton(lambda around: found.at({**around, self.number: self.copies(around)}), variables, found.degree)
+
+    @cached_property
+    def cycles(self) -> int:
+        """The cycles of the first copy."""
+        return self.length.at({})
+
+
+class Repeat(Copied, msgspec.Struct, frozen=True, dict=True):
     """A repeat: the interval of the timeline from `start` to `end` occurs `extra` more times. `number` is its place in the list of repeats.
 
     `length` are the real cycles of a copy, repeats inside of the interval included; `start` and `end` are compressed times. Its tasks
@@ -66,50 +115,15 @@ class Repeat(msgspec.Struct, frozen=True, dict=True):
             found = found * extent + i
         return found
 
-    def copies(self, around: Mapping[int, Number]) -> Number | int:
-        """Returns the number of copies in these copies of the repeats around."""
-        found: Number | int = self.extra + 1
-        for number, more in self.more.items():
-            found = found + more * around.get(number, 0)
-        return found
-
-    @cached_property
-    def _begins(self) -> Series:
-        return self.length.summed(self.number)
-
-    def before(self, copy: int, around: Copies) -> int:
-        """Returns the cycles from the first copy to the start of another one."""
-        return self._begins.at({**around, self.number: copy})
-
-    def total(self, around: Copies) -> int:
-        """Returns the cycles of all copies."""
-        return self.before(self.copies(around), around)
-
     @cached_property
     def is_constant(self) -> bool:
         """Whether all copies together last as long in any copies of the repeats around."""
         return not self.more and self.length.variables <= {self.number}
 
-    def copy_at(self, cycle: int, around: Copies) -> int:
-        """Returns the copy at a cycle from the start of the first one."""
-        if not self.length.degree:
-            return cycle // self.cycles
-        low, high = 0, self.copies(around)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.before(middle, around) <= cycle else (low, middle)
-        return low
-
-    def summed(self, series: Series) -> Series:
-        """Returns the sum of a series over all copies, by the copies of the repeats around."""
-        found = series.summed(self.number)
-        variables = (found.variables - {self.number}) | self.more.keys()
-        return newton(lambda around: found.at({**around, self.number: self.copies(around)}), variables, found.degree)
-
     @cached_property
-    def cycles(self) -> int:
-        """The real cycles of the first copy."""
-        return self.length.at({})
+    def lengthens(self) -> Series:
+        """The cycles of all copies but those that the timeline shows, by the copies around."""
+        return added((self.summed(self.length), constant(self.start - self.end)))
 
     @cached_property
     def omitted(self) -> int:
@@ -119,14 +133,8 @@ class Repeat(msgspec.Struct, frozen=True, dict=True):
 
 def length_of(cycles: int, inside: Sequence[Repeat]) -> Series:
     """Returns the length of tasks with these repeats that are `cycles` long in compressed time."""
-    terms: dict[Orders, int] = {(): cycles}
-    for repeat, around in nested(inside):
-        if len(around) > 1:
-            continue
-        for factor, orders in repeat.summed(repeat.length).terms:
-            terms[orders] = terms.get(orders, 0) + factor
-        terms[()] -= repeat.end - repeat.start
-    return Series(tuple((factor, orders) for orders, factor in terms.items() if factor))
+    inner = [repeat for repeat, around in nested(inside) if len(around) == 1]
+    return added((constant(cycles), *(repeat.lengthens for repeat in inner)))
 
 
 def nested(repeats: Sequence[Repeat]) -> Iterator[tuple[Repeat, list[Repeat]]]:
@@ -139,8 +147,8 @@ def nested(repeats: Sequence[Repeat]) -> Iterator[tuple[Repeat, list[Repeat]]]:
         yield repeat, list(around)
 
 
-def summed(series: Series, around: Sequence[Repeat]) -> int:
-    """Returns the sum of a series over all copies of nested repeats, the outermost first."""
+def summed(series: Series, around: Sequence[Copied]) -> int:
+    """Returns the sum of a series over all copies of what is nested, the outermost first."""
     for repeat in reversed(around):
         series = repeat.summed(series)
     return series.at({})

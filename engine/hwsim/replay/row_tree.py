@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from .repeats import Repeat, nested
-from .series import Copies
+from .series import Copies, Series, added
 
 
 class Part:
@@ -22,6 +24,19 @@ class Part:
         """Returns the repeat inside that contains a row."""
         n = bisect_right(self.firsts, row) - 1
         return self.inside[n] if n >= 0 and row < self.inside[n].last else None
+
+    @cached_property
+    def _lengthened(self) -> list[Series]:
+        """The cycles that the repeats inside omit, of the first n of them."""
+        omitted = (child.repeat.lengthens for child in self.inside if child.repeat is not None)
+        return [*accumulate(omitted, lambda a, b: added((a, b)), initial=Series())]
+
+    def omitted_before(self, row: int, copies: Copies) -> int:
+        """Returns the cycles that the repeats inside up to a row omit."""
+        n = bisect_right(self.firsts, row)
+        if n and self.inside[n - 1].last > row:
+            n -= 1
+        return self._lengthened[n].at(copies)
 
     def count(self, copies: Copies) -> int:
         """Returns the number of copies."""
@@ -114,9 +129,7 @@ class RowTree:
         later = 0
         at: Part | None = part
         while at is not None:
-            for child in at.inside[: bisect_right(at.firsts, row)]:
-                if child.last <= row and child.repeat is not None:
-                    later += child.repeat.total(copies) - (child.repeat.end - child.repeat.start)
+            later += at.omitted_before(row, copies)
             later += at.repeat.before(copies[at.number], copies) if at.repeat is not None else 0
             row, at = at.first, at.parent
         return later

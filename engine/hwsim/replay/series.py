@@ -7,7 +7,7 @@ The sum over the first n copies is a shift of the orders, so nested sums stay ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 from math import comb, prod
 from typing import TypeVar
@@ -54,6 +54,19 @@ class Series(msgspec.Struct, frozen=True):
     def summed(self, repeat: int) -> Series:
         """Returns the sum over the first n copies of a repeat, with n in the place of its copy."""
         return Series(tuple((factor, _raised(orders, repeat)) for factor, orders in self.terms))
+
+
+def added(every: Iterable[Series]) -> Series:
+    """Returns the sum of polynomials."""
+    terms: dict[Orders, int] = {}
+    for series in every:
+        for factor, orders in series.terms:
+            terms[orders] = terms.get(orders, 0) + factor
+    return Series(tuple((factor, orders) for orders, factor in terms.items() if factor))
+
+
+def constant(value: int) -> Series:
+    return Series(((value, ()),))
 
 
 def newton(value: Callable[[dict[int, int]], int], variables: Collection[int], degree: int) -> Series:

@@ -9,10 +9,9 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from ..replay.critical_path import Path, PathStep, critical_path, steps_between, totals
+from ..replay.critical_path import critical_path
 from ..replay.exclusive import NOBODY
-from ..replay.repeats import Column
-from ..replay.time_map import Density, TimeMap
+from ..replay.path import Path, PathDensity, PathStep, PathTask, steps_between, totals
 from ..replay.timeline import Timeline
 from ..tasks.tree import TaskProgram
 
@@ -46,9 +45,9 @@ class CriticalPath:
         tasks: Counter[tuple[str, str, str, str]] = Counter()
         for step, times in totals(self._path):
             engine, block = self.engine_of(step), self.block_of(step)
-            port = min(step.port, step.until - step.start)
+            port = min(step.port, step.cycles)
             key = engine, block, step.cause, self.buffer_of(step)
-            cycles[key] += times * (step.until - step.start - port)
+            cycles[key] += times * (step.cycles - port)
             tasks[key] += times
             if port:
                 cycles[engine, block, "port", ""] += times * port
@@ -62,31 +61,16 @@ class CriticalPath:
 
     def shares(self, edges: Sequence[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """Returns the fraction of the time between each edge and the next (a row) in which the path is on each engine (a column)."""
-        before = self._before(self._path, np.asarray(edges, np.int64))
-        return np.diff(before, axis=0) / np.maximum(np.diff(np.asarray(edges, np.float64)), 1e-9)[:, None]
+        density = PathDensity(self._path, self._line.engines.tolist(), len(self._program.machine.engines))
+        after = density.after(np.asarray(edges, np.int64))
+        return -np.diff(after, axis=0) / np.maximum(np.diff(np.asarray(edges, np.float64)), 1e-9)[:, None]
 
-    def engine_of(self, step: PathStep) -> str:
+    def engine_of(self, step: PathStep | PathTask) -> str:
         return self._program.machine.engines[int(self._line.engines[step.row])].name
 
-    def block_of(self, step: PathStep) -> str:
+    def block_of(self, step: PathStep | PathTask) -> str:
         return self._program.templates[self._program.variants[int(self._line.numbers[step.row])].template].name
 
-    def buffer_of(self, step: PathStep) -> str:
+    def buffer_of(self, step: PathStep | PathTask) -> str:
         """Returns the buffer that the next task waits for; "" for other causes."""
         return "" if step.cell == NOBODY else self._program.places.of_cell[step.cell].buffer.name
-
-    def _before(self, path: Path, times: Column) -> Column:
-        """Returns the cycles of a part of the path on each engine before each time."""
-        steps = [part for part in path if isinstance(part, PathStep)]
-        starts, ends = (np.array([getattr(s, name) for s in steps], np.int64) for name in ("start", "until"))
-        lanes = self._line.engines[[s.row for s in steps]] if steps else np.zeros(0, np.int64)
-        found = Density(starts, ends, lanes, len(self._program.machine.engines), TimeMap()).before(times.tolist())
-        for loop in path:
-            if isinstance(loop, PathStep):
-                continue
-            first = loop.until - loop.cycles
-            within = np.clip(times - (loop.until - loop.times * loop.cycles), 0, loop.times * loop.cycles)
-            count, rest = np.divmod(within, loop.cycles)
-            inside = self._before(loop.steps, np.append(rest + first, loop.until))
-            found = found + count[:, None] * inside[-1] + inside[:-1]
-        return found

@@ -8,9 +8,13 @@ from random import Random
 
 import pytest
 from support.simulator.exactness import EVERYTHING, MACHINES, MOST_TASKS, tiled, triangle_reports, varied
+from support.simulator.machines import roomy
+from support.simulator.triangles import causal_attention, doubly_triangular, triangle_in_triangle, triangular
 
 from tilewright import report_text
-from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from tilewright.engine.hwsim.replay.critical_path import critical_path
+from tilewright.engine.hwsim.replay.path import Path, totals
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
@@ -23,7 +27,7 @@ def reports(seed: int) -> tuple[Report, Report] | None:
     rng = Random(seed)
     try:
         if seed % 3 == 0:
-            every, few = triangle_reports(rng, MOST_TASKS)
+            every, few = triangle_reports(rng, MOST_TASKS, doubly_triangular if seed % 2 else triangular)
         else:
             base, *scopes = rng.choice(MACHINES)
             func, machine = tiled(rng, *scopes), varied(rng, base)
@@ -33,7 +37,7 @@ def reports(seed: int) -> tuple[Report, Report] | None:
     return (few, every) if len(every.segments) <= LIMIT else None
 
 
-@pytest.mark.parametrize("first", range(0, 48, 8))
+@pytest.mark.parametrize("first", range(0, 64, 8))
 def test_given_random_programs_then_the_path_is_that_of_every_task_replayed(first: int) -> None:
     for found in filter(None, map(reports, range(first, first + 8))):
         few, every = (report.critical_path for report in found)
@@ -101,3 +105,20 @@ def test_given_millions_of_tasks_then_the_path_is_found_at_once_and_the_text_has
         x for x in report_text(report).splitlines() if x.startswith(f"{largest.block} ") and f"{largest.cycles:,}" in x
     )
     assert "dma" in line
+
+
+def path_of(text: str, machine: Machine) -> Path:
+    report = simulate(parse(text).program, machine)
+    path = critical_path(report.program, report.timeline)
+    assert path.until == report.cycles == sum(step.cycles * times for step, times in totals(path))
+    return path
+
+
+def test_given_causal_attention_then_the_path_is_found_in_few_iterations_at_any_length() -> None:
+    small, large = (path_of(causal_attention(n * 64, 64, mask=True), load_machine("dual-bank-npu")) for n in (64, 1024))
+    assert len([*totals(small)]) == len([*totals(large)]) < 1_000
+
+
+def test_given_a_triangle_in_a_triangle_then_the_path_is_found_in_few_iterations_of_both() -> None:
+    small, large = (path_of(triangle_in_triangle(n, "p", "q"), roomy()) for n in (100, 1000))
+    assert len([*totals(small)]) == len([*totals(large)]) < 12_000
