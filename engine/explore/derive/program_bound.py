@@ -2,7 +2,8 @@
 
 Two things that no schedule avoids:
 
-- Movement: each element of an argument that the program needs crosses the port of the far memory at least once, each result once.
+- Movement: each element of an argument that the program needs crosses the port of the far memory at least once, each result once. Where
+  all engines are behind caches without prefetching, the first access to each line stalls one of them until the line arrives.
 - Work: each multiply-accumulate, combination and function of the program runs on some engine. Whatever the distribution, the engines' busy
   times, weighted by any weights of sum one, are at least the sum over the blocks of the cheapest engine's weighted cycles; the longest of
   them is at least that. The best of a grid of weights is the bound.
@@ -133,8 +134,26 @@ def _movement(index: ProgramIndex, machine: Machine, needed: _Needed) -> int:
         if machine.find_memory(buffer.scope) is far:
             written += count * dt.size_bytes(buffer.dtype)
     if far.ports == "shared":
-        return -(-(read + written) // far.read_bytes_per_cycle)
-    return max(-(-read // far.read_bytes_per_cycle), -(-written // far.write_bytes_per_cycle))
+        moving = -(-(read + written) // far.read_bytes_per_cycle)
+    else:
+        moving = max(-(-read // far.read_bytes_per_cycle), -(-written // far.write_bytes_per_cycle))
+    return max(moving, _first_misses(machine, read + written))
+
+
+def _first_misses(machine: Machine, size: int) -> int:
+    """Cycles that the engines stall on the first accesses to this many bytes of the far memory, divided among the engines; 0 if an
+    engine is not behind all caches, or a cache prefetches."""
+    far, engines = machine.far, [e for e in machine.engines if machine.far.name in {*e.reads, *e.writes}]
+    chains = {machine.caches_of(e.name, far.name) for e in engines}
+    if len(chains) != 1 or not (caches := chains.pop()) or any(cache.prefetch_lines for cache in caches):
+        return 0
+    line = max(cache.line_bytes for cache in caches)
+    givers = [
+        *((c.latency_cycles, c.bytes_per_cycle) for c in caches[1:]),
+        (far.latency_cycles, far.read_bytes_per_cycle),
+    ]
+    each = sum(latency + -(-cache.line_bytes // rate) for cache, (latency, rate) in zip(caches, givers, strict=True))
+    return size // line * each // len(engines)
 
 
 def _costs(index: ProgramIndex, name: str, share: Fraction, machine: Machine) -> tuple[Fraction | None, ...]:

@@ -9,12 +9,14 @@ from ...cancellation import checkpoint
 from .draft import Draft, Group
 from .engines import choose_engines
 from .fuse import fuse_producers, keep_on_chip
+from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
 from .rule import ScheduleRule
 from .stage import decompose_padding, stage_operands, store_result
 from .tiles import tile_last
 
 SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
+    ScheduleRule("lanes", "Sums along rows", sum_in_lanes),
     ScheduleRule("engine", "The engine of each block", choose_engines),
     ScheduleRule("tile", "Tiles of the last block", tile_last),
     ScheduleRule("fuse", "Producers tile by tile", fuse_producers),
@@ -22,6 +24,7 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("padding", "Padding filled and copied in place", decompose_padding),
     ScheduleRule("stage", "Operands copied to the engines", stage_operands),
     ScheduleRule("store", "Results tile by tile", store_result),
+    ScheduleRule("vectorize", "Vectors of the program", vectorize_blocks),
     ScheduleRule("pipeline", "Overlap of the engines", pipeline_tiles, at_end=True),
 )
 """Each rule sees what the rules before it wrote."""

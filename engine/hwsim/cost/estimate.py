@@ -104,7 +104,7 @@ Paths = Mapping[BlockRealize, Sequence[Stmt]]
 
 class _Task(msgspec.Struct, frozen=True, eq=False):
     """A leaf's store, as `count` equal tasks. `loads` excludes the buffer that the store writes. `loops` are the leaf's own loops; `used`
-    maps each block iterator to the loops that it depends on.
+    maps each block iterator to the loops that it depends on, `lanes` is the number of iterations of its vectorized loops.
     """
 
     store: BufferStore
@@ -113,6 +113,7 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
     count: int
     loops: dict[Var, int]
     used: dict[Var, frozenset[Var]]
+    lanes: int = 1
 
     @property
     def iterations(self) -> int:
@@ -156,7 +157,8 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
     loops = {s.loop_var: build.int_value(s.extent) or 1 for s in path if below[s] == 1 and isinstance(s, For)}
     values = zip(leaf.block.iter_vars, leaf.iter_values, strict=True)
     used = {iv.var: frozenset(v for v in free_vars(value) if v in loops) for iv, value in values}
-    return _Task(store, loads, kind, _times(s for s in path if below[s] > 1), loops, used)
+    lanes = _times(s for s in path if below[s] == 1 and isinstance(s, For) and s.kind == "vectorized")
+    return _Task(store, loads, kind, _times(s for s in path if below[s] > 1), loops, used, lanes)
 
 
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
@@ -253,6 +255,8 @@ def _vectorized(engine: VectorEngine, task: _Task) -> int:
     rates, value = dict(engine.rates), task.store.value
     lanes = min(lanes_of_type(engine, access.buffer.dtype) for access in (*task.loads, task.store))
     steps = steps_of(value, rates)
+    if engine.lanes == "program":
+        lanes = min(lanes, task.lanes)
     row = 0 if task.kind not in ("reduce", "mac") or engine.lanes == "program" else _row(task, lanes)
     if not row:
         return over(task.iterations, lanes) * steps
