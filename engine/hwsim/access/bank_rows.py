@@ -11,12 +11,15 @@ from ..machine.parts import Memory
 from ..tasks.geometry import Domain, Layout, listed, without_loops
 from ..tasks.grid import UnknownValueError, Values
 from ..tasks.work import Access, element_bytes
+from .byte_addresses import byte_addresses
+from .placement import Placement
 
 
-def banks_of_rows(memory: Memory, start: int, accesses: Iterable[tuple[Access, Layout, Domain]]) -> list[int]:
-    """Returns the bank of each row that accesses to one buffer touch, which begins at byte `start`; every bank once if addresses depend on
-    data, or are too many to list.
+def banks_of_rows(placement: Placement, accesses: Iterable[tuple[Access, Layout, Domain]]) -> list[int]:
+    """Returns the bank of each row that accesses to a buffer touch; every bank once if addresses depend on data, or are too many to
+    list.
     """
+    memory = placement.memory
     row = memory.interleave_bytes
     rows: list[Values] = []
     try:
@@ -26,7 +29,7 @@ def banks_of_rows(memory: Memory, start: int, accesses: Iterable[tuple[Access, L
                 raise UnknownValueError
             moving = layout.loops(where.extents)
             (places,) = listed([layout], without_loops(where, [v for v in where.extents if v not in moving]))
-            first = start + places * size
+            first = byte_addresses(placement, places, where.outer)
             rows += [(first + offset) // row for offset in {*range(0, size, row), size - 1}]
     except UnknownValueError:
         return list(range(memory.banks))

@@ -22,9 +22,11 @@ from ..tasks.product import indexing
 from ..tasks.tree import TaskProgram, Template
 from ..tasks.work import Access, Work, element_bytes
 from .bank_conflicts import Elements, banking, cycles_lost, in_phases
+from .byte_addresses import byte_addresses
+from .lanes import Side, in_operations, lanes_of
 from .placement import Placement, Places, constant_shape, strides_of
 from .ports import over
-from .vectors import Side, accessed_at_once, in_operations, lanes_follow, lanes_of, vector_width
+from .vectors import accessed_at_once, lanes_follow, vector_width
 
 MOST_ITERATIONS = 1 << 18
 """Limit on the listed iterations of a task, the first ones."""
@@ -299,9 +301,8 @@ def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> List
     here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
     elements: list[Elements] = []
     for side, column in zip(here, listed([s.layout for s in here], where), strict=True):
-        size = element_bytes(side.access)
-        base = places.by_buffer[side.access.buffer].address
-        elements.append(Elements(access, column[order] * size + base, size, side.written))
+        addresses = byte_addresses(places.by_buffer[side.access.buffer], column[order], where.outer)
+        elements.append(Elements(access, addresses, element_bytes(side.access), side.written))
     count, phased = in_phases(rule, elements, lane)
     lost = cycles_lost(rule, phased, count)
     beside = tuple(

@@ -13,42 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from ...ir import Buffer, Expr, Max, Min, Var
+from ...ir import Buffer, Expr, Max, Min
 from ...ir import dtype as dt
 from ..machine.parts import Memory, VectorEngine
-from ..tasks.boxes import Inside, inside
-from ..tasks.geometry import (
-    AffineProgression,
-    Domain,
-    Layout,
-    at_points,
-    listed,
-    number_of,
-    origin,
-    run_loops,
-    run_order,
-    runs,
-    without_loops,
-)
-from ..tasks.grid import UnknownValueError, Values
+from ..tasks.geometry import AffineProgression, Domain, Layout, run_loops, runs, without_loops
 from ..tasks.product import indexing, joint_values
 from ..tasks.work import Access, Work, element_bytes
-from .bank_conflicts import (
-    BankConflicts,
-    Banking,
-    Elements,
-    Operand,
-    affine_conflicts,
-    banking,
-    exact_conflicts,
-    listed_conflicts,
-)
+from .bank_conflicts import BankConflicts, Banking, banking
+from .lanes import Lanes, PieceIterations, Side, numbered, threads_of
 from .placement import Places
 from .ports import over
 
@@ -83,39 +61,11 @@ class Spread(msgspec.Struct, frozen=True, eq=False):
         return self.wanted_bytes / self.moved_bytes if self.moved_bytes else 1.0
 
 
-class Side(msgspec.Struct, frozen=True, eq=False):
-    """An access of the work, its layout, and whether it stores. An accumulator has two: it is loaded and stored."""
-
-    access: Access
-    layout: Layout
-    written: bool
-
-
-class Lanes(msgspec.Struct, frozen=True, eq=False):
-    """The loops that number the lanes, the fastest first, and the lanes of an operation."""
-
-    loops: tuple[Var, ...]
-    width: int
-
-    def are_whole(self, where: Domain) -> bool:
-        """Returns whether conditions cut only the last lanes."""
-        return where.is_box and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
-
-    def of_an_operation(self, where: Domain) -> Lanes:
-        """Drops the loops that only advance at the end of an operation; lanes are whole."""
-        lanes = 1
-        for n, var in enumerate(self.loops, 1):
-            lanes *= where.active[var]
-            if lanes % self.width == 0:
-                return Lanes(self.loops[:n], self.width)
-        return self
-
-
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
     """Returns the number of whole-vector operations: for each scalar operation of the work, the vectors that cover all lanes."""
     width, rates = vector_width(engine, work), dict(engine.rates)
     steps = work.steps(rates)
-    threads = _threads(work, where)
+    threads = threads_of(work, where)
     if threads:
         return _thread_groups(Lanes(threads, width), where) * steps
     if engine.lanes == "program":
@@ -165,7 +115,7 @@ def vector_spreads(
     An operand that is constant in a loop is held in the engine. Without threads, several accesses to one buffer are left out: the engine
     holds their common elements.
     """
-    width, threads = vector_width(engine, work), _threads(work, where)
+    width, threads = vector_width(engine, work), threads_of(work, where)
     along = lanes_follow(work, layouts, where, width)
     found: list[Spread] = []
     for (buffer, written), sides in _by_buffer(work, layouts).items():
@@ -202,7 +152,7 @@ def _spread(
 ) -> tuple[int, int, int] | None:
     """Returns (accesses, bytes requested, bytes moved); None if the addresses depend on data, or are too many to list."""
     size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
-    threads = _threads(work, where)
+    threads = threads_of(work, where)
     moving = side.layout.loops(where.extents)
     if not threads and not moving & along.loops(where.extents):
         along = side.layout
@@ -221,18 +171,29 @@ def _spread(
 
 
 def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> list[list[Side]]:
-    """Returns the groups of accesses that one operation makes at once: each operand alone; or two operands first, then one by one, the
-    result with the last. An accumulator is loaded by a separate access; if operands are accessed together, it is written after its read.
-    The result of a row is left out: it stays in a register until the row's end.
+    """Returns the groups of accesses that one operation makes at once (`groups_of`). An accumulator is also loaded. The result of a row is
+    left out: it stays in a register until the row's end.
     """
     sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
-    reads, writes = sides[: len(work.reads)], sides[len(work.reads) :]
     if row_of(work, layouts, where, vector_width(engine, work)) is not None:
-        writes = []
+        sides = sides[: len(work.reads)]
+    groups = groups_of(engine, work, sides)
+    if engine.operands == "in_turn" and work.updates:
+        groups += [[Side(s.access, s.layout, written=False)] for s in sides[len(work.reads) :]]
+    return groups
+
+
+G = TypeVar("G")
+
+
+def groups_of(engine: VectorEngine, work: Work, accesses: Sequence[G]) -> list[list[G]]:
+    """Groups the accesses of a piece, reads first, that an operation makes at once: each operand alone; or two operands first, then one by
+    one, the result with the last. An accumulator is then written after its read.
+    """
     if engine.operands == "in_turn":
-        loaded = [Side(s.access, s.layout, written=False) for s in writes] if work.updates else []
-        return [[s] for s in (*reads, *writes, *loaded)]
-    groups = [reads[:2], *([s] for s in reads[2:])]
+        return [[a] for a in accesses]
+    reads, writes = accesses[: len(work.reads)], accesses[len(work.reads) :]
+    groups = [list(reads[:2]), *([a] for a in reads[2:])]
     return [*groups[:-1], [*groups[-1], *writes]]
 
 
@@ -269,7 +230,7 @@ def row_of(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> 
     A row is contiguous in an operand along loops that the result does not depend on, and at least `width` elements long (any length if
     there is a single row). No operand that varies along the row is contiguous along the result.
     """
-    if not work.updates or work.kind not in ("reduce", "mac") or _threads(work, where):
+    if not work.updates or work.kind not in ("reduce", "mac") or threads_of(work, where):
         return None
     strides = [s for x in layouts if (s := x.strides) is not None]
     if len(strides) < len(layouts):
@@ -287,130 +248,10 @@ def row_of(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> 
     return None
 
 
-def _threads(work: Work, where: Domain) -> tuple[Var, ...]:
-    return tuple(v for v in work.piece.lanes if v in where.extents)
-
-
 def _thread_groups(lanes: Lanes, where: Domain) -> int:
     """Returns the number of thread groups with any work."""
     if lanes.are_whole(where):
         threads = prod(where.active[v] for v in lanes.loops)
         return where.iterations // threads * over(threads, lanes.width)
-    access, _ = _numbered(lanes, where)
+    access, _ = numbered(lanes, where)
     return len(np.unique(access))
-
-
-class PieceIterations:
-    """The iterations of a piece, with the analyses that its accesses share."""
-
-    def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
-        self._work = work
-        self._layouts = layouts
-        self._where = where
-        self._places = places
-        self._inside: dict[tuple[Var, ...], Inside | None] = {}
-
-    def conflicts(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
-        """Returns conflicts from the address period if addresses are affine, else from a listing; None if they depend on data, or are too
-        many to list.
-        """
-        return self.in_lanes(rule, group, lanes_of(self._work, along, width, self._where), along)
-
-    def in_lanes(self, rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout) -> BankConflicts | None:
-        """Like `conflicts`, for these lanes."""
-        where, places = self._where, self._places
-        try:
-            if not lanes.are_whole(where):
-                return _listed(rule, group, lanes, along, where, places)
-            if along.strides is not None and all(s.layout.strides is not None for s in group):
-                return affine_conflicts(*_affine(rule, group, lanes, where, places))
-            # No condition cuts lanes: only the other loops have edges.
-            lanes = lanes.of_an_operation(where)
-            whole = self._box(lanes)
-            here = [] if whole is None else [(s, whole.layout(s.layout)) for s in group]
-            known = [replace_fields(s, layout=x) for s, x in here if x is not None]
-            if whole is not None and len(known) == len(group):
-                exact = exact_conflicts(*_affine(rule, known, lanes, whole.box, places))
-                if exact is not None:
-                    return exact + _listed(rule, group, lanes, along, whole.rest, places)
-            return _listed(rule, group, lanes, along, where, places)
-        except UnknownValueError:
-            return None
-
-    def _box(self, lanes: Lanes) -> Inside | None:
-        """Returns a box of the other loops in which no choice in the piece's accesses changes its side."""
-        loops = tuple(v for v, n in self._where.active.items() if n > 1 and v not in lanes.loops) if lanes.loops else ()
-        if loops not in self._inside:
-            self._inside[loops] = inside(self._layouts, self._where, loops)
-        return self._inside[loops]
-
-
-def _affine(
-    rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
-) -> tuple[Banking, list[int], list[int], list[Operand], int]:
-    """Returns the arguments of `bank_conflicts.affine_conflicts`."""
-    others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
-    operands: list[Operand] = []
-    for side in group:
-        size = element_bytes(side.access)
-        strides = side.layout.strides or {}
-        across, outer = (tuple(strides.get(v, 0) * size for v in loops) for loops in (lanes.loops, others))
-        operands.append(Operand(size, _base(side, where, places), across, outer, side.written))
-    active = where.active
-    return rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width
-
-
-def _listed(
-    rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
-) -> BankConflicts:
-    order, access, lane = in_operations(lanes, along, where)
-    found = [column[order] for column in listed([s.layout for s in group], where)]
-    elements: list[Elements] = []
-    for side, column in zip(group, found, strict=True):
-        size = element_bytes(side.access)
-        elements.append(
-            Elements(access, column * size + places.by_buffer[side.access.buffer].address, size, side.written)
-        )
-    return listed_conflicts(rule, elements, lane)
-
-
-def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
-    """Returns the numbering of lanes: the threads of the program, else along the runs of the result; no loops if the accesses have to be
-    listed.
-    """
-    lanes = Lanes(_threads(work, where), width)
-    if not lanes.loops and where.is_box and along.strides is not None:
-        return Lanes(run_loops([along.strides], where), width)
-    return lanes
-
-
-def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
-    """Returns an order of the domain's iterations, and in that order the operation and the lane of each. Raises UnknownValueError."""
-    if lanes.loops:
-        return slice(None), *_numbered(lanes, where)
-    order, breaks = run_order(along, where)
-    first = np.flatnonzero(breaks)
-    length = np.diff(np.append(first, len(order)))
-    place = np.arange(len(order)) - np.repeat(first, length)
-    before = np.cumsum(-(-length // lanes.width)) - -(-length // lanes.width)
-    return order, np.repeat(before, length) + place // lanes.width, place % lanes.width
-
-
-def _numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
-    """Returns for each iteration of a domain its thread group and its thread in that. Raises UnknownValueError."""
-    extents = where.extents
-    groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
-
-    def found(place: Mapping[Var, Values]) -> tuple[Values, Values]:
-        position = number_of(place, {v: extents[v] for v in reversed(lanes.loops)})
-        outside = number_of(place, {v: n for v, n in extents.items() if v not in lanes.loops})
-        return outside * groups + position // lanes.width, position % lanes.width
-
-    access, lane = at_points(where, found)
-    return access, lane
-
-
-def _base(side: Side, where: Domain, places: Places) -> int:
-    """Returns the byte address at which the loops of the task begin. The loops around it are assumed to move it by whole rows."""
-    size = element_bytes(side.access)
-    return places.by_buffer[side.access.buffer].address + origin(side.layout, where) * size

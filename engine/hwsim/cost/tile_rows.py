@@ -11,8 +11,9 @@ import msgspec
 
 from ...ir import Var
 from ..access.bank_conflicts import banking
+from ..access.lanes import Lanes, PieceIterations, Side
 from ..access.placement import Places
-from ..access.vectors import Conflict, Lanes, PieceIterations, Side, conflict_of
+from ..access.vectors import Conflict, conflict_of
 from ..machine.parts import MatrixEngine, SystolicEngine
 from ..tasks.geometry import Domain, Layout, without_loops
 from ..tasks.product import indexing, product_of
@@ -50,7 +51,8 @@ def row_conflicts(
             continue
         once = without_loops(where, [v for v in where.extents if v not in moving])
         strides = layout.strides or {}
-        along = sorted((v for v in axes[row.axis] if once.active[v] > 1), key=lambda v: abs(strides.get(v, 0)))
+        inner_first = [v for v in reversed(once.active) if v in axes[row.axis] and once.active[v] > 1]
+        along = sorted(inner_first, key=lambda v: abs(strides.get(v, 0)))
         side = Side(access, layout, written)
         conflicts = PieceIterations(work, [layout], once, places).in_lanes(
             rule, [side], Lanes(tuple(along), row.elements), layout

@@ -232,11 +232,16 @@ def flat_form(buffer: Buffer, indices: Sequence[Expr], analyzer: Analyzer) -> Su
             moved = analyzer.form(index if step is not None else build.mul(index, stride))
             found = found.plus(moved, 1 if step is None else step)
         return found
-    separators = buffer.axis_separators
-    far = 1 << REACH_BITS // len(separators) if separators else 1
+    separators, far = buffer.axis_separators, far_elements(buffer)
     for axis, (index, step) in enumerate(zip(indices, strides_of(buffer), strict=True)):
         found = found.plus(analyzer.form(index), step * far ** sum(axis < s for s in separators))
     return found
+
+
+def far_elements(buffer: Buffer) -> int:
+    """Returns the distance of groups of axes in a layout, in elements; 1 without axis separators."""
+    separators = buffer.axis_separators
+    return 1 << REACH_BITS // len(separators) if separators else 1
 
 
 class Runs(msgspec.Struct, frozen=True):

@@ -14,11 +14,12 @@ from msgspec.structs import replace as replace_fields
 from ...arith import Analyzer
 from ...cancellation import checkpoint
 from ...ir import Buffer, Expr, Var, build, free_vars
+from ..access.alignment import deciding_places, is_aligned_by
 from ..access.bank_rows import banks_of_rows, first_row
 from ..access.placement import Placement, Places
 from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
-from ..machine.parts import Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
+from ..machine.parts import Engine, Memory
 from ..replay.exclusive import Variant
 from .geometry import Domain, Layout, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
@@ -127,12 +128,13 @@ class Variants:
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
-        self.iteration_class = _iteration_class(pieces, self._sides, outer)
+        here = places.machine.engines[engine]
+        self.iteration_class = _iteration_class(pieces, self._sides, outer, here, places, analyzer)
         if waits is not None:
             self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
         used = self.iteration_class.variables()
         self._matters = tuple(loop.var for loop in outer if loop.var in used)
-        self._decide = _deciding(pieces, places.machine.engines[engine], self._matters)
+        self._decide = _deciding(pieces, here, places, self._matters)
         self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
         self._known: dict[tuple[int, ...], int] = {}
         self._numbers: dict[object, int] = {}
@@ -224,8 +226,7 @@ class Variants:
             placement = self._places.by_buffer[t.buffer]
             touched = of_side.get((t.buffer, t.written), of_buffer[t.buffer])
             if placement.memory.has_bank_ports:
-                start = placement.address if placement.site.slot_loop is None else placement.address_of(touched[0])
-                parts = banks_of_rows(placement.memory, start, self._accessing(t.buffer, at, written=t.written))
+                parts = banks_of_rows(placement, self._accessing(t.buffer, at, written=t.written))
             else:
                 parts = [placement.bank_of(cell) for cell in touched]
             moved.append((placement.memory, t.written, t.size_bytes, parts))
@@ -284,20 +285,21 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
     return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())
 
 
-def _deciding(pieces: Sequence[Piece], engine: Engine, among: Sequence[Var]) -> tuple[Var, ...]:
+def _deciding(pieces: Sequence[Piece], engine: Engine, places: Places, among: Sequence[Var]) -> tuple[Var, ...]:
     """Returns the loops around a task that affect its cost: those in conditions, and those in addresses if the cost depends on absolute
     addresses, not only on strides. The other loops select slots and parts.
     """
     found: set[Var] = set()
-    conflicting = isinstance(engine, VectorEngine) or (
-        isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows == "banked"
-    )
     for piece in pieces:
         measured = piece.measured
         exprs = [*piece.conditions, *measured.work.inside]
         for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
-            if conflicting or layout.strides is None or progression is None:
+            placement = places.by_buffer[access.buffer]
+            absolute, slot_loop = is_aligned_by(engine, placement.memory, places), placement.site.slot_loop
+            if absolute or layout.strides is None or progression is None:
                 exprs += [*access.indices, *access.extents]
+            if absolute and slot_loop is not None:
+                found.add(slot_loop.var)
         for expr in exprs:
             found |= free_vars(expr)
     return tuple(v for v in among if v in found)
@@ -311,7 +313,8 @@ def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
 
 
 # Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
-def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop]) -> IterationClass:
+def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop], engine: Engine, places: Places,
+                     analyzer: Analyzer) -> IterationClass:  # fmt: skip
     around = {loop.var: loop.extent for loop in outer}
 
     def decisive(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -325,11 +328,16 @@ def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequ
         for a, x in zip(p.measured.accesses, p.measured.layouts, strict=True)
         if a.buffer in banked
     )
+    aligned = (
+        e
+        for p in pieces
+        for e in deciding_places(engine, p.measured.work, p.measured.layouts, p.measured.inner, places, analyzer)
+    )
     return IterationClass(
         decisive(c for p in pieces for c in (*p.conditions, *p.measured.work.inside)),
         decisive(
             x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
         ),
-        decisive((*(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts), *first_rows)),
+        decisive((*(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts), *first_rows, *aligned)),
         tuple((loop.var, slots) for loop, slots in turns if loop is not None and loop.var in around),
     )

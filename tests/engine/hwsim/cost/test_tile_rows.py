@@ -135,3 +135,29 @@ def test_given_rows_as_they_lie_when_banked_then_nothing_is_lost():
         simulate(sch.func, banked()).cycles
         == simulate(sch.func, banked().replace("matrix.operand_rows", "ideal")).cycles
     )
+
+
+WINDOWS = """
+@T.prim_func
+def main(A: T.Buffer((8, 12), "int32"), B: T.Buffer((12, 8), "int32"), C: T.Buffer((3, 6, 8), "int32")):
+    for i, j, n, k in T.grid(3, 6, 8, 12):
+        with T.block("C"):
+            vi, vj, vn, vk = T.axis.remap("SSSR", [i, j, n, k])
+            with T.init():
+                C[vi, vj, vn] = 0
+            C[vi, vj, vn] = C[vi, vj, vn] + A[vi + vj, vk] * B[vk, vn]
+"""
+
+
+def test_given_loops_of_an_axis_that_move_an_operand_alike_then_a_row_follows_the_inner_one_first():
+    machine = banked(2, 4, systolic=True).replace("matrix.dataflow", "output_stationary")
+    found: set[int] = set()
+    for _ in range(12):  # the order of a set of loops differs between programs
+        sch = Schedule(parse(WINDOWS).program)
+        for operand in (0, 1):
+            sch.cache_read("C", operand, "local")
+        sch.cache_write("C", 0, "local")
+        found.add(conflicts(machine, sch)["A_local"])
+    pairs = [(i, j) for i in range(3) for j in range(6)]
+    rows = [[48 * (i + j) + 4 * k for i, j in pairs[n : n + 4]] for k in range(12) for n in range(0, 18, 4)]
+    assert found == {lost(rows, 2, 4)}

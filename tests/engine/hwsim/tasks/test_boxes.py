@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.hwsim import Lost, Machine, Moved, load_machine, simulate
-from tilewright.engine.hwsim.access import vectors
+from tilewright.engine.hwsim.access import lanes
 from tilewright.engine.hwsim.tasks import boxes
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
@@ -79,7 +79,7 @@ def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: in
         patch.setattr(boxes, "FEW", 0)
         found = counted(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "inside", lambda *_: None)
+        patch.setattr(lanes, "inside", lambda *_: None)
         assert counted(seed) == found
 
 
@@ -95,7 +95,7 @@ def test_the_random_windows_have_boxes_and_conflicts() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boxes, "FEW", 0)
-        patch.setattr(vectors, "inside", noted)
+        patch.setattr(lanes, "inside", noted)
         for seed in range(40):
             lost += bool(counted(seed)[0])
     assert made > 5 and lost > 5

@@ -1,0 +1,101 @@
+"""What decides, among the iterations of the loops around a task, about the bursts and bank conflicts of its accesses: where they begin.
+
+An access that begins a whole number of bursts later moves as many bursts; one that begins whole rows later, in other banks, has the same
+conflicts. Operands that are accessed together have the same conflicts if all of them move by the same number of rows, or by whole rounds
+over the banks. Loops around a task that move its accesses otherwise make tasks of other kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import msgspec
+
+from ...arith import Analyzer
+from ...ir import Expr, IntImm, Var, build, substitute
+from ..machine.parts import Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
+from ..tasks.geometry import Layout
+from ..tasks.work import Access, Work, element_bytes
+from .bank_conflicts import Banking, banking
+from .byte_addresses import step_bytes
+from .placement import Placement, Places
+from .vectors import groups_of
+
+
+class Start(msgspec.Struct, frozen=True, eq=False):
+    """An access, and its layout. Its task's cost may depend on where it begins."""
+
+    access: Access
+    layout: Layout
+
+
+def is_aligned_by(engine: Engine, memory: Memory, places: Places) -> bool:
+    """Returns whether the cost of an engine's tasks depends on where in the bursts or banks of a memory its accesses begin."""
+    banked = banking(memory) is not None
+    match engine:
+        case VectorEngine():
+            return banked or (memory.burst_bytes > 1 and not places.machine.caches_of(engine.name, memory.name))
+        case MatrixEngine() | SystolicEngine():
+            return banked and engine.operand_rows == "banked"
+        case _:
+            return False
+
+
+def deciding_places(
+    engine: Engine, work: Work, layouts: Sequence[Layout], inner: Collection[Var], places: Places, analyzer: Analyzer
+) -> Iterator[Expr]:
+    """Yields expressions over the loops around a task: where all of them are equal, so are the bursts and conflicts of its accesses."""
+    starts = [Start(a, x) for a, x in zip((*work.reads, *work.writes), layouts, strict=True) if not a.extents]
+    groups = groups_of(engine, work, starts) if isinstance(engine, VectorEngine) else [[s] for s in starts]
+    for start in starts:
+        memory = places.by_buffer[start.access.buffer].memory
+        if is_aligned_by(engine, memory, places) and isinstance(engine, VectorEngine) and memory.burst_bytes > 1:
+            yield from _remainders([start], memory.burst_bytes, inner, places, analyzer)
+    for memory in places.machine.memories:
+        rule = banking(memory)
+        if rule is None or not is_aligned_by(engine, memory, places):
+            continue
+        for group in groups:
+            here = [s for s in group if places.by_buffer[s.access.buffer].memory is memory]
+            yield from _remainders(here, _period(rule, engine, here, places), inner, places, analyzer)
+
+
+def _period(rule: Banking, engine: Engine, group: Sequence[Start], places: Places) -> int:
+    """Returns the distance of equal places for accesses that are made at once."""
+    several = len(group) > 1
+    if rule.region_bytes and (rule.ports > 1 or several):
+        ends = [end for s in group for end in _ends(places.by_buffer[s.access.buffer])]
+        if len({end // rule.region_bytes for end in ends}) > 1:
+            return rule.region_bytes * rule.regions
+    return rule.row_bytes * (rule.groups if several else 1)
+
+
+def _ends(placement: Placement) -> tuple[int, int]:
+    """Returns the first and the last byte of a buffer."""
+    return min(placement.addresses), max(placement.addresses) + placement.part_bytes - 1
+
+
+def _remainders(
+    group: Iterable[Start], period: int, inner: Collection[Var], places: Places, analyzer: Analyzer
+) -> Iterator[Expr]:
+    for start in group:
+        place = _place(start, period, inner, places.by_buffer[start.access.buffer])
+        if place is not None:
+            yield analyzer.simplify(build.floormod(place, period))
+
+
+def _place(start: Start, period: int, inner: Collection[Var], placement: Placement) -> Expr | None:
+    """Returns the part of the first address, in bytes, that loops around do not move by whole periods; None if there is none."""
+    progression = start.layout.progression
+    if progression is None:
+        assert start.layout.address is not None
+        zeros = {v: IntImm(0, v.dtype) for v in inner}
+        return build.mul(substitute(start.layout.address, zeros), element_bytes(start.access))
+    found: Expr | None = None
+    for around, factor in progression.around.items():
+        step = step_bytes(placement, factor)
+        moved = factor * element_bytes(start.access) if step is None else step
+        if moved % period:
+            term = build.mul(around, moved % period)
+            found = term if found is None else build.add(found, term)
+    return found
