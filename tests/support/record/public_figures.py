@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.schedules.published import strided_warps, tpu_layer, vta_convolution
+from support.schedules.published import (
+    Window,
+    gemmini_convolution,
+    gemmini_product,
+    strided_warps,
+    tpu_layer,
+    vta_convolution,
+)
 
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.hwsim.simulate import replayed
@@ -20,6 +27,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "public-figures.md"
 TPU = "arXiv 1704.04760"
 TVM = "TVM, OSDI 2018 (arXiv 1802.04799), section 4.4"
 CUDA = "CUDA C++ programming guide, shared memory"
+FIRESIM = "lorikjashari/OpenASDx, llm/fpga/f2/FIRESIM.md"
 CELLS = 256 * 256
 
 
@@ -98,6 +106,44 @@ def vta_figures() -> Iterator[Figure]:
         yield Figure(f"VTA, ResNet-18 {words}", TVM, "% of peak", published, 100 * done / 256 / cycles)
 
 
+PRODUCTS = (
+    (12544, 64, 64, 1), (12544, 64, 256, 2), (12544, 256, 64, 4), (12544, 128, 256, 1), (3136, 128, 512, 3), (3136, 512, 128, 4),
+    (3136, 512, 256, 1), (3136, 256, 512, 1), (784, 256, 1024, 5), (784, 1024, 256, 6), (784, 1024, 512, 1), (784, 512, 1024, 1),
+    (196, 512, 2048, 2), (196, 2048, 512, 3), (196, 2048, 1024, 1), (4, 1000, 2048, 1),
+)  # fmt: skip
+"""The 1 x 1 convolutions of ResNet-50 and its last layer for four images, as products: rows, columns, depth, and how many there are."""
+
+WINDOWS = (
+    (Window(4, 112, 3, 64, 7, 2, (1, 2, 32, 3)), 1),
+    (Window(4, 56, 64, 64, 3, 1, (1, 4, 32, 32)), 3),
+    (Window(4, 28, 128, 128, 3, 2, (1, 4, 32, 32)), 1),
+    (Window(4, 28, 128, 128, 3, 1, (1, 7, 32, 32)), 3),
+    (Window(4, 14, 256, 256, 3, 2, (1, 7, 32, 32)), 1),
+    (Window(4, 14, 256, 256, 3, 1, (1, 14, 32, 32)), 5),
+    (Window(4, 7, 512, 512, 3, 2, (4, 7, 32, 32)), 1),
+    (Window(4, 7, 512, 512, 3, 1, (4, 7, 32, 32)), 2),
+)
+"""Its other convolutions, each in the fastest of 6 to 16 tiles, and how many there are."""
+
+
+def gemmini_figures() -> Iterator[Figure]:
+    machine = load_machine("gemmini")
+    for name, shape, published in (("64 x 64 x 64", (64, 64, 64), 2597), ("128 x 256 x 256", (128, 256, 256), 39815)):
+        cycles = simulate(gemmini_product(*shape).func, machine).cycles
+        yield Figure(f"Gemmini, matmul {name}", FIRESIM, "cycles", published, cycles)
+    done = cycles = 0
+    for rows, columns, depth, count in PRODUCTS:
+        done += count * rows * columns * depth
+        cycles += count * simulate(gemmini_product(rows, columns, depth).func, machine).cycles
+    for window, count in WINDOWS:
+        done += count * window.products
+        cycles += count * simulate(gemmini_convolution(window).func, machine).cycles
+    yield Figure("Gemmini, ResNet-50", "ucb-bar/gemmini, pull request 90", "% of peak", 51, 100 * done / 256 / cycles)
+
+
+BENCH = "ekondis/gpumembench"
+
+
 def gpu_figures() -> Iterator[Figure]:
     machine = load_machine("gpu-sm")
     cycles = {}
@@ -105,8 +151,13 @@ def gpu_figures() -> Iterator[Figure]:
         program, _ = replayed(strided_warps(degree).func, machine)
         (task,) = program.variants
         cycles[degree] = task.cost.duration
-    rate = 128 * 4096 / cycles[1] * machine.clock_hz / 1e9
+    width = 4096 / cycles[1]
+    rate = 128 * width * machine.clock_hz / 1e9
     yield Figure("A100, shared memory of 128 SMs", "doi 10.1016/j.ultsonch.2023.106546, table 3", "GB/s", 23101, rate)
+    yield Figure("P100, shared memory of 56 SMs, measured", f"{BENCH}, issue 2", "GB/s", 9276.18, width * 56 * 1.328)
+    yield Figure(
+        "GTX 480, shared memory of 15 SMs, measured", f"{BENCH}, README", "GB/s", 1482.81, width * 15 * 1.55 / 2
+    )
     for degree in (2, 4, 8, 16, 32):
         name = f"GPU, bank conflict of degree {degree}"
         yield Figure(name, CUDA, "times the cycles of no conflict", degree, cycles[degree] / cycles[1])
@@ -153,16 +204,33 @@ two slots. The tilings of the paper are unknown, and its latency hiding is by vi
 for weights, the preset (tvm-vta's Pynq configuration) at 100 MHz, so the bytes of DRAM per cycle may differ. Micro-op loads and
 instruction fetch are not simulated, which may explain the excess of 7 to 9 %.
 
-**GPU.** Bandwidth and conflicts are the vendor's laws, not measurements: 32 banks of 4 bytes, and a request with n-way conflicts as n
-requests. The preset's lanes serve two warps per cycle where shared memory serves one.
+**Gemmini.** The cycles of matmuls were read on an FPGA that runs the RTL (FireSim, `tiled_matmul_ws` and `tiled_matmul_ws_perf` of
+gemmini-rocc-tests, one Rocket core, 16 x 16 cells, 256 KiB, 64 KiB). The tiles here are those of the same library
+(`tiled_matmul_auto`): 80 x 96 x 256 for the larger one.
 
-**Not in the table.** Gemmini's utilisations (DAC 2021) and measured latencies of bank conflicts (Mei and Chu 2017, Jia et al. 2018) are
-left out: the text of these tables was not available to check the numbers.
+- In the smaller matmul nothing repeats: operands come in, are multiplied and leave. Gemmini copies and multiplies blocks of 16 x 16; here
+  each is one task. The host's instructions, translations of addresses and the latency of the L2 are not simulated, which may explain
+  the 20 %.
+- ResNet-50 is the figure of Gemmini's authors for the whole network with four images, in March 2021 (40 % a month before, 153,709,356
+  cycles: pull request 69). Simulated are its 53 convolutions and its last layer alone: 1 x 1 convolutions as matmuls in the tiles of
+  Gemmini's library, the others in the fastest of 6 to 16 tilings. The 16 residual additions would move 66 MB at 16 bytes per cycle, which
+  leaves 87 % of the peak. The rest is unexplained; the pools, the host's instructions, TLB misses and Gemmini's tiles of convolutions are
+  not simulated.
+
+**GPU.** The A100's bandwidth and the conflicts are the vendor's laws, not measurements: 32 banks of 4 bytes, and a request with n-way
+conflicts as n requests. The preset's lanes serve two warps per cycle where shared memory serves one. The measured bandwidths are the best
+of accesses of 32, 64 and 128 bits; the simulated ones are 128 bytes per cycle and SM at the clock that the benchmark assumes (1328 MHz;
+the banks of the GTX 480 serve 32 bits in two of its 1550 MHz cycles).
+
+**Not in the table.** The papers on Gemmini (DAC 2021), on ONNXim (validation with Gemmini's RTL) and on microbenchmarks of GPUs (Mei and
+Chu 2017, Jia et al. 2018) could be read in part only, without their figures. Public texts were searched for utilisations of Gemmini by
+layer and its frames per second, for latencies of shared memory by degree of conflict on Fermi to Hopper, and for recorded outputs of these
+projects' benchmarks. Cycles of Gemmini's tests on the functional simulator Spike are left out, because they count instructions.
 """
 
 
 def figures() -> tuple[Figure, ...]:
-    return (*tpu_figures(), *vta_figures(), *gpu_figures())
+    return (*tpu_figures(), *vta_figures(), *gemmini_figures(), *gpu_figures())
 
 
 def public_figures_page(rows: tuple[Figure, ...]) -> str:
