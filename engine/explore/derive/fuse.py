@@ -2,8 +2,46 @@
 
 from __future__ import annotations
 
-from ...hwsim import Memory
+from math import prod
+
+from msgspec.structs import replace as replace_fields
+
+from ...hwsim import Memory, padded_load
+from ...ir import BufferLoad, BufferStore, Var, build, walk
 from .draft import Draft, word
+from .flow import Flow
+from .product import product_of, uncast
+
+
+def inline_producers(draft: Draft) -> None:
+    """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a cast that a product
+    reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
+    for name in draft.group.members[:-1]:
+        if _is_inlined(draft, name) and draft.write(f'$.compute_inline("{name}")'):
+            draft.group = replace_fields(draft.group, members=tuple(m for m in draft.group.members if m != name))
+            draft.decide(f"{name} inlined")
+    draft.flow = Flow(draft.index, draft.group.members)
+
+
+def _is_inlined(draft: Draft, name: str) -> bool:
+    index, body = draft.index, draft.block(name).body
+    readers = index.consumers(name)
+    if index.is_reduction(name) or not isinstance(body, BufferStore) or index.is_param(body.buffer):
+        return False
+    if len(readers) != 1 or readers[0] not in draft.group.members or padded_load(body.value) is not None:
+        return False
+    (reader,) = readers
+    if product_of(index, reader) is not None:
+        cast = uncast(body.value)
+        return cast is not body.value and isinstance(cast, BufferLoad) and all(isinstance(i, Var) for i in cast.indices)
+    loads = [n for n in walk(draft.block(reader).body) if isinstance(n, BufferLoad) and n.buffer is body.buffer]
+    if index.is_reduction(reader) or len(loads) != 1:
+        return False
+    return isinstance(body.value, BufferLoad) or _count(draft, reader) <= _count(draft, name)
+
+
+def _count(draft: Draft, name: str) -> int:
+    return prod(build.int_value(iv.dom.extent) or 1 for iv in draft.block(name).iter_vars)
 
 
 def fuse_producers(draft: Draft) -> None:
@@ -50,4 +88,4 @@ def _common(draft: Draft, writer: str, readers: tuple[str, ...]) -> list[Memory]
     return [m for n in names if not draft.is_far(m := draft.machine.memory(n))]
 
 
-__all__ = ["fuse_producers", "keep_on_chip"]
+__all__ = ["fuse_producers", "inline_producers", "keep_on_chip"]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from ...hwsim import DmaEngine, Memory, copy_path, padded_load
-from ...ir import Buffer, BufferStore
+from ...ir import Buffer, BufferStore, build
+from ...ir import dtype as dt
 from .draft import Draft, word
+
+SMALL = 64
+"""A buffer of at most this part of a memory, and of the largest operand of the group, is copied there whole, once."""
 
 
 def decompose_padding(draft: Draft) -> None:
@@ -34,11 +41,9 @@ def decompose_padding(draft: Draft) -> None:
 def stage_operands(draft: Draft) -> None:
     """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
-    that depends on none is copied once, before all loops."""
+    that depends on none, and a small buffer, is copied once, before all loops."""
     for (buffer, at, memory), readers in _operands(draft).items():
-        blocks = "".join(
-            f", consumer_blocks=[{', '.join(f'{chr(34)}{r}{chr(34)}' for r in readers)}]" if len(readers) > 1 else ""
-        )
+        blocks = _consumers(draft, buffer, readers)
         home = draft.memory_of(buffer)
         if home is None:
             continue
@@ -53,9 +58,19 @@ def stage_operands(draft: Draft) -> None:
             reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
 
 
+def _consumers(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
+    """The argument that gives a copy these readers; none for a single one, as a copy without it serves all readers of the buffer."""
+    index = draft.index
+    every = [n for n in index.block_names[1:] if any(r.buffer is buffer for r in index.block(n).reads)]
+    if len(every) == 1:
+        return ""
+    return f", consumer_blocks=[{', '.join(f'{chr(34)}{r}{chr(34)}' for r in readers)}]"
+
+
 def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
     """The readers of each far buffer by loop and memory."""
     found: dict[tuple[Buffer, str, Memory], list[str]] = {}
+    largest = max((_bytes_of(r.buffer) for n in draft.group.members for r in draft.block(n).reads), default=0)
     for name in draft.group.members:
         engine = draft.engines[name]
         block = draft.block(name)
@@ -68,9 +83,15 @@ def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
             near = [m for n in engine.reads if not draft.is_far(m := draft.machine.memory(n))]
             if not near:
                 continue
-            at = draft.innermost(draft.flow.of_block_read(name, buffer) & draft.tiled_around(name))
+            small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
+            loops = frozenset[str]() if small else draft.flow.of_block_read(name, buffer) & draft.tiled_around(name)
+            at = draft.innermost(loops)
             found.setdefault((buffer, at, near[0]), []).append(name)
     return {key: list(dict.fromkeys(readers)) for key, readers in found.items()}
+
+
+def _bytes_of(buffer: Buffer) -> int:
+    return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
 
 
 def store_result(draft: Draft) -> None:

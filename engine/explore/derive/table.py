@@ -8,7 +8,7 @@ from textwrap import wrap
 from ...cancellation import checkpoint
 from .draft import Draft, Group
 from .engines import choose_engines
-from .fuse import fuse_producers, keep_on_chip
+from .fuse import fuse_producers, inline_producers, keep_on_chip
 from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
 from .rule import ScheduleRule
@@ -16,6 +16,7 @@ from .stage import decompose_padding, stage_operands, store_result
 from .tiles import tile_last
 
 SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
+    ScheduleRule("inline", "Elementwise work in its reader", inline_producers),
     ScheduleRule("lanes", "Sums along rows", sum_in_lanes),
     ScheduleRule("engine", "The engine of each block", choose_engines),
     ScheduleRule("tile", "Tiles of the last block", tile_last),

@@ -1,0 +1,97 @@
+"""Chains of elementwise work, and buffers that several groups read."""
+
+from __future__ import annotations
+
+from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.script import parse
+
+NPU = load_machine("dual-bank-npu")
+TWO_SUMS = """
+@T.prim_func(s_tir=True)
+def sums(X: T.Buffer((300, 400), "float32"), R: T.Buffer((300,), "float32"), C: T.Buffer((400,), "float32")):
+    for i, k in T.grid(300, 400):
+        with T.sblock("R"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                R[vi] = T.min_value("float32")
+            R[vi] = T.max(R[vi], X[vi, vk])
+    for j, k in T.grid(400, 300):
+        with T.sblock("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = C[vj] + X[vk, vj]
+"""
+NORMALIZED = """
+@T.prim_func(s_tir=True)
+def normalized(X: T.Buffer((64, 4096), "float32"), m: T.Buffer((64,), "float32"), v: T.Buffer((64,), "float32"),
+               Y: T.Buffer((64, 4096), "float32")):
+    centred = T.sblock_alloc_buffer((64, 4096))
+    root = T.sblock_alloc_buffer((64,))
+    scaled = T.sblock_alloc_buffer((64, 4096))
+    for i, j in T.grid(64, 4096):
+        with T.sblock("centred"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            centred[vi, vj] = X[vi, vj] - m[vi]
+    for i in range(64):
+        with T.sblock("root"):
+            vi = T.axis.spatial(64, i)
+            root[vi] = T.sqrt(v[vi])
+    for i, j in T.grid(64, 4096):
+        with T.sblock("scaled"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            scaled[vi, vj] = centred[vi, vj] / root[vi]
+    for i, j in T.grid(64, 4096):
+        with T.sblock("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.max(scaled[vi, vj], T.float32(0))
+"""
+CAST = """
+@T.prim_func(s_tir=True)
+def cast(X: T.Buffer((128, 128), "float16"), W: T.Buffer((128, 128), "float16"), Y: T.Buffer((128, 128), "float32")):
+    wide = T.sblock_alloc_buffer((128, 128))
+    for i, j in T.grid(128, 128):
+        with T.sblock("wide"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            wide[vi, vj] = T.Cast("float32", X[vi, vj])
+    for i, j, k in T.grid(128, 128, 128):
+        with T.sblock("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + wide[vi, vk] * T.Cast("float32", W[vk, vj])
+"""
+
+
+def derived(text: str) -> DerivedSpace:
+    program = parse(text).program
+    assert isinstance(program, PrimFunc)
+    found = derive_space(program, NPU)
+    outcome = Evaluator(found.space, NPU, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits, outcome.message
+    assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
+    return found
+
+
+def test_each_group_has_copies_of_its_own_of_a_buffer_that_several_read() -> None:
+    text = derived(TWO_SUMS).text
+    assert 'consumer_blocks=["R"])' in text and 'consumer_blocks=["C"])' in text
+    assert "on scalar" not in text
+
+
+def test_elementwise_work_is_inlined_where_no_element_is_computed_again() -> None:
+    found = derived(NORMALIZED)
+    assert {"centred inlined", "scaled inlined"} <= {*found.decisions}
+    assert 'compute_inline("root")' not in found.text, "a root for each element"
+
+
+def test_small_operands_are_copied_once() -> None:
+    found = derived(NORMALIZED)
+    assert {"m copied at the start", "v copied at the start"} <= {*found.decisions}
+    assert any(d.startswith("X copied at loop") for d in found.decisions)
+
+
+def test_a_cast_is_inlined_into_a_product_which_then_has_narrow_factors() -> None:
+    assert 'sch.compute_inline("wide")' in derived(CAST).text
