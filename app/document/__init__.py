@@ -34,7 +34,7 @@ from .items import (
 from .notebook import DEFAULT_MACHINE, Handle, Notebook, NotebookStep, State
 from .origins import with_origins
 from .pasted import Converted, converted, edited_cell
-from .sizes import sizes_for, with_sizes_line
+from .settings import sizes_for, with_sizes_line
 
 __all__ = [
     "DEFAULT_MACHINE",

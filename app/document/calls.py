@@ -9,7 +9,7 @@ from ...engine.script import CallStep, Ref, read_calls
 from ..limits import LIMITS
 from .cells import Document
 from .files.read_write import DocumentError
-from .sizes import calls_text
+from .settings import SIZES, calls_text
 from .workload import program_names
 
 MAX_STEPS = LIMITS.steps
@@ -21,7 +21,7 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     calls = tuple(
         call
         for cell in document.of_kind("schedule")
-        for call in _read(calls_text(cell), document.path or "", cell.body_line)
+        for call in _read(calls_text(cell, (SIZES,)), document.path or "", cell.body_line)
     )
     if len(calls) > MAX_STEPS:
         raise DocumentError(

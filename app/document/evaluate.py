@@ -21,7 +21,7 @@ from .intrinsics import intrinsic_text, read_intrinsics
 from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
 from .places import at_place
-from .sizes import read_sizes
+from .settings import read_sizes
 from .workload import read_workload, workload_cell
 
 T = TypeVar("T")

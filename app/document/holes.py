@@ -14,7 +14,7 @@ from .editing.branches import add_branch, with_schedule
 from .files.read_write import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
-from .sizes import sizes_for
+from .settings import sizes_for
 from .workload import program_names
 
 AUTO = "auto"

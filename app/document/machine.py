@@ -12,15 +12,16 @@ from .cells import Document
 from .editing.machine_parameters import unchained
 from .files.read_write import DocumentError
 from .places import at_place
-from .sizes import calls_text
+from .settings import SIZES, calls_text
 
 
-def read_machine(document: Document) -> Machine | None:
-    """The notebook's machine; None without a machine line. Raises MachineError, ParseError, DocumentError with the file's lines."""
+def read_machine(document: Document, settings: tuple[str, ...] = (SIZES,)) -> Machine | None:
+    """The notebook's machine; None without a machine line. `settings` are the dictionaries that the cell may also have. Raises
+    MachineError, ParseError, DocumentError with the file's lines."""
     machine: Machine | None = None
     name = ""
     for cell in document.of_kind("machine"):
-        for call in read_calls(unchained(calls_text(cell)), document.path or "", cell.body_line):
+        for call in read_calls(unchained(calls_text(cell, settings)), document.path or "", cell.body_line):
             machine = at_place(
                 call.place, lambda call=call, machine=machine, name=name: _machine_after(call, machine, name, document)
             )

@@ -1,8 +1,10 @@
 """Networks: the distinct kernels of a model, and their costs on a machine, in the order in which an inference runs them."""
 
+from .choice import choose_on_chip
 from .execute import run_network
 from .frontends import is_model_file, lowered_text
 from .kernels import Kernel, distinct_kernels, merged, prepared_calls
+from .onchip import OnChipPlan, PlannedCall, PlannedTensor, Simulations, Transfer, plan_json, plan_text
 from .report import KernelCost, NetworkReport, kernel_cost, simulate_network
 from .search import (
     KernelState,
@@ -30,6 +32,12 @@ __all__ = [
     "NetworkProgress",
     "NetworkReport",
     "NetworkStudy",
+    "OnChipPlan",
+    "PlannedCall",
+    "PlannedTensor",
+    "Simulations",
+    "Transfer",
+    "choose_on_chip",
     "distinct_kernels",
     "engine_loads",
     "explore_network",
@@ -43,6 +51,8 @@ __all__ = [
     "network_trace",
     "network_tvm_python",
     "on_chip_bytes",
+    "plan_json",
+    "plan_text",
     "prepared_calls",
     "progress_text",
     "reading_calls",

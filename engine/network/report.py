@@ -1,32 +1,46 @@
 """The cost of a network: each distinct kernel is simulated once, and an inference is the sum over its calls.
 
-A kernel begins when the one before it has ended, as TVM's virtual machine runs them; the sum therefore equals a replay of all tasks with a
-barrier between kernels.
+A kernel begins when the one before it has ended, as TVM's virtual machine runs them, and when the tensors that are copied on chip for it
+are there; the sum therefore equals a replay of all tasks with a barrier between kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from ..cancellation import checkpoint
-from ..hwsim import Machine, Report, simulate
-from ..ir import Network, PrimFunc, Refusal, TilewrightError
+from ..hwsim import Machine, Report
+from ..ir import Graph, Network, PrimFunc, Refusal
 from .kernels import Kernel, distinct_kernels, prepared_calls
+from .onchip import (
+    CallVariant,
+    OnChipPlan,
+    Resident,
+    Scopes,
+    Simulations,
+    on_chip_plan,
+    plan_json,
+    planned_tensors,
+    scopes_of,
+)
 
 
 class KernelCost(msgspec.Struct, frozen=True, eq=False):
     """A kernel with its report, or the reason why the machine cannot run it. `calls` are the positions of the calls of one inference,
-    `prepared` counts those that one run serves for every inference."""
+    `prepared` counts those that one run serves for every inference.
+
+    A kernel whose calls have tensors on chip has an entry for each set of them: `on_chip` are these parameters, as (name, scope)."""
 
     kernel: Kernel
     report: Report | None
     refusal: Refusal | None
     calls: tuple[int, ...]
     prepared: int
+    on_chip: tuple[tuple[str, str], ...] = ()
 
     @property
     def runs(self) -> int:
@@ -43,6 +57,8 @@ class KernelCost(msgspec.Struct, frozen=True, eq=False):
             "kernel": self.kernel.name,
             "functions": list(self.kernel.names),
             "sizes": dict(self.kernel.sizes),
+            "on_chip": dict(self.on_chip),
+            "calls": list(self.calls),
             "runs": self.runs,
             "prepared": self.prepared,
             "cycles_per_call": self.report.cycles if self.report is not None else None,
@@ -53,15 +69,28 @@ class KernelCost(msgspec.Struct, frozen=True, eq=False):
 
 
 class NetworkReport(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The cost of a network on a machine, by kernel in the order of their first call."""
+    """The cost of a network on a machine, by kernel in the order of their first call, and the plan of the tensors on chip."""
 
     machine: Machine
     kernels: tuple[KernelCost, ...]
+    plan: OnChipPlan = OnChipPlan()
 
     @cached_property
     def cycles(self) -> int:
         """Cycles of one inference, without the calls that prepare weights and without kernels that the machine refuses."""
-        return sum(cost.cycles for cost in self.kernels)
+        return sum(cost.cycles for cost in self.kernels) + self.plan.wait_cycles
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int, int], ...]:
+        """The calls of an inference in order, each with the cycles at which it begins and ends; a kernel without a report takes none."""
+        cycles = {at: cost.report.cycles if cost.report else 0 for cost in self.kernels for at in cost.calls}
+        found: list[tuple[int, int, int]] = []
+        now = 0
+        for at in sorted(cycles):
+            begin = now + self.plan.waits.get(at, 0)
+            now = begin + cycles[at]
+            found.append((at, begin, now))
+        return tuple(found)
 
     @cached_property
     def preparation_cycles(self) -> int:
@@ -82,6 +111,8 @@ class NetworkReport(msgspec.Struct, frozen=True, eq=False, dict=True):
             "machine": self.machine.name,
             "cycles": self.cycles,
             "preparation_cycles": self.preparation_cycles,
+            "calls": [{"call": at, "begin": begin, "end": end} for at, begin, end in self.spans],
+            "on_chip": plan_json(self.plan),
             "kernels": [cost.to_json() for cost in self.kernels],
         }
 
@@ -96,29 +127,62 @@ def simulate_network(
     sizes: Mapping[str, int] | None = None,
     *,
     scheduled: Mapping[str, PrimFunc] | None = None,
+    on_chip: Mapping[str, str] | None = None,
+    known: Simulations | None = None,
     watch: Callable[[KernelCost], object] | None = None,
 ) -> NetworkReport:
     """Simulate each distinct kernel of a network on a machine, and call `watch` after each.
 
-    `scheduled` are programs of kernels after their schedule, by name of the kernel; others run as they are. A kernel that the machine
-    cannot run has a refusal in place of a report. Raises TilewrightError "missing-size" if a size of the model is not in `sizes`.
+    `scheduled` are programs of kernels after their schedule, by name of the kernel; others run as they are. `on_chip` has the tensors that
+    are in on-chip memory between kernels, by name, with their scopes. `known` has programs that are simulated already, on this machine. A
+    kernel that the machine cannot run has a refusal in place of a report. Raises TilewrightError "missing-size" if a size of the model is
+    not in `sizes`, and the errors of `on_chip_plan`.
     """
-    prepared = prepared_calls(network.graph)
+    simulations = known if known is not None else Simulations(machine)
+    graph = network.graph
+    prepared = prepared_calls(graph)
+    running = [at for at in range(len(graph.calls)) if at not in prepared]
+    residents = planned_tensors(graph, running, machine, on_chip or {}, sizes or {})
     found: list[KernelCost] = []
+    variants: dict[int, CallVariant] = {}
     for kernel in distinct_kernels(network, sizes):
         checkpoint()
-        cost = kernel_cost(kernel, kernel.program(scheduled or {}), machine, prepared)
-        found.append(cost)
-        if watch is not None:
-            watch(cost)
-    return NetworkReport(machine, tuple(found))
+        program = simulations.sized((scheduled or {}).get(kernel.name, kernel.func), kernel.sizes)
+        for cost, variant in _costs(kernel, program, graph, prepared, residents, simulations):
+            found.append(cost)
+            variants |= dict.fromkeys(cost.calls, variant)
+            if watch is not None:
+                watch(cost)
+    plan = on_chip_plan(graph, running, residents, variants, simulations) if residents else OnChipPlan()
+    return NetworkReport(machine, tuple(found), plan)
+
+
+def _costs(
+    kernel: Kernel,
+    program: PrimFunc,
+    graph: Graph,
+    prepared: frozenset[int],
+    residents: Sequence[Resident],
+    simulations: Simulations,
+) -> Iterator[tuple[KernelCost, CallVariant]]:
+    """The costs of a kernel's calls, those with the same parameters on chip together."""
+    groups: dict[Scopes, list[int]] = {}
+    before = 0
+    for at in kernel.calls:
+        if at in prepared:
+            before += 1
+            groups.setdefault((), [])
+        else:
+            groups.setdefault(scopes_of(graph.calls[at], residents) if residents else (), []).append(at)
+    for scopes, calls in groups.items():
+        variant = simulations.variant(program, scopes)
+        names = tuple((program.buffers[at].name, scope) for at, scope in scopes)
+        count = 0 if scopes else before
+        yield KernelCost(kernel, variant.report, variant.refusal, tuple(calls), count, names), variant
 
 
 def kernel_cost(kernel: Kernel, program: PrimFunc, machine: Machine, prepared: frozenset[int]) -> KernelCost:
     """Simulate one kernel, with `program` as its program with constant sizes. `prepared` are the calls that depend on weights alone."""
     calls = tuple(at for at in kernel.calls if at not in prepared)
-    before = len(kernel.calls) - len(calls)
-    try:
-        return KernelCost(kernel, simulate(program, machine), None, calls, before)
-    except TilewrightError as error:
-        return KernelCost(kernel, None, error.refusal, calls, before)
+    found = Simulations(machine).variant(program)
+    return KernelCost(kernel, found.report, found.refusal, calls, len(kernel.calls) - len(calls))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from ..export.report_text import table
+from ..ir import Graph
+from .onchip import plan_text
 from .report import KernelCost, NetworkReport
 
 MOST_KERNELS = 40
 """Kernels with fewer cycles than these are summed up in a last line."""
 
 
-def network_text(report: NetworkReport, most: int = MOST_KERNELS) -> str:
-    """Return the cycles of an inference and the kernels, those with most cycles first."""
+def network_text(report: NetworkReport, most: int = MOST_KERNELS, graph: Graph | None = None) -> str:
+    """Return the cycles of an inference and the kernels, those with most cycles first; with the `graph`, the plan of tensors on chip
+    too."""
     calls = sum(cost.runs for cost in report.kernels)
     head = f"{report.cycles:,} cycles on {report.machine.name}: {calls} calls of {_running(report)} kernels, one after another"
     blocks = [head, _table(report, most)]
@@ -21,11 +24,15 @@ def network_text(report: NetworkReport, most: int = MOST_KERNELS) -> str:
     blocks += [
         f"{cost.kernel.name} is not in the sum: {cost.refusal.message}" for cost in report.refused if cost.refusal
     ]
+    if report.plan.wait_cycles:
+        blocks.append(f"{report.plan.wait_cycles:,} cycles are waits for tensors that are copied on chip")
+    if report.plan.tensors and graph is not None:
+        blocks.append(plan_text(report.plan, graph))
     return "\n\n".join(blocks)
 
 
 def _running(report: NetworkReport) -> int:
-    return sum(cost.runs > 0 for cost in report.kernels)
+    return len({(cost.kernel.name, *cost.kernel.sizes.values()) for cost in report.kernels if cost.runs})
 
 
 def _table(report: NetworkReport, most: int) -> str:
@@ -45,7 +52,9 @@ def _row(report: NetworkReport, cost: KernelCost) -> tuple[str, ...]:
     busiest = cost.report.bounds[0].name if cost.report.bounds else ""
     words = f"does not fit: {over:,} B over" if over else busiest
     each = f"{cost.report.cycles:,}"
-    return (cost.kernel.name, str(cost.runs), each, f"{cost.cycles:,}", f"{report.share(cost):.1%}", words)
+    names = ", ".join(name for name, _ in cost.on_chip)
+    kernel = f"{cost.kernel.name} ({names} on chip)" if names else cost.kernel.name
+    return (kernel, str(cost.runs), each, f"{cost.cycles:,}", f"{report.share(cost):.1%}", words)
 
 
 def _counted(count: int) -> str:

@@ -28,13 +28,7 @@ def inference_spans(report: NetworkReport) -> tuple[CallSpan, ...]:
     Calls that depend on weights alone, and those of kernels without a report, are left out.
     """
     costs = {at: cost for cost in report.kernels if cost.report is not None for at in cost.calls}
-    spans: list[CallSpan] = []
-    now = 0
-    for at, cost in sorted(costs.items()):
-        assert cost.report is not None
-        spans.append(CallSpan(at, now, now + cost.report.cycles, cost))
-        now += cost.report.cycles
-    return tuple(spans)
+    return tuple(CallSpan(at, start, end, costs[at]) for at, start, end in report.spans if at in costs)
 
 
 def engine_loads(report: Report) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from ....engine.hwsim import load_machine
+from ....engine.hwsim import Machine, load_machine
 from ....engine.network import (
     NetworkReport,
     NetworkStudy,
@@ -15,7 +15,7 @@ from ....engine.network import (
     study_json,
     study_text,
 )
-from ...document.networks import explore_model, load_network
+from ...document.networks import NetworkNotebook, explore_model, load_network, save_on_chip
 from ..arguments import seconds, takes_setting, workers
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
 from ..output import print_json, print_line, working, written
@@ -26,6 +26,7 @@ EXAMPLES = (
     "module.py --machine gemmini",
     "decoder/model.py --size n=128 --json",
     "resnet --auto --seconds 600",
+    "resnet --on-chip",
     "resnet --export resnet_tvm.py",
     "resnet --trace resnet.json",
 )
@@ -63,6 +64,11 @@ def add_arguments(parser: Parser) -> None:
         help="with --auto: also search kernels that somebody scheduled; a faster schedule becomes a branch of the kernel's file",
     )
     parser.add_argument(
+        "--on-chip",
+        action="store_true",
+        help="choose tensors that stay on chip between kernels or are copied there ahead, and write the line on_chip = {...} into model.py",
+    )
+    parser.add_argument(
         "--export",
         metavar="OUT",
         help="write the model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it",
@@ -79,7 +85,7 @@ def run(arguments: Namespace) -> int:
         found = load_network(arguments.file, dict(arguments.size))
     machine = load_machine(arguments.machine) if arguments.machine else found.machine
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
-        report = found.simulate(machine)
+        report = _kept_on_chip(arguments, found, machine) if arguments.on_chip else found.simulate(machine)
     if arguments.export and not written(arguments.export, found.to_tvm_python()):
         return BAD_INPUT
     if arguments.trace and not written(arguments.trace, network_trace(found.network, report, found.sizes)):
@@ -88,7 +94,7 @@ def run(arguments: Namespace) -> int:
         searched: dict[str, Any] = {} if study is None else {"search": study_json(study)}
         print_json({**report.to_json(), **searched})
     else:
-        print_line(_text(arguments, report, study))
+        print_line(_text(arguments, found, report, study))
     return REFUSED if report.refused else EXIT_OK
 
 
@@ -101,7 +107,15 @@ def _searched(arguments: Namespace) -> NetworkStudy:
         )  # fmt: skip
 
 
-def _text(arguments: Namespace, report: NetworkReport, study: NetworkStudy | None) -> str:
+def _kept_on_chip(arguments: Namespace, found: NetworkNotebook, machine: Machine) -> NetworkReport:
+    """The report with a new choice of tensors on chip, which is written into the model's file."""
+    choice, report = found.choose_on_chip(machine)
+    save_on_chip(arguments.file, choice)
+    return report
+
+
+def _text(arguments: Namespace, found: NetworkNotebook, report: NetworkReport, study: NetworkStudy | None) -> str:
     if study is not None:
         return study_text(study, len(study.kernels)) if arguments.all else study_text(study)
-    return network_text(report, len(report.kernels)) if arguments.all else network_text(report)
+    graph = found.network.graph
+    return network_text(report, len(report.kernels), graph) if arguments.all else network_text(report, graph=graph)

@@ -16,7 +16,7 @@ from ....engine.script import CallStep, Ref, read_calls
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError
 from ..notebook import Notebook, NotebookStep, State
-from ..sizes import is_sizes_line, with_sizes_line
+from ..settings import is_sizes_line, with_sizes_line
 from ..workload import program_names
 from .apply import remove_call, replace_call
 from .lines import apply_call, line_for

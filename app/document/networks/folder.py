@@ -13,6 +13,8 @@ from ....engine.ir import IRModule, Network, PrimFunc, Refusal
 from ....engine.network import (
     Kernel,
     NetworkReport,
+    Simulations,
+    choose_on_chip,
     distinct_kernels,
     merged,
     network_text,
@@ -24,10 +26,10 @@ from ....engine.script.relax import graph_text, parse_network, read_graph
 from ..cells import Document, read_document
 from ..editing.from_schedule import notebook_of_schedule
 from ..evaluate import evaluate
-from ..files.read_write import DocumentError, load_document, save_document
+from ..files.read_write import DocumentError, load_document, replace_text, save_document, stamp_of, temporary_name
 from ..machine import read_machine
 from ..notebook import DEFAULT_MACHINE, Notebook
-from ..sizes import read_sizes
+from ..settings import ON_CHIP, SIZES, read_on_chip, read_sizes, with_on_chip
 
 MODEL = "model.py"
 """The file of a model's graph."""
@@ -44,6 +46,8 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
     machine: Machine
     sizes: Mapping[str, int]
     notebooks: Mapping[str, Notebook]
+    on_chip: Mapping[str, str]
+    simulations: Simulations
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -56,21 +60,38 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
         return {name: schedule.func for name, schedule in steps.items()}
 
     def simulate(self, machine: Machine | None = None) -> NetworkReport:
-        """Simulate the scheduled kernels on the model's machine, or on another one."""
-        return simulate_network(self.network, machine or self.machine, self.sizes, scheduled=self.scheduled)
+        """Simulate the scheduled kernels on the model's machine, or on another one, where no tensor stays on chip between kernels."""
+        if machine is not None and machine != self.machine:
+            return simulate_network(self.network, machine, self.sizes, scheduled=self.scheduled)
+        return simulate_network(
+            self.network,
+            self.machine,
+            self.sizes,
+            scheduled=self.scheduled,
+            on_chip=self.on_chip,
+            known=self.simulations,
+        )
+
+    def choose_on_chip(self, machine: Machine | None = None) -> tuple[dict[str, str], NetworkReport]:
+        """Choose tensors that stay on chip between kernels, and return them with the report; see `choose_on_chip`."""
+        if machine is not None and machine != self.machine:
+            return choose_on_chip(self.network, machine, self.sizes, scheduled=self.scheduled)
+        return choose_on_chip(self.network, self.machine, self.sizes, scheduled=self.scheduled, known=self.simulations)
 
     def report_text(self) -> str:
         """The report as text: the cycles of an inference, and the kernels."""
-        return network_text(self.simulate())
+        return network_text(self.simulate(), graph=self.network.graph)
 
     def to_tvm_python(self) -> str:
         """The model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it."""
         return network_tvm_python(self.network, self.scheduled)
 
 
-def load_network(path: str | Path, sizes: Mapping[str, int] | None = None) -> NetworkNotebook:
+def load_network(
+    path: str | Path, sizes: Mapping[str, int] | None = None, *, before: NetworkNotebook | None = None
+) -> NetworkNotebook:
     """Return the model at `path`: its file `model.py` or the folder of that, or the text of a module with relax functions. `sizes` override
-    those of the file.
+    those of the file. What has not changed since `before`, an earlier state of the model, is not computed again.
 
     Raises DocumentError and ParseError with the file's lines. A kernel whose schedule has an error is an error of the model.
     """
@@ -78,11 +99,34 @@ def load_network(path: str | Path, sizes: Mapping[str, int] | None = None) -> Ne
     document = load_document(path)
     folder = path.parent / KERNELS
     is_alone = not document.of_kind("machine") or not folder.is_dir()
-    notebooks = {} if is_alone else {p.stem: _kernel(p) for p in sorted(folder.glob("*.py"))}
-    network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
-    machine = read_machine(document) or load_machine(DEFAULT_MACHINE)
+    old = before.notebooks if before is not None else {}
+    notebooks = {} if is_alone else {p.stem: _kernel(p, old.get(p.stem)) for p in sorted(folder.glob("*.py"))}
+    network = _unchanged(document, notebooks, before)
+    if network is None:
+        network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
+    machine = read_machine(document, (SIZES, ON_CHIP)) or load_machine(DEFAULT_MACHINE)
     known = {**read_sizes(document, None), **(sizes or {})}
-    return NetworkNotebook(document, network, machine, known, notebooks)
+    simulations = before.simulations if before is not None and before.machine == machine else Simulations(machine)
+    return NetworkNotebook(document, network, machine, known, notebooks, read_on_chip(document), simulations)
+
+
+def _unchanged(document: Document, notebooks: Mapping[str, Notebook], before: NetworkNotebook | None) -> Network | None:
+    """The network of an earlier state if the graph's text and the kernels' programs are still the same."""
+    if before is None or before.document.text != document.text or before.notebooks.keys() != notebooks.keys():
+        return None
+    same = all(notebooks[name].program is old.program for name, old in before.notebooks.items())
+    return before.network if same else None
+
+
+def save_on_chip(path: str | Path, scopes: Mapping[str, str]) -> None:
+    """Write tensors that stay on chip into the file of the model at `path`. Raises DocumentError "no-folder" for the text of a module."""
+    path = model_file(path)
+    document = load_document(path)
+    if not document.of_kind("machine") or not (path.parent / KERNELS).is_dir():
+        fix = (f"tilewright import {path} -o FOLDER",)
+        raise DocumentError(Refusal("no-folder", f"{path} has no machine cell for on_chip", fix=fix))
+    known = stamp_of(path)
+    replace_text(path.resolve(), with_on_chip(document, scopes).text, known, temporary_name(path))
 
 
 def create_network(network: Network, folder: str | Path, title: str, machine: Machine, origin: str = "") -> Path:
@@ -108,9 +152,13 @@ def model_file(path: str | Path) -> Path:
     return Path(path) / MODEL if Path(path).is_dir() else Path(path)
 
 
-def _kernel(path: Path) -> Notebook:
-    """The notebook of a kernel. Raises its first error: a schedule that is not applied would make the model's figures wrong."""
-    notebook = evaluate(load_document(path))
+def _kernel(path: Path, before: Notebook | None) -> Notebook:
+    """The notebook of a kernel, `before` if its text is the same. Its program stays the same object if it is equal. Raises its first
+    error: a schedule that is not applied would make the model's figures wrong."""
+    document = load_document(path)
+    if before is not None and before.document.text == document.text:
+        return before
+    notebook = evaluate(document, before)
     if notebook.error is not None:
         raise notebook.error
     program = notebook.program

@@ -83,6 +83,20 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
             for row in found:
                 yield Row(row, later, walk.place(row, ahead))
 
+    def at_work(self, variants: npt.NDArray[np.bool_]) -> tuple[Column, Column]:
+        """Returns the real starts and ends of all tasks whose variant is marked in `variants`, repeats expanded, in program order."""
+        walk = _Walk(self)
+        marked = variants[self.numbers]
+        found: list[tuple[Column, Column]] = []
+        for rows, later, _ in walk.chunks(0, self.cycles + 1, walk.everything, (), 0):
+            checkpoint()
+            chosen = rows[marked[rows]]
+            if len(chosen):
+                found.append((self.starts[chosen] + later, self.ends[chosen] + later))
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return np.concatenate([starts for starts, _ in found]), np.concatenate([ends for _, ends in found])
+
     @property
     def stalled(self) -> list[int]:
         """The cycles of each stall in all runs of its task."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal, overload
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from ...ir import Node
@@ -255,6 +256,11 @@ class Segments(Sequence[Segment]):
         cost nothing.
         """
         return (self._made(row.row, row.later, row.place, 1) for row in self._timeline.unrolled(start, end))
+
+    def at_work(self, variants: Sequence[bool]) -> tuple[Column, Column]:
+        """Returns the starts and ends, in real time and program order, of all tasks of the variants that are marked, by their number in
+        `program`."""
+        return self._timeline.at_work(np.array(variants, np.bool_))
 
     def by_the_clock(self) -> Iterator[Segment]:
         """Yields the replayed tasks at the real time of their first run."""

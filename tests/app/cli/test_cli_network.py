@@ -77,3 +77,25 @@ def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_modu
     assert json.loads(trace.read_text())["otherData"]["cycles"] == str(found["cycles"])
     assert main(["network", str(module), "--auto"]) == 2
     assert "no folder of kernels" in capsys.readouterr().err
+
+
+def test_given_on_chip_then_the_choice_is_written_and_listed(
+    module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module.write_text(MODEL.replace("16, 16", "64, 64").replace("T.axis.spatial(16", "T.axis.spatial(64"))
+    assert main(["import", str(module), "-o", str(tmp_path / "net")]) == 0
+    lines = ["", 'sch.cache_read("scale", 0, "local.vtcm")', 'sch.cache_write("scale", 0, "local.vtcm")', ""]
+    with (tmp_path / "net/kernels/scale.py").open("a") as kernel:
+        kernel.write("\n".join(lines))
+    capsys.readouterr()
+    assert main(["network", str(tmp_path / "net"), "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert main(["network", str(tmp_path / "net"), "--on-chip", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cycles"] < before["cycles"] and found["on_chip"]["tensors"] and not before["on_chip"]["tensors"]
+    assert found["calls"][-1]["end"] == found["cycles"]
+    assert main(["network", str(tmp_path / "net")]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{found['cycles']:,} cycles on dual-bank-npu") and "capacity" in text
+    assert main(["network", str(module), "--on-chip"]) == 2
+    assert "no machine cell" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from support.pasted.relax_modules import MODEL, OPEN
 
 from tilewright.app.document import DocumentError
-from tilewright.app.document.networks import KERNELS, create_network, load_network
+from tilewright.app.document.networks import KERNELS, create_network, load_network, save_on_chip
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.schedule import ScheduleError
 from tilewright.engine.script import ParseError
@@ -80,3 +80,38 @@ def test_given_the_text_of_a_module_then_it_is_a_model_without_notebooks(tmp_pat
     path.write_text(MODEL)
     found = load_network(path)
     assert found.notebooks == {} and [k.name for k in found.kernels] == ["scale", "both"]
+
+
+def test_given_an_on_chip_line_then_the_report_has_the_tensor_there_and_the_line_can_be_replaced(model: Path) -> None:
+    plain = load_network(model).simulate()
+    save_on_chip(model, {"lv1_1": "local.vtcm_Block_1", "ready": "local.vtcm_Block_2"})
+    assert '    "lv1_1": "local.vtcm_Block_1",\n' in model.read_text()
+    found = load_network(model)
+    assert found.on_chip == {"lv1_1": "local.vtcm_Block_1", "ready": "local.vtcm_Block_2"}
+    report = found.simulate()
+    assert [t.tensor.name for t in report.plan.tensors] == ["lv1_1", "ready"]
+    assert report.cycles == sum(cost.cycles for cost in report.kernels) + report.plan.wait_cycles
+    assert "on chip" in found.report_text() and "lv1_1" in found.report_text()
+    other = found.simulate(load_machine("gemmini"))
+    assert other.plan.tensors == () and other.machine.name == "gemmini"
+    save_on_chip(model, {})
+    assert "on_chip" not in model.read_text() and load_network(model).simulate().cycles == plain.cycles
+
+
+def test_given_an_on_chip_line_with_something_else_then_its_line_is_named(model: Path) -> None:
+    text = model.read_text()
+    model.write_text(text.replace('machine("dual-bank-npu")', 'machine("dual-bank-npu")\non_chip = {"lv": 3}'))
+    with pytest.raises(DocumentError, match="must map names of tensors") as caught:
+        load_network(model)
+    place = caught.value.refusal.place
+    assert place is not None and model.read_text().splitlines()[place.line - 1] == 'on_chip = {"lv": 3}'
+
+
+def test_given_an_earlier_state_then_what_did_not_change_is_kept(model: Path) -> None:
+    first = load_network(model)
+    lines = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
+    schedule(model.parent / KERNELS / "both.py", *lines)
+    second = load_network(model, before=first)
+    assert second.network is first.network and second.simulations is first.simulations
+    assert second.notebooks["scale"] is first.notebooks["scale"]
+    assert second.simulate().cycles == load_network(model).simulate().cycles != first.simulate().cycles
