@@ -48,8 +48,8 @@ STANDARD_INPUT = "-"
 MOST_NAMES = 10_000
 """Maximum number of files in a folder that are searched for a similar name."""
 
-MAX_ACCESSES = 1 << 23
-"""Maximum number of simulated cache accesses: some seconds. The page, which must stay responsive, has a lower limit."""
+MAX_ACCESSES = 1 << 28
+"""Maximum number of simulated cache accesses: half a minute. The page, which must stay responsive, has a lower limit."""
 
 
 class Opened(msgspec.Struct, frozen=True, eq=False):

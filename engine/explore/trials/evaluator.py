@@ -16,7 +16,7 @@ from ..space.model import Point, Space
 from ..space.prefixes import Refused
 from .outcome import Figures, Outcome, figures_of, least_figures, vector
 
-MAX_ACCESSES = 1 << 23
+MAX_ACCESSES = 1 << 25
 
 
 class Limits(msgspec.Struct, frozen=True):

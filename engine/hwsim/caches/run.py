@@ -16,7 +16,7 @@ from .report import CacheCounts, CachedTask
 from .stream import volume_of
 from .warping.chain import chain_of, count_by_warping
 
-MAX_ACCESSES = 1 << 25
+MAX_ACCESSES = 1 << 28
 BATCH = 1 << 17
 """Accesses that are computed at once."""
 
@@ -37,8 +37,9 @@ def cache_counts(
 
     `engine` runs the program, or for each leaf the one by number; by default the first that has a cache. Buffers begin at `bases` by name,
     the others follow one behind the other. Raises MachineError: "no-cache", "data-dependent" addresses, "opaque-access",
-    "too-many-accesses" if more than `limit` accesses have to be simulated. All accesses are simulated without `skip`, if they are at most
-    `batch`, which are computed at once, if engines of the program have caches of their own, and if nothing is gained by skipping.
+    "too-many-accesses" if more than `limit` accesses have to be simulated, or skipping takes the time of so many. All accesses are
+    simulated without `skip`, if they are at most `batch`, which are computed at once, if engines of the program have caches of their own,
+    and if skipping takes more than half of the time.
     """
     accesses = accesses_of(cached_nest(func, known_plan), machine, engine, bases or {}, tasks)
     return counts_of(accesses, _tally(accesses, limit, batch, skip))
@@ -49,7 +50,7 @@ def _tally(accesses: Accesses, limit: int, batch: int, skip: bool) -> Tally:
     reason = _one_by_one(accesses, chain)
     if skip and chain is not None and not reason and total > batch:
         try:
-            return count_by_warping(accesses, chain, Budget(min(total, limit)))
+            return count_by_warping(accesses, chain, Budget(total // 2 if total <= limit else limit))
         except MachineError as error:
             if error.code != "too-many-accesses" or total > limit:
                 raise

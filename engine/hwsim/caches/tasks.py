@@ -15,8 +15,8 @@ from ..tasks.tree import TaskProgram
 from .report import Cached, CachedTask
 from .run import cache_counts
 
-MAX_ACCESSES = 1 << 22
-"""Default limit on accesses that are simulated for one report: about a second."""
+MAX_ACCESSES = 1 << 25
+"""Default limit on accesses that are simulated for one report: about four seconds."""
 
 
 def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_accesses: int) -> Cached:

@@ -13,7 +13,7 @@ from operator import sub
 from typing import Generic
 
 from ...machine.parts import Cache
-from ..budget import Budget
+from ..budget import LOOK, Budget
 from ..policies import Line, Lines, policy_of, translated
 from .line_trees import CLEAN, DIRTY, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
 from .requests import R, Requests
@@ -121,7 +121,7 @@ class Warp(Recurrence[R]):
         return self.run(part[0], part[1], (self.policy.empty,) * self.sets)[0]
 
     def access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
-        self.budget.spend()
+        self.budget.spend(1, LOOK)
         requests, coordinate, event = self.requests, leaf.coordinate, leaf.event
         line = offset[coordinate]
         number, width = line % self.modulus, self.classes.width
