@@ -22,7 +22,7 @@ from ..state.search_results import found_now
 from ..views.explore.candidate_card import trial_now, trial_report
 from ..views.layouts import layout_work
 from ..views.machine.sensitivity import SensitivityProgress, trying
-from ..views.next.suggestions import suggestion_work
+from ..views.next.suggestions import bound_work, suggestion_work
 from ..views.problems.lints import lint_work
 from ..views.shell.export_review import review_work
 from ..views.timeline.explanation import explained_now, explaining, study_of
@@ -200,8 +200,10 @@ def review_analysis(state: State, store: Store) -> Analysis | None:
 
 
 def suggestion_analysis(state: State, store: Store) -> Analysis | None:
-    """The analysis of the next steps, while the Next pane is open."""
-    work = suggestion_work(state, store) if state.pane == "next" and state.comparison is None else None
+    """The analysis of the next steps, then the lower bound of the program, while the Next pane is open."""
+    if state.pane != "next" or state.comparison is not None:
+        return None
+    work = suggestion_work(state, store) or bound_work(state, store)
     return None if work is None else Analysis(work.what, work.of, work.pieces, "pane-next", "Trying next steps")
 
 

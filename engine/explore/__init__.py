@@ -1,8 +1,9 @@
 """Design space exploration: a space of schedules, the cost of its candidates on a machine, and the best of those evaluated."""
 
 from ..adopt import Hole, HoleError
-from .derive.derived_space import DerivedSpace, derive_space
+from .derive.derived_space import DerivedSpace, derive_space, deriving_space
 from .derive.product import Product, product_of
+from .derive.program_bound import ProgramBound, program_bound
 from .derive.rule import ScheduleRule
 from .derive.table import SCHEDULE_RULES
 from .search.loop import ExploreError, explore, offers_of, verdict_of
@@ -37,6 +38,7 @@ __all__ = [
     "Outcome",
     "Point",
     "Product",
+    "ProgramBound",
     "Progress",
     "ScheduleRule",
     "Settings",
@@ -52,10 +54,12 @@ __all__ = [
     "Workers",
     "WorkersError",
     "derive_space",
+    "deriving_space",
     "dominates",
     "explore",
     "offers_of",
     "product_of",
+    "program_bound",
     "space_of",
     "verdict_of",
 ]

@@ -22,9 +22,9 @@ def double_buffered(subject: Subject) -> Iterator[Proposal]:
     ]
     legal = [n for n in single if subject.then(lambda sch, n=n: sch.double_buffer(n)) is not None]
     if len(legal) > 1:
-        yield "Double-buffer all copies", subject.then(lambda sch: [sch.double_buffer(n) for n in legal])
+        yield Proposal("Double-buffer all copies", subject.then(lambda sch: [sch.double_buffer(n) for n in legal]))
     for name in legal:
-        yield f"Double-buffer {name}", subject.then(lambda sch, name=name: sch.double_buffer(name))
+        yield Proposal(f"Double-buffer {name}", subject.then(lambda sch, name=name: sch.double_buffer(name)))
 
 
 def pipelined(subject: Subject) -> Iterator[Proposal]:
@@ -37,7 +37,7 @@ def pipelined(subject: Subject) -> Iterator[Proposal]:
         for stages in _stages(len(body.seq)):
             parts = 1 + max(stages)
             after = subject.then(lambda sch, loop=loop, stages=stages: _pipeline(sch, loop.loop_var, stages))
-            yield f"Pipeline loop {loop.loop_var.name} in {parts} stages", after
+            yield Proposal(f"Pipeline loop {loop.loop_var.name} in {parts} stages", after)
 
 
 def _pipeline(sch: Schedule, loop: Var, stages: tuple[int, ...]) -> None:

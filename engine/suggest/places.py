@@ -21,8 +21,12 @@ def inlined(subject: Subject) -> Iterator[Proposal]:
         name = realize.block.name
         if subject.is_copy(name) and any(w.buffer.scope != "global" for w in realize.block.writes):
             continue
-        yield f"Inline {name} into its consumers", subject.then(lambda sch, name=name: sch.compute_inline(name))
-        yield f"Inline {name} into its producer", subject.then(lambda sch, name=name: sch.reverse_compute_inline(name))
+        yield Proposal(
+            f"Inline {name} into its consumers", subject.then(lambda sch, name=name: sch.compute_inline(name))
+        )
+        yield Proposal(
+            f"Inline {name} into its producer", subject.then(lambda sch, name=name: sch.reverse_compute_inline(name))
+        )
 
 
 def moved(subject: Subject) -> Iterator[Proposal]:
@@ -33,7 +37,7 @@ def moved(subject: Subject) -> Iterator[Proposal]:
         outer = tuple(t for t in subject.targets(name) if _times(subject, t.loop) <= MOST_TIMES)
         for target in spread(outer):
             verb = "Compute" if target.primitive == "compute_at" else "Continue with"
-            yield f"{verb} {name} at loop {target.loop.name}", subject.then(move(name, target))
+            yield Proposal(f"{verb} {name} at loop {target.loop.name}", subject.then(move(name, target)))
 
 
 def _times(subject: Subject, loop: Var) -> int:
@@ -50,4 +54,4 @@ def placed_elsewhere(subject: Subject) -> Iterator[Proposal]:
         name = realize.block.name
         for after in subject.neighbouring_placements(name):
             assert after.revision is not None and after.revision.step is not None
-            yield f"Move {name} to loop {after.revision.step.argument('loop').name}", after
+            yield Proposal(f"Move {name} to loop {after.revision.step.argument('loop').name}", after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from inspect import getdoc
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,25 +19,33 @@ MIN_GAIN = 0.005
 MOST_TRIALS = 40
 """Maximum proposals of one rule that are simulated."""
 
-Proposal = tuple[str, Subject | None]
-"""What the calls do, in a few words, and the subject after them; None if a call is refused."""
+
+class Proposal(NamedTuple):
+    """What the calls do, in a few words, and the subject after them; None if a call is refused. `decisions` say what they do in detail."""
+
+    title: str
+    after: Subject | None
+    decisions: tuple[str, ...] = ()
+
 
 Propose = Callable[[Subject], Iterator[Proposal]]
 
 
 class Suggestion(msgspec.Struct, frozen=True, eq=False):
     """Calls that were tried on a copy of the schedule and improve it. `rule` is the code of their rule or lint, `title` says what they
-    do."""
+    do, `decisions` in detail."""
 
     rule: str
     title: str
     fix: Fix
+    decisions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """The suggestion as JSON values."""
         return {
             "rule": self.rule,
             "title": self.title,
+            "decisions": list(self.decisions),
             "calls": list(self.fix.calls),
             "replaces": self.fix.replaces,
             "cycles_before": self.fix.cycles_before,
@@ -48,11 +57,13 @@ class Suggestion(msgspec.Struct, frozen=True, eq=False):
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
-    """One row of the table. The docstring of `propose` states the precondition and the calls."""
+    """One row of the table. The docstring of `propose` states the precondition and the calls. With `is_refined`, each proposal replaces
+    the one before it."""
 
     code: str
     title: str
     propose: Propose
+    is_refined: bool = False
 
     @property
     def what(self) -> str:
@@ -62,11 +73,11 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
     def suggestions(self, subject: Subject) -> Iterator[Suggestion | None]:
         """Yields the proposals that improve the schedule, and None after each trial, so that the caller can stop."""
         left = MOST_TRIALS
-        for title, after in self.propose(subject):
+        for title, after, decisions in self.propose(subject):
             if after is not None:
                 left -= 1
                 if is_better(subject.report, after.report):
-                    yield Suggestion(self.code, title, fix_between(subject, after))
+                    yield Suggestion(self.code, title, fix_between(subject, after), decisions)
             yield None
             if not left:
                 return

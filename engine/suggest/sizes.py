@@ -18,7 +18,9 @@ def resized(subject: Subject) -> Iterator[Proposal]:
             continue
         for after in subject.other_splits(loop):
             assert after.revision is not None and after.revision.step is not None
-            yield f"Split {step.argument('loop').name} by {_factor(after.revision.step)}, not {_factor(step)}", after
+            yield Proposal(
+                f"Split {step.argument('loop').name} by {_factor(after.revision.step)}, not {_factor(step)}", after
+            )
 
 
 def _factor(step: Step) -> object:

@@ -13,9 +13,11 @@ from .places import inlined, moved, placed_elsewhere
 from .rule import MIN_GAIN, Rule, Suggestion
 from .sizes import resized
 from .tile import tiled
+from .whole import scheduled
 
 RULES: tuple[Rule, ...] = (
     Rule("tile", "Tile a block for its engine", tiled),
+    Rule("schedule", "Schedule all blocks", scheduled, is_refined=True),
     Rule("inline", "Inline a block", inlined),
     Rule("pipeline", "Overlap the parts of a loop", pipelined),
     Rule("double-buffer", "Load the next tile early", double_buffered),
@@ -54,9 +56,12 @@ def suggesting(
     subject = Subject(schedule, machine, sizes or {}, simulate, report)
     found: list[Suggestion] = []
     for rule in rules:
+        own: list[Suggestion] = []
         for one in rule.suggestions(subject):
-            found += [] if one is None else [one]
-            yield None if one is None else best_first(found)
+            if one is not None:
+                own = [one] if rule.is_refined else [*own, one]
+            yield None if one is None else best_first([*found, *own])
+        found += own
     yield best_first(found)
 
 

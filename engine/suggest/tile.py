@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..explore import TilingTargetError, derive_space
+from ..explore import Space, TilingTargetError, derive_space
 from ..explore.space.tiling_target import find_tiling_target
 from ..hwsim import MatrixEngine, SystolicEngine
 from ..ir import IndexMap, TilewrightError
@@ -21,14 +21,19 @@ def tiled(subject: Subject) -> Iterator[Proposal]:
     try:
         target = find_tiling_target(subject.index, subject.machine)
         space = derive_space(subject.schedule.func, subject.machine, sizes=subject.sizes, rules=()).space
-        steps = [s for s in space.schedule_at(space.default).schedule.trace.steps if not _keeps_layout(s)]
+        steps = changing_steps(space)
     except TilingTargetError:
         return
     except TilewrightError:
-        yield "", None
+        yield Proposal("", None)
         return
     unit = "matrix unit" if isinstance(target.engine, MatrixEngine | SystolicEngine) else "vector unit"
-    yield f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps))
+    yield Proposal(f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps)))
+
+
+def changing_steps(space: Space) -> list[Step]:
+    """The steps of a space's default schedule, without layouts that change nothing."""
+    return [s for s in space.schedule_at(space.default).schedule.trace.steps if not _keeps_layout(s)]
 
 
 def _keeps_layout(step: Step) -> bool:

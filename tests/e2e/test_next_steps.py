@@ -16,7 +16,7 @@ SLOW = 120_000
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_given_a_fresh_convolution_then_it_is_tiled_with_one_press_and_undone(
+def test_given_a_fresh_convolution_then_it_is_scheduled_with_one_press_and_undone(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page, scheme = open_page(dark=dark), "dark" if dark else "light"
@@ -30,19 +30,23 @@ def test_given_a_fresh_convolution_then_it_is_tiled_with_one_press_and_undone(
     pane.get_by_role("button", name="gemmini").click()
     expect(pane.get_by_role("button", name="gemmini")).to_have_attribute("aria-pressed", "true")
     pane.get_by_role("button", name="dual-bank-npu").click()
-    first = pane.locator('li[data-rule="tile"]')
-    expect(first).to_contain_text("Tile conv for the matrix unit", timeout=SLOW)
+    expect(pane.locator('li[data-rule="tile"]')).to_contain_text("Tile conv for the matrix unit", timeout=SLOW)
+    first = pane.locator('li[data-rule="schedule"]')
+    expect(first).to_contain_text("Schedule all 4 blocks", timeout=SLOW)
+    expect(first).to_contain_text("copied")
     expect(first).to_contain_text("÷")
     expect(first).to_be_in_viewport()
+    first.get_by_text("What it decides").click()
+    expect(first).to_contain_text("conv on matrix: a product")
     shoot(page, f"next-fresh-{scheme}")
     assert_no_violations(page)
 
+    expect(pane).to_contain_text("Every schedule of the program needs at least", timeout=SLOW)
     first.get_by_role("button", name="Apply").click()
     expect(pane.locator(".machine-cards")).to_be_hidden(timeout=SLOW)
     assert any("sch.split" in line for line in steps(page))
-    expect(pane.locator("li").first).to_be_visible(timeout=SLOW)
-    expect(pane).not_to_contain_text("Most work: pad")
-    shoot(page, f"next-tiled-{scheme}")
+    expect(pane).to_contain_text("this one needs 1.12 times as many", timeout=SLOW)
+    shoot(page, f"next-scheduled-{scheme}")
 
     page.get_by_role("button", name="Undo (Ctrl+Z)").click()
     expect(pane.locator(".machine-cards")).to_be_visible(timeout=SLOW)

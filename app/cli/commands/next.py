@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 
+from ....engine.explore import program_bound
 from ....engine.hwsim import Machine, Report, simulate
 from ....engine.ir import PrimFunc
 from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
@@ -44,10 +45,12 @@ def run(arguments: Namespace) -> int:
         ranked = best_first((*steps, *from_findings(fixes)))
     if arguments.apply and ranked:
         save_document(apply_lint(found.notebook, ranked[0].fix).document, output)
+    bound = program_bound(found.schedule.original, machine, found.sizes).cycles
     if arguments.json:
-        print_json({"machine": machine.name, "suggestions": [one.to_json() for one in ranked]})
+        print_json({"machine": machine.name, "bound": bound, "suggestions": [one.to_json() for one in ranked]})
     else:
         print_line(_text(ranked, machine.name))
+        print_line(f"every schedule of the program needs at least {bound:,} cycles on {machine.name}")
     return EXIT_OK
 
 
@@ -68,4 +71,8 @@ def _text(ranked: Sequence[Suggestion], machine: str) -> str:
 
 
 def _lines(one: Suggestion) -> list[str]:
-    return [f"{one.title}: {effect_text(one.fix)}", *(f"    {line}" for line in fix_lines(one.fix))]
+    copied = (
+        f", {one.fix.copied_before:,} → {one.fix.copied:,} bytes copied" if one.fix.copied_before is not None else ""
+    )
+    head = f"{one.title}: {effect_text(one.fix)}{copied}"
+    return [head, *(f"    # {text}" for text in one.decisions), *(f"    {line}" for line in fix_lines(one.fix))]

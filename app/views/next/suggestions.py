@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
+from ....engine.explore import program_bound
 from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
 from ....engine.lint import Fix
@@ -28,6 +29,36 @@ def suggested_now(state: State, store: Store) -> Suggested | None:
     """The current suggestions of the rules; None before the first ones."""
     found = question("suggestions", state, store)
     return None if found is None else store.known(*found)
+
+
+def bound_now(state: State, store: Store) -> int | None:
+    """The cycles that every schedule of the program needs at least; None before they are known."""
+    found = _bound_question(state, store)
+    return None if found is None else store.known(*found)
+
+
+def bound_work(state: State, store: Store) -> LintWork | None:
+    """The computation of the lower bound; None if it is known."""
+    found, machine = _bound_question(state, store), store.machine(state)
+    if found is None or state.moment is None or isinstance(machine, TilewrightError) or store.has(*found):
+        return None
+    original = state.moment.schedule.original
+    sizes = sizes_of(state, state.moment.schedule.func)
+
+    def pieces() -> Iterator[int]:
+        try:
+            yield program_bound(original, machine, sizes).cycles
+        except Exception:  # the page shows no bound after an internal error
+            yield 0
+
+    return LintWork(*found, pieces)
+
+
+def _bound_question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+    if state.moment is None:
+        return None
+    schedule = state.moment.schedule
+    return f"program bound {sizes_of(state, schedule.func)}", (schedule.original, store.machine(state))
 
 
 def ranked_now(state: State, store: Store) -> tuple[Suggestion, ...]:

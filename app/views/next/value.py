@@ -16,7 +16,7 @@ from ..labels.fitness import cycles_text
 from ..labels.numbers import grouped, percent_text, size_text
 from ..problems.lints import lints_now
 from ..problems.value import fix_value
-from .suggestions import ranked_now, suggested_now
+from .suggestions import bound_now, ranked_now, suggested_now
 
 Value = dict[str, Any]
 
@@ -25,10 +25,11 @@ MOST_SHOWN = 24
 
 
 def next_value(state: State, store: Store) -> Value:
-    """The pane's value: `looking` (suggestions are still being tried), `limit` {text, detail}, `heaviest` {row, name, text}, `machines` to
-    choose from while the schedule has no steps, and `suggestions`, the best first: rule, title, `fix` as in `problems_value`."""
+    """The pane's value: `looking` (suggestions are still being tried), `limit` {text, detail}, `bound` (the distance from the lower
+    bound of the program, as text), `heaviest` {row, name, text}, `machines` to choose from while the schedule has no steps, and
+    `suggestions`, the best first: rule, title, `decisions` (what the calls do), `fix` as in `problems_value`."""
     if state.notebook is None or state.moment is None:
-        return {"looking": False, "limit": None, "heaviest": None, "machines": [], "suggestions": []}
+        return {"looking": False, "limit": None, "bound": "", "heaviest": None, "machines": [], "suggestions": []}
     report = store.report_now(state)
     suggested, linted = suggested_now(state, store), lints_now(state, store)
     is_done = isinstance(report, TilewrightError) or state.looks_back
@@ -36,6 +37,7 @@ def next_value(state: State, store: Store) -> Value:
     return {
         "looking": not is_done,
         "limit": _limit(report),
+        "bound": bound_text(report, bound_now(state, store)),
         "heaviest": _heaviest(state, report),
         "machines": _machines(state, store) if len(state.notebook.steps) == 0 else [],
         "suggestions": [_suggestion(state, one) for one in ranked_now(state, store)[:MOST_SHOWN]],
@@ -49,6 +51,7 @@ def _suggestion(state: State, one: Suggestion) -> Value:
     return {
         "rule": one.rule,
         "title": one.title,
+        "decisions": list(one.decisions),
         "fix": fix | {"detail": ", ".join(text for text in (fix["detail"], moved) if text)},
     }
 
@@ -66,6 +69,17 @@ def _limit(report: Report | TilewrightError | None) -> Value | None:
     kind = {"engine": "less work on it", "port": "fewer bytes through it"}.get(bound.kind, "")
     rest = f"; only {kind} makes the program faster" if kind and bound.cycles * 1.05 >= report.cycles else ""
     return {"text": cycles_text(report), "detail": f"{what}{rest}"}
+
+
+def bound_text(report: Report | TilewrightError | None, bound: int | None) -> str:
+    """The lower bound of every schedule of the program, and how far the displayed one is from it; "" if unknown."""
+    if not bound:
+        return ""
+    text = f"Every schedule of the program needs at least {grouped(bound)} cycles"
+    if not isinstance(report, Report) or report.overflow_bytes:
+        return text
+    ratio = report.cycles / bound
+    return f"{text}; this one needs {grouped(round(ratio)) if ratio >= 100 else f'{ratio:.2f}'} times as many"
 
 
 def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | None:

@@ -95,29 +95,55 @@ def derive_space(
     `stop` is polled after each sketch and each simulated sketch: True ends the derivation with the best so far, of at least one sketch for
     each way to group the blocks. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
-    stop = stop or (lambda: False)
+    found: DerivedSpace | None = None
+    for now in deriving_space(
+        program,
+        machine,
+        sizes=sizes,
+        schedule_name=schedule_name,
+        intrinsics=intrinsics,
+        rules=rules,
+        stop=stop or (lambda: False),
+    ):
+        found = found if now is None else now
+    assert found is not None
+    return found
+
+
+def deriving_space(
+    program: IRModule | PrimFunc,
+    machine: Machine,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    schedule_name: str = "sch",
+    intrinsics: Intrinsics | None = None,
+    rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[DerivedSpace | None]:
+    """Runs `derive_space` step by step: yields the space of the fastest schedule so far whenever there is a faster one, and the result
+    last; None after each sketch, so that the caller can stop."""
     deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop)
-    sketches = sorted(deriving.sketches(), key=lambda s: s.rank)
+    sketches: list[_Sketch] = []
+    for batch in deriving.batches():
+        begun = len(sketches)
+        for sketch in batch:
+            sketches.append(sketch)
+            is_early = rules and len(sketches) == begun + 1 and not deriving.fits()
+            yield deriving.simulate(sketch) if is_early else None
+        best = min(sketches[begun:], key=_rank, default=None)
+        if rules and best is not None and not stop() and not deriving.is_simulated(best):
+            yield deriving.simulate(best)
+    sketches.sort(key=_rank)
     if not rules:
-        return DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
-    first_of_kind = {s.kind: s for s in reversed(sketches)}
-    simulated = [s for n, s in enumerate(sketches) if n < SIMULATED or s is first_of_kind[s.kind]]
-    results: list[tuple[float, Point, _Sketch]] = []
-    for sketch in simulated:
-        results.append(deriving.best_point(sketch, min((cycles for cycles, _, _ in results), default=inf)))
-        if stop() and results[-1][0] < inf:
-            break
-    spare = [*[s for s in sketches if s not in simulated][:SIMULATED], deriving.unscheduled()]
-    while spare and all(cycles == inf for cycles, _, _ in results):
-        results.append(deriving.best_point(spare.pop(0), inf))
-    _, point, best = min(results, key=lambda result: result[0])
-    others = [f"{s.title}: {_cycles(c)}" for c, _, s in results if s is not best]
-    tried = [s for _, _, s in results]
-    others += [f"{s.title}: a higher estimate" for s in sketches if s not in tried]
-    space, text = _with_default(best, point)
-    left_out = (*best.omissions, *others)
-    text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
-    return DerivedSpace(space, text, best.decisions, left_out)
+        yield DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
+        return
+    for sketch in deriving.to_simulate(sketches):
+        yield deriving.simulate(sketch)
+    yield deriving.result(sketches)
+
+
+def _rank(sketch: _Sketch) -> float:
+    return sketch.rank
 
 
 def _cycles(cycles: float) -> str:
@@ -137,10 +163,11 @@ class _Deriving:
     ) -> None:
         self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
         self.rules, self.stop = rules, stop
+        self.results: list[tuple[float, Point, _Sketch]] = []
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
 
-    def sketches(self) -> Iterator[_Sketch]:
-        """Yields sketches. Raises TilingTargetError if there is none."""
+    def batches(self) -> Iterator[Iterator[_Sketch]]:
+        """Yields the sketches of each way to group the blocks. Raises TilingTargetError if there is none."""
         plain = are_plain(self.index)
         try:
             builder = MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
@@ -149,10 +176,46 @@ class _Deriving:
                 raise
         else:
             decisions = tuple(line.removeprefix("# ") for line in builder.lines if line.startswith("#"))
-            yield self._estimated("tiles of the main block", 0, builder, decisions)
+            yield iter([self._estimated("tiles of the main block", 0, builder, decisions)])
         if plain and self.rules:
-            for partition in partitions(self.index):
-                yield from self._of_partition(partition)
+            yield from map(self._of_partition, partitions(self.index))
+
+    def to_simulate(self, sketches: Sequence[_Sketch]) -> Iterator[_Sketch]:
+        """Yields the sketches to simulate that are not simulated yet: the first ones and the best of each kind; if nothing fits, further
+        ones, and the program as it is. `sketches` are the best first."""
+        first_of_kind = {s.kind: s for s in reversed(sketches)}
+        wanted = [s for n, s in enumerate(sketches) if n < SIMULATED or s is first_of_kind[s.kind]]
+        for sketch in wanted:
+            if sketch is not wanted[0] and self.fits() and self.stop():
+                return
+            if not self.is_simulated(sketch):
+                yield sketch
+        spare = [*[s for s in sketches if s not in wanted][:SIMULATED], self.unscheduled()]
+        while spare and not self.fits():
+            yield spare.pop(0)
+
+    def fits(self) -> bool:
+        """Whether a simulated schedule fits."""
+        return any(cycles < inf for cycles, _, _ in self.results)
+
+    def is_simulated(self, sketch: _Sketch) -> bool:
+        return any(s is sketch for _, _, s in self.results)
+
+    def simulate(self, sketch: _Sketch) -> DerivedSpace | None:
+        """Simulates points of a sketch. Returns its space if it has the fastest schedule so far."""
+        found = self._best_point(sketch, min((cycles for cycles, _, _ in self.results), default=inf))
+        self.results.append(found)
+        return None if found[0] == inf else DerivedSpace(*_with_default(sketch, found[1]), sketch.decisions)
+
+    def result(self, sketches: Sequence[_Sketch]) -> DerivedSpace:
+        """The space of the fastest schedule, with what was left out."""
+        _, point, best = min(self.results, key=lambda result: result[0])
+        others = [f"{s.title}: {_cycles(c)}" for c, _, s in self.results if s is not best]
+        others += [f"{s.title}: a higher estimate" for s in sketches if not self.is_simulated(s)]
+        space, text = _with_default(best, point)
+        left_out = (*best.omissions, *others)
+        text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
+        return DerivedSpace(space, text, best.decisions, left_out)
 
     def unscheduled(self) -> _Sketch:
         """The program as it is, for machines where no sketch fits."""
@@ -207,7 +270,7 @@ class _Deriving:
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         return _Sketch(title, builder, space, points, ranked[0][0] if ranked else inf, kind, decisions, omissions)
 
-    def best_point(self, sketch: _Sketch, known: float) -> tuple[float, Point, _Sketch]:
+    def _best_point(self, sketch: _Sketch, known: float) -> tuple[float, Point, _Sketch]:
         """The fastest of some points that fit, and its cycles; the first point, and infinite cycles, if none fits in less than `known`."""
         evaluator = Evaluator(sketch.space, self.machine, ("cycles",))
         best, cycles = sketch.points[0], inf
@@ -238,4 +301,4 @@ def _with_default(sketch: _Sketch, point: Point) -> tuple[Space, str]:
     return space, "\n".join(builder.lines) + "\n"
 
 
-__all__ = ["DerivedSpace", "derive_space"]
+__all__ = ["DerivedSpace", "derive_space", "deriving_space"]

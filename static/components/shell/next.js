@@ -1,12 +1,13 @@
 // The Next pane: what limits the program, the machine while there are no steps, and calls that improve it, the best first.
 
 import { follow, h, keepScroll } from "../core/dom.js";
+import { reconcile } from "../core/reconcile.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
 /** @import { Fix } from "./fix.js" */
 
-/** @typedef {{ rule: string, title: string, fix: Fix }} Suggestion */
+/** @typedef {{ rule: string, title: string, decisions: string[], fix: Fix }} Suggestion `decisions`: what the calls do. */
 /** @typedef {{ name: string, size: string }} MachineMemory */
 /** @typedef {{ name: string, kind: string }} MachineEngine */
 
@@ -23,6 +24,7 @@ import { fixBox } from "./fix.js";
  * @typedef {object} NextData
  * @property {boolean} looking Whether calls are still being tried.
  * @property {{ text: string, detail: string } | null} limit
+ * @property {string} bound The distance from the lower bound of the program.
  * @property {{ row: string, name: string, text: string } | null} heaviest
  * @property {MachineCard[]} machines
  * @property {Suggestion[]} suggestions
@@ -66,10 +68,27 @@ function machineCard(model, card) {
 /**
  * @param {PayloadModel} model
  * @param {Suggestion} item
- * @param {number} number
+ * @param {boolean} first
  */
-function suggestion(model, item, number) {
-  return h("li", { "data-rule": item.rule }, h("b", {}, item.title), fixBox(model, item.fix, number === 0));
+function suggestion(model, item, first) {
+  return h(
+    "li",
+    { "data-rule": item.rule },
+    h("b", {}, item.title),
+    item.decisions.length
+      ? h(
+          "details",
+          { class: "decisions" },
+          h("summary", {}, "What it decides"),
+          h(
+            "ul",
+            {},
+            item.decisions.map((text) => h("li", {}, text)),
+          ),
+        )
+      : null,
+    fixBox(model, item.fix, first),
+  );
 }
 
 /**
@@ -77,9 +96,10 @@ function suggestion(model, item, number) {
  * @param {PayloadModel} model
  * @param {NextData} data
  */
-function facts(model, { limit, heaviest }) {
+function facts(model, { limit, bound, heaviest }) {
   return [
     limit ? h("p", { class: "next-limit" }, h("b", {}, limit.text), limit.detail ? ` · ${limit.detail}` : "") : null,
+    bound ? h("p", { class: "next-bound quiet" }, bound) : null,
     heaviest
       ? h(
           "p",
@@ -148,7 +168,12 @@ export function render({ model }) {
       machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
       if (said.textContent !== status(data)) said.textContent = status(data);
       list.hidden = !shown.length;
-      list.replaceChildren(...shown.map((item, n) => suggestion(model, item, n)));
+      reconcile(
+        list,
+        shown.map((item, n) => ({ item, first: n === 0 })),
+        (entry) => JSON.stringify(entry),
+        ({ item, first }) => suggestion(model, item, first),
+      );
       more.hidden = data.suggestions.length <= SHOWN;
       more.textContent = all ? "Fewer" : `${data.suggestions.length - SHOWN} more`;
     });

@@ -19,6 +19,7 @@ from tilewright.engine.explore import (
     Evaluator,
     ScheduleRule,
     derive_space,
+    deriving_space,
 )
 from tilewright.engine.explore.derive.draft import Draft, Group
 from tilewright.engine.explore.derive.flow import Flow
@@ -205,3 +206,11 @@ def test_the_program_as_it_is_remains_where_no_derived_schedule_fits() -> None:
     found = derive_space(program("hand/grid/stencil"), bare, rules=(only,))
     outcome = Evaluator(found.space, bare, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
     assert outcome.fits, outcome.message
+
+
+def test_given_steps_then_each_space_is_faster_and_the_last_is_the_result() -> None:
+    machine = load_machine(NPU)
+    spaces = [s for s in deriving_space(program("conv2d"), machine) if s is not None]
+    cycles = [tilewright.simulate(s.space.schedule_at(s.space.default).schedule, machine).cycles for s in spaces]
+    assert len(cycles) > 1 and cycles == sorted(cycles, reverse=True)
+    assert spaces[-1].text == derive_space(program("conv2d"), machine).text

@@ -45,7 +45,12 @@ def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted
     state = studied(act(State(), OpenText(FRESH)), store)
     value = next_value(state, store)
     best = value["suggestions"][0]
-    assert not value["looking"] and best["rule"] == "tile" and best["fix"]["change"]["trend"] == "better"
+    assert (
+        not value["looking"]
+        and best["rule"] == "schedule"
+        and best["decisions"]
+        and best["fix"]["change"]["trend"] == "better"
+    )
     intent = decode({"kind": "fix", "calls": best["fix"]["calls"], "replaces": best["fix"]["replaces"]})
     assert isinstance(intent, ApplyFix)
     fix = offered_fix(state, store, intent.calls, intent.replaces)

@@ -1,0 +1,113 @@
+"""Suggested schedules of all blocks: legal, within the memories, as fast as predicted, and close to the lower bound of the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.programs.layers import PADDED_CONVOLUTION, padded_convolution
+from support.programs.real_programs import REAL
+
+import tilewright
+from tilewright.engine.execute import verify
+from tilewright.engine.explore import program_bound
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.lint.revisions import replayed
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse
+from tilewright.engine.suggest import RULES, Suggestion, suggesting
+
+HAND = Path(__file__).parents[2] / "hand"
+NPU = "dual-bank-npu"
+SCHEDULE = [rule for rule in RULES if rule.code == "schedule"]
+
+
+def program(name: str) -> PrimFunc:
+    """A small program, that of a notebook in tests/hand ("rows/softmax"), or the text itself."""
+    if "/" in name:
+        found = tilewright.load(HAND / f"{name}.py").program
+    else:
+        found = parse(REAL[name].text if name in REAL else name).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+def rows(schedule: Schedule, machine: str) -> list[tuple[Suggestion, ...]]:
+    """The lists of suggestions of the rule, in the order in which they appear."""
+    return [row for row in suggesting(schedule, load_machine(machine), rules=SCHEDULE) if row]
+
+
+def applied(schedule: Schedule, one: Suggestion) -> Schedule:
+    after = schedule.copy()
+    replayed(after, one.fix.steps)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"),
+    [
+        (NPU, "softmax"),
+        (NPU, "layer_norm"),
+        (NPU, "attention"),
+        (NPU, "depthwise"),
+        (NPU, "batch_matmul"),
+        (NPU, "conv2d"),
+        (NPU, "transpose"),
+        (NPU, "grid/max_pool"),
+        (NPU, "grid/stencil"),
+        ("gemmini", "gemm_int8"),
+        ("gemmini", padded_convolution(8, 32, "int8", "int32")),
+    ],
+)
+def test_given_a_fresh_program_then_all_its_blocks_are_scheduled_as_promised(machine: str, name: str) -> None:
+    schedule, target = Schedule(program(name)), load_machine(machine)
+    best = rows(schedule, machine)[-1][0]
+    blocks = schedule.index.block_names[1:]
+    assert best.title == (f"Schedule all {len(blocks)} blocks" if len(blocks) > 1 else f"Schedule {blocks[0]}")
+    assert best.fix.fits and best.decisions
+    after = applied(schedule, best)
+    report = simulate(after.described, target)
+    assert report.cycles == best.fix.cycles < simulate(schedule.func, target).cycles
+    assert report.copied_bytes == best.fix.copied
+    assert not any(task.engine == "scalar" for task in report.tasks)
+    assert verify(schedule.func, after.func).status in ("tested", "proved")
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "most"),
+    [
+        (NPU, PADDED_CONVOLUTION, 1.15),
+        (NPU, "rows/layer_norm", 1.1),
+        (NPU, "gemm/gemm_odd", 1.2),
+        (NPU, "grid/max_pool", 1.05),
+        ("gemmini", "gemm/gemmini_int8", 1.4),
+    ],
+)
+def test_given_a_layer_then_one_step_comes_near_the_lower_bound_of_the_program(
+    machine: str, name: str, most: float
+) -> None:
+    func = program(name)
+    best = rows(Schedule(func), machine)[-1][0]
+    assert best.fix.cycles <= most * program_bound(func, load_machine(machine)).cycles
+
+
+def test_given_better_ones_then_each_replaces_the_one_before() -> None:
+    found = rows(Schedule(program("conv2d")), NPU)
+    assert len(found) > 1 and all(len(row) == 1 for row in found)
+    cycles = [row[0].fix.cycles for row in found]
+    assert cycles == sorted(cycles, reverse=True) and cycles[-1] < cycles[0]
+
+
+def test_given_a_scheduled_program_then_no_schedule_is_proposed() -> None:
+    schedule = Schedule(program("softmax"))
+    after = applied(schedule, rows(schedule, NPU)[-1][0])
+    assert rows(after, NPU) == []
+
+
+def test_given_a_program_with_one_call_then_the_rest_is_scheduled() -> None:
+    schedule = Schedule(program("conv2d"))
+    schedule.compute_inline("pad")
+    best = rows(schedule, NPU)[-1][0]
+    assert best.title == "Schedule all 2 blocks"
+    assert verify(program("conv2d"), applied(schedule, best).func).status in ("tested", "proved")
