@@ -130,11 +130,13 @@ def writes_all(
 ) -> Decision:
     """Whether the block writes all of `box` in each iteration of the loops `around` it. The box uses their variables.
 
-    `is_hull`: the box is in the hull of the block's own writes, so it remains to show that these have no gaps.
+    `is_hull`: the box is in the hull of what the block declares to write. If it provably writes all of that, it remains to show that these
+    regions have no gaps.
     """
     write, condition = _guarded_write(realize.block, box.buffer)
     if write is None or not provably_runs(index, realize, around):
         return UNCERTAIN_WRITE
+    is_hull = is_hull and any(write.regions[0] is declared for declared in realize.block.writes)
     bindings = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
     predicate = build.logical_and(realize.predicate, substitute(condition, bindings))
     guarded = BlockRealize(realize.iter_values, predicate, realize.block)

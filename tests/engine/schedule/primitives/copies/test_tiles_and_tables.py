@@ -99,6 +99,14 @@ def test_given_threads_when_what_they_share_is_written_then_none_copies_what_oth
     assert sch.verify().status == "tested"
 
 
+def test_given_more_declared_than_stored_when_written_at_then_what_is_not_stored_is_not_copied():
+    sch = schedule(RESIZE)
+    sch.annotate_buffer_access("B", 0, "write", lambda vi, vj: ((vi, vi + 2), (vj, vj + 1)))
+    with pytest.raises(ScheduleError) as refused:
+        sch.write_at(sch.get_loops("B")[0], "B", 0, "local")
+    assert refused.value.code == "region-not-covered"
+
+
 def test_given_an_uneven_split_when_read_at_a_loop_then_the_tile_ends_with_the_buffer():
     sch = schedule(SAMPLED)
     sch.split(sch.get_loops("C")[0], [None, 16])
