@@ -26,6 +26,7 @@ from ..usage import Parser, takes_json
 EXAMPLES = (
     "matmul_te.py -o matmul.py",
     "model.onnx -o model",
+    "model.pt2 -o model",
     "trace.json --program module.py",
     "- --machine gemmini < post.txt",
 )
@@ -35,7 +36,7 @@ def add_arguments(parser: Parser) -> None:
     takes_file(
         parser,
         words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, or a model: "
-        "an ONNX file, or TVM's text of a module with R.call_tir",
+        "a file of ONNX, TFLite, StableHLO (.mlir) or torch.export (.pt2), or TVM's text of a module with R.call_tir",
     )
     takes_file(parser, "--program", "for a trace: the original program")
     takes_setting(parser)
