@@ -106,12 +106,12 @@ def _origin(origin: Mapping[str, Any] | None) -> str:
 
 
 def _memory(memory: Mapping[str, Any]) -> str:
-    rows = [("memory", "peak bytes", "capacity", "used")]
+    rows = [("memory", "peak bytes", "used", "fragmented", "free", "capacity", "share")]
     for name, entry in memory.items():
         peak, capacity = entry["peak_bytes"], entry["capacity_bytes"]
-        used = f"{100 * peak / capacity:.0f} %" if capacity else "-"
-        rows.append((name, f"{peak:,}", f"{capacity:,}" if capacity is not None else "-", used))
-    return table(rows, right=(1, 2, 3))
+        used, fragmented, free = (f"{entry[part]:,}" for part in ("used_bytes", "fragmented_bytes", "free_bytes"))
+        rows.append((name, f"{peak:,}", used, fragmented, free, f"{capacity:,}", f"{100 * peak / capacity:.0f} %"))
+    return table(rows, right=(1, 2, 3, 4, 5, 6))
 
 
 def _traffic(traffic: Sequence[Mapping[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from ....engine.hwsim import Machine, Report
 from ....engine.ir import Buffer, PrimFunc
 from ....engine.lower import Allocation
 from ..labels.buffer_ids import buffer_ids
-from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.numbers import grouped, percent_text, size_text, use_text
 from ..labels.sizes import buffer_bytes
 
 
@@ -56,6 +56,7 @@ def _blocks(scope: str, report: Report | None) -> list[dict[str, Any]]:
             "capacity": size_text(m.capacity_bytes),
             "share": min(1.0, round(m.peak_bytes / m.capacity_bytes, 4)),
             "percent": percent_text(m.peak_bytes / m.capacity_bytes),
+            "use": use_text(m.used_bytes, m.fragmented_bytes, m.free_bytes),
             "over": m.overflow_bytes > 0,
         }
         for name, m in rows

@@ -23,6 +23,11 @@ def size_text(size_bytes: int | None) -> str:
     return f"{size_bytes}{THIN_SPACE}B"
 
 
+def use_text(used: int, fragmented: int, free: int) -> str:
+    """The bytes of a memory: live at the fullest point of the program, lost below the highest address, and free above it."""
+    return f"{size_text(used)} used, {size_text(fragmented)} fragmented, {size_text(free)} free"
+
+
 def change_of(before: int, after: int) -> tuple[str, str]:
     """A change as text (`−32 %`; `×12` or `÷12` from tenfold on; `new` from 0) and its trend: "better" (a decrease), "worse" or "same"."""
     if before == after:

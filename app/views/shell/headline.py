@@ -14,7 +14,7 @@ from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
 from ..labels.fitness import DOES_NOT_FIT, cycles_text, effect_of
-from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.numbers import grouped, percent_text, size_text, use_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS
 from .export_review import export_review_value
@@ -143,7 +143,7 @@ def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> Figure:
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
     each = [_scaled(entry["peak_bytes"], scale) for _, entry in rows]
     over = any(entry["peak_bytes"] > entry["capacity_bytes"] for _, entry in rows)
-    head = "The most bytes held at the same time"
+    head = "The end of the highest address, as a compiler allocates"
     hint = "\n".join([head, *(_use_text(*row) for row in rows), *(["Capacity exceeded"] if over else [])])
     label = f"Peak {scope.removeprefix('local.')}"
     count = f"{len(rows)} × " if len(rows) > 1 else ""
@@ -153,10 +153,9 @@ def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> Figure:
 
 
 def _use_text(name: str, entry: Mapping[str, Any]) -> str:
-    """A sentence about the static use of a memory."""
-    peak, used = entry["peak_bytes"], entry["used_bytes"]
-    text = f"{name}: {size_text(peak)} of {size_text(entry['capacity_bytes'])}"
-    return text if used == peak else f"{text}, of which at most {size_text(used)} are live at one point of the program"
+    """The static use of a memory."""
+    size = f"{size_text(entry['peak_bytes'])} of {size_text(entry['capacity_bytes'])}"
+    return f"{name}: {size} ({use_text(*(entry[f'{part}_bytes'] for part in ('used', 'fragmented', 'free')))})"
 
 
 def _scaled(size_bytes: int, scale: int) -> str:

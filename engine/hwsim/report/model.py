@@ -58,9 +58,8 @@ class MemoryReport(msgspec.Struct, frozen=True):
     """Use of a memory, or of a physical block of one, in bytes.
 
     `peak_bytes` is the end of the highest allocated address: the program fits if it is at most the capacity. `used_bytes` is the largest
-    sum of buffers that live at one point of the program, and `allocated_bytes` the sum of all buffers: the difference between the peak and
-    the used bytes is lost to gaps, or belongs to buffers that do not share their addresses. `peak_live_bytes` is the maximum over simulated
-    time of tiles in use, and `peak_cycle` the first cycle with the most reserved bytes.
+    sum of buffers that live at one point of the program, and `allocated_bytes` the sum of all buffers. `peak_live_bytes` is the maximum
+    over simulated time of tiles in use, and `peak_cycle` the first cycle with the most reserved bytes.
     """
 
     scope: str
@@ -75,6 +74,16 @@ class MemoryReport(msgspec.Struct, frozen=True):
     def overflow_bytes(self) -> int:
         """Bytes above the capacity."""
         return max(self.peak_bytes - self.capacity_bytes, 0)
+
+    @property
+    def fragmented_bytes(self) -> int:
+        """Bytes below the highest address that the used bytes do not need: gaps, and buffers that do not share addresses."""
+        return self.peak_bytes - self.used_bytes
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes above the highest address."""
+        return max(self.capacity_bytes - self.peak_bytes, 0)
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -396,7 +405,10 @@ class Report(msgspec.Struct, frozen=True, eq=False):
                 "roof": self.roofline.roof,
             },
             "engines": {name: msgspec.to_builtins(e) for name, e in self.engines.items()},
-            "memory": {name: msgspec.to_builtins(m) for name, m in self.memory.items()},
+            "memory": {
+                name: {**msgspec.to_builtins(m), "fragmented_bytes": m.fragmented_bytes, "free_bytes": m.free_bytes}
+                for name, m in self.memory.items()
+            },
             "caches": None if self.caches is None else msgspec.to_builtins(replace(self.caches, cycles=())),
             "traffic": msgspec.to_builtins(self.traffic, order=None),
             "accesses": msgspec.to_builtins(self.accesses),

@@ -28,7 +28,7 @@ import { LayoutPicker } from "../layout/picker.js";
  */
 
 /** @typedef {{ name: string, scope: string, blocks: BankSummary[], buffers: BufferSummary[] }} MemorySummary */
-/** @typedef {{ name: string, peak: string, capacity: string, share: number, over: boolean }} BankSummary */
+/** @typedef {{ name: string, peak: string, capacity: string, share: number, use: string, over: boolean }} BankSummary */
 /** @typedef {{ id: string, name: string, colour: number, size: string, note: string, tone: string, tip: string }} BufferSummary */
 /** @typedef {{ buffer: string, colour: number, source: string, destination: string, bytes: string }} TrafficRow */
 
@@ -162,7 +162,7 @@ class Inspector {
       memory.blocks.map((block) =>
         h(
           "div",
-          { class: `memory-fill ${block.over ? "is-over" : ""}` },
+          { class: `memory-fill ${block.over ? "is-over" : ""}`, title: block.use },
           h("span", { class: "quiet" }, block.name),
           h(
             "span",
@@ -173,7 +173,7 @@ class Inspector {
               "aria-valuemin": "0",
               "aria-valuemax": "100",
               "aria-valuenow": Math.round(block.share * 100),
-              "aria-valuetext": `${block.peak} of ${block.capacity}`,
+              "aria-valuetext": `${block.peak} of ${block.capacity}: ${block.use}`,
             },
             h("i", { style: `width:${block.share * 100}%` }),
           ),

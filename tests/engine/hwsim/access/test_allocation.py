@@ -12,6 +12,7 @@ from support.programs.sources import matmul
 from support.simulator.machines import plain
 from support.simulator.phases import phased
 
+from tilewright import report_text
 from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.hwsim.access.allocation import ANY, Chunk, Spot, allocate, largest_live
 from tilewright.engine.hwsim.simulate import tasks_of
@@ -85,6 +86,37 @@ def test_given_slots_that_never_fill_at_the_same_moment_then_they_need_their_roo
     (finding,) = (f for f in report.findings if f.code == "capacity-overflow")
     assert "needs 20480 bytes, but has 10240" in finding.message
     assert not any(f.code == "capacity-overflow" for f in doubled_operands(20_480).findings)
+
+
+GAP = """from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def gap(X: T.Buffer((96,), "float32"), Y: T.Buffer((96,), "float32")):
+    with T.sblock("root"):
+        a = T.sblock_alloc_buffer((32,), scope="local")
+        b = T.sblock_alloc_buffer((96,), scope="local")
+        c = T.sblock_alloc_buffer((64,), scope="local")
+{stages}
+"""
+
+
+def test_given_addresses_that_are_not_shared_then_report_text_and_json_tell_used_fragmented_and_free_bytes() -> None:
+    stages = (("a", "X", 32), ("b", "a", 32), ("Y", "b", 32), ("c", "Y", 32), ("Y", "c", 32))
+    lines = "".join(
+        f"""        for i{n} in range({extent}):
+            with T.sblock("s{n}"):
+                v = T.axis.spatial({extent}, i{n})
+                {target}[v] = {source}[v]
+"""
+        for n, (target, source, extent) in enumerate(stages)
+    )
+    machine = plain().replace("pad.banks", 1).replace("pad.capacity_bytes", 1024)
+    report = simulate(parse(GAP.format(stages=lines)).program, machine)
+    memory = report.memory["local"]
+    assert memory.used_bytes == 2 * 32 * 4 and memory.fragmented_bytes == 32 * 4 and memory.free_bytes == 1024 - 96 * 4
+    told = report.to_json()["memory"]["local"]
+    assert (told["used_bytes"], told["fragmented_bytes"], told["free_bytes"]) == (256, 128, 640)
+    line = next(x for x in report_text(report).splitlines() if x.startswith("local ") and x.endswith("%"))
+    assert line.split() == ["local", "384", "256", "128", "640", "1,024", "38", "%"]
 
 
 @pytest.mark.parametrize("seed", range(30))
