@@ -40,14 +40,18 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 
 
 class Lanes(msgspec.Struct, frozen=True, eq=False):
-    """The loops that number the lanes, the fastest first, and the lanes of an operation."""
+    """The loops that number the lanes, the fastest first, and the lanes of an operation. Iterations that conditions leave out take no lane,
+    unless the lanes are threads.
+    """
 
     loops: tuple[Var, ...]
     width: int
+    are_threads: bool = False
 
     def are_whole(self, where: Domain) -> bool:
-        """Returns whether conditions cut only the last lanes."""
-        return where.is_box and all(where.active[v] == where.extents[v] for v in self.loops[:-1])
+        """Returns whether the iterations are a box, and lanes without work are only the last ones."""
+        cut = self.loops[:-1] if self.are_threads else ()
+        return where.is_box and all(where.active[v] == where.extents[v] for v in cut)
 
     def of_an_operation(self, where: Domain) -> Lanes:
         """Drops the loops that only advance at the end of an operation; lanes are whole."""
@@ -55,7 +59,7 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
         for n, var in enumerate(self.loops, 1):
             lanes *= where.active[var]
             if lanes % self.width == 0:
-                return Lanes(self.loops[:n], self.width)
+                return Lanes(self.loops[:n], self.width, self.are_threads)
         return self
 
 
@@ -144,7 +148,7 @@ def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
     """Returns the numbering of lanes: the threads of the program, else along the runs of the result; no loops if the accesses have to be
     listed.
     """
-    lanes = Lanes(threads_of(work, where), width)
+    lanes = Lanes(threads_of(work, where), width, are_threads=True)
     if not lanes.loops and where.is_box and along.strides is not None:
         return Lanes(run_loops([along.strides], where), width)
     return lanes
@@ -164,7 +168,7 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | 
 
 def numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
     """Returns for each iteration of a domain its thread group and its thread in that. Raises UnknownValueError."""
-    extents = where.extents
+    extents = where.active if where.is_box and not lanes.are_threads else where.extents
     groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
 
     def found(place: Mapping[Var, Values]) -> tuple[Values, Values]:

@@ -45,16 +45,15 @@ class PortUser(msgspec.Struct, frozen=True, eq=False):
 
 
 def contended(tasks: Sequence[PortUser]) -> dict[PortSpec, tuple[int, ...]]:
-    """Returns the ports that tasks may have to share, with the numbers of the tasks that may run concurrently there."""
+    """Returns the ports that tasks may request concurrently, with the numbers of all tasks that use them: each grant counts for turns."""
     users: dict[PortSpec, list[int]] = {}
     for number, port_user in enumerate(tasks):
         for port in port_user.ports:
             users.setdefault(port, []).append(number)
     found: dict[PortSpec, tuple[int, ...]] = {}
     for port, numbers in users.items():
-        rivals = tuple(n for n in numbers if tasks[n].has_rival(tasks[m] for m in numbers))
-        if rivals:
-            found[port] = rivals
+        if any(tasks[n].has_rival(tasks[m] for m in numbers) for n in numbers):
+            found[port] = tuple(numbers)
     return found
 
 

@@ -67,10 +67,10 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
     steps = work.steps(rates)
     threads = threads_of(work, where)
     if threads:
-        return _thread_groups(Lanes(threads, width), where) * steps
+        return _thread_groups(Lanes(threads, width, are_threads=True), where) * steps
     if engine.lanes == "program":
         vectorized = tuple(v for v in work.piece.vectorized if v in where.extents)
-        groups = _thread_groups(Lanes(vectorized, width), where) if vectorized else where.iterations
+        groups = _thread_groups(Lanes(vectorized, width, are_threads=True), where) if vectorized else where.iterations
         return groups * steps
     found = runs((lanes_follow(work, layouts, where, width),), where)
     operations = sum(r.count * over(r.elements, width) for r in found) * steps

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer
-from ...ir import Buffer, Var
+from ...ir import Buffer, IntImm, Var, build, free_vars, substitute
 from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
@@ -17,7 +16,7 @@ from ..access.ports import PortSpec, demands, over
 from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
-from ..tasks.product import passes_of, product_of, tile_cycles, tiles_of
+from ..tasks.product import joint_values, passes_of, product_of, tile_cycles, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles, drain_cycles, folding_of
@@ -94,15 +93,20 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
         return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost, moved
 
 
+Indexed = tuple[Access, tuple[AffineProgression, ...] | None]
+"""An access, with the progressions of its indices if these are known."""
+
+
 class Measured(msgspec.Struct, frozen=True, eq=False):
     """A piece of work with the loops of its task, the layouts of its accesses (reads first) and, if known, the progressions of their
-    indices.
+    indices. Accesses to a buffer that loops around the task move by the same amounts have equal numbers in `moved_alike`.
     """
 
     work: Work
     inner: dict[Var, int]
     layouts: tuple[Layout, ...]
     progressions: tuple[tuple[AffineProgression, ...] | None, ...]
+    moved_alike: dict[Access, int]
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -118,7 +122,25 @@ def measure(work: Work, inner: dict[Var, int], analyzer: Analyzer) -> Measured:
     """Analyses a piece once for `cost`."""
     accesses = (*work.reads, *work.writes)
     layouts = tuple(layout(a, inner, analyzer) for a in accesses)
-    return Measured(work, inner, layouts, tuple(progressions(a, inner, analyzer) for a in accesses))
+    known = tuple(progressions(a, inner, analyzer) for a in accesses)
+    return Measured(work, inner, layouts, known, _moved_alike(accesses, inner, analyzer))
+
+
+def _moved_alike(accesses: Sequence[Access], inner: Mapping[Var, int], analyzer: Analyzer) -> dict[Access, int]:
+    """Numbers the accesses: equal ones have a distance that loops around do not change."""
+    found: dict[Access, int] = {}
+    zeros = {v: IntImm(0, v.dtype) for v in inner}
+    for access in accesses:
+        for other, number in found.items():
+            if other.buffer is access.buffer and not (access.extents or other.extents):
+                pairs = zip(access.indices, other.indices, strict=True)
+                apart = [analyzer.simplify(substitute(build.sub(a, b), zeros)) for a, b in pairs]
+                if not any(free_vars(e) for e in apart):
+                    found[access] = number
+                    break
+        else:
+            found[access] = len(found)
+    return found
 
 
 def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
@@ -281,7 +303,7 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     sides = [(a, False) for a in reads] + [(a, True) for a in writes]
     if work.updates:
         sides += [(a, False) for a in writes]
-    groups: dict[tuple[Buffer, bool], list[tuple[Access, tuple[AffineProgression, ...] | None]]] = {}
+    groups: dict[tuple[Buffer, bool], list[Indexed]] = {}
     for access, written in sides:
         groups.setdefault((access[0].buffer, written), []).append(access)
     for (buffer, written), accesses in groups.items():
@@ -293,15 +315,24 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
             inside = where.inside if isinstance(engine, DmaEngine) and not written else None
             elements = (where if inside is None else inside).iterations * len(accesses)
         else:
-            site = places.by_buffer[buffer].site
-            reallocating = {loop.var for loop in (*site.loops, *site.threads)}
-            times = prod(n for v, n in where.active.items() if v in reallocating)
-            once = {v: min(n, 1) if v in reallocating else n for v, n in where.active.items()}
-            elements = times * box_elements(
-                accesses, replace_fields(where, active=once, iterations=prod(once.values()))
-            )
+            elements = _elements(buffer, accesses, measured, where, places)
         found.append(Touched(buffer, written, elements * dt.size_bytes(buffer.dtype)))
     return found
+
+
+def _elements(buffer: Buffer, accesses: Sequence[Indexed], measured: Measured, where: Domain, places: Places) -> int:
+    """Elements of a buffer that a task accesses, each once."""
+    site = places.by_buffer[buffer].site
+    reallocating = {loop.var for loop in (*site.loops, *site.threads)} & where.active.keys()
+    once = where
+    if reallocating:
+        active = {v: min(n, 1) if v in reallocating else n for v, n in where.active.items()}
+        once = replace_fields(where, active=active, iterations=joint_values(where.active.keys() - reallocating, where))
+    groups: dict[int, list[Indexed]] = {}
+    for indexed in accesses:
+        groups.setdefault(measured.moved_alike[indexed[0]], []).append(indexed)
+    times = joint_values(reallocating, where) if reallocating else 1
+    return times * sum(box_elements(group, once) for group in groups.values())
 
 
 def _streamed(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> list[Touched]:

@@ -256,15 +256,13 @@ class Variants:
                 updates.update(dict.fromkeys(touched))
         # A cell that the task also writes is no input of it.
         inputs = tuple(cell for cell in reads if cell not in writes)
-        engine = self._places.machine.engines[self._engine]
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
         sharing = self._places.sharing
         destroyed = tuple({other: None for cell in writes for other in sharing.get(cell, ()) if other not in writes})
         written = (*writes, *destroyed)
         ahead = dict(costs.preloaded)
         preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
-        setup = engine.setup_cycles + self._partners * engine.wait_cycles
-        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, setup, asked, preloads)
+        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, costs.setup, asked, preloads)
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
 

@@ -72,9 +72,9 @@ def test_given_one_unit_then_nothing_is_shared():
     assert contended([port_user(0), port_user(0)]) == {}
 
 
-def test_given_a_rival_of_some_only_then_the_others_do_not_ask():
+def test_given_a_rival_of_some_only_then_all_ask_because_each_grant_counts_for_turns():
     staged, compute, store = port_user(0, writes=(4,)), port_user(1, reads=(4,), writes=(3,)), port_user(1, writes=(5,))
-    assert contended([staged, compute, store]) == {BUS: (0, 2)}
+    assert contended([staged, compute, store]) == {BUS: (0, 1, 2)}
 
 
 def asking(engine: int, duration: int, *cycles: int) -> Variant:

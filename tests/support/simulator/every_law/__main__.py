@@ -1,0 +1,56 @@
+"""Does the simulator agree with a machine that runs every task, element by element? Random programs on random machines.
+
+PYTHONPATH=tests python -m support.simulator.every_law --first 0 --count 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from random import Random
+
+from tilewright.engine.hwsim import MachineError
+from tilewright.engine.ir.errors import TilewrightError
+
+from .compare import MOST_ELEMENTS, compare
+from .machine_tasks import TooManyElementsError
+from .machines import random_machine
+from .programs import random_program
+
+REPORTED = 250
+"""After so many a long run says how far it is."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--most", type=int, default=MOST_ELEMENTS, help="elements that the tasks of a program access")
+    options = parser.parse_args()
+    told: Counter[str] = Counter()
+    for n, seed in enumerate(range(options.first, options.first + options.count)):
+        if n and n % REPORTED == 0:
+            print(f"{n} done, {told['programs that differ']} differ", file=sys.stderr, flush=True)
+        try:
+            found = compare(random_program(Random(seed)), random_machine(Random(seed)), options.most)
+        except (MachineError, TilewrightError) as refused:
+            told[f"refused: {refused.refusal.code}"] += 1
+            continue
+        except TooManyElementsError:
+            told["with too many elements"] += 1
+            continue
+        told["programs"] += 1
+        told["with waits for ports"] += found.waited
+        told["tasks"] += found.tasks
+        told["tasks that are replayed"] += found.replayed
+        told.update({f"tasks of a {kind}": count for kind, count in found.kinds.items()})
+        if found.difference:
+            print(f"program {seed}: {found.difference}", flush=True)
+            told["programs that differ"] += 1
+    for what, count in told.items():
+        print(f"{count:10,} {what}")
+
+
+if __name__ == "__main__":
+    main()

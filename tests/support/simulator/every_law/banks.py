@@ -1,0 +1,68 @@
+"""Interleaved banks: the cycles that an access loses, and the rows of each bank."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.engine.hwsim import Memory
+
+from .contiguous import Operations
+from .elements import Operand
+
+
+class Lost(NamedTuple):
+    """Accesses (a phase counts as one) and the cycles that they lose."""
+
+    accesses: int
+    cycles: int
+
+
+def is_interleaved(memory: Memory) -> bool:
+    return memory.mapping == "interleave" and memory.banks > 1
+
+
+def rows_of(operand: Operand, index: int) -> range:
+    """The rows of all banks that an element has bytes in."""
+    first, row = int(operand.address[index]), operand.placement.memory.interleave_bytes
+    return range(first // row, (first + operand.size - 1) // row + 1)
+
+
+def lost(memory: Memory, group: Sequence[Operand], operations: Operations) -> Lost:
+    """The loss of operations that access the operands of a group at once."""
+    widest = max(o.size for o in group)
+    lanes = max(1, memory.phase_bytes // widest) if memory.phase_bytes else 1 << 30
+    accesses: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for index, (number, lane) in enumerate(zip(operations.number.tolist(), operations.lane.tolist(), strict=True)):
+        accesses[number, lane // lanes].append(index)
+    return Lost(len(accesses), sum(_loss(memory, group, members) for members in accesses.values()))
+
+
+def _loss(memory: Memory, group: Sequence[Operand], members: Sequence[int]) -> int:
+    """Cycles of the busiest bank beyond those of an even spread. Directions have ports of their own unless they share them; a bank of a
+    group serves one row in a cycle, whatever its direction."""
+    rows: list[tuple[bool, int]] = []
+    for operand in group:
+        touched = [row for index in members for row in rows_of(operand, index)]
+        rows += [(operand.written, row) for row in (set(touched) if memory.broadcast else touched)]
+    groups, ports = memory.bank_groups or memory.banks, memory.bank_ports
+    sides = [rows] if memory.ports == "shared" else [[r for r in rows if r[0] is side] for side in (False, True)]
+    taken = ideal = 0
+    for side in sides:
+        busiest = max(Counter(row % groups for _, row in side).values(), default=0)
+        taken = max(taken, -(-busiest // ports))
+        ideal = max(ideal, -(-len(side) // (ports * groups)))
+    if memory.bank_groups:
+        region = memory.capacity_bytes * groups // memory.banks
+        regions = memory.banks // groups
+        banks = Counter((row % groups, row * memory.interleave_bytes // region % regions) for _, row in rows)
+        taken = max(taken, *banks.values())
+        ideal = max(ideal, -(-len(rows) // memory.banks))
+    return taken - ideal
+
+
+def shares(memory: Memory, operands: Sequence[Operand]) -> Counter[int]:
+    """The rows of each bank that accesses to a buffer touch, each row once."""
+    rows = {row for o in operands for index in range(len(o.address)) for row in rows_of(o, index)}
+    return Counter(row % memory.banks for row in rows)
