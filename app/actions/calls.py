@@ -10,21 +10,27 @@ import msgspec
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ...engine.schedule import Schedule
 from ..document import Notebook, apply_call
-from ..document.editing.placement import PLACES
 from ..document.editing.rename import renamed
+from ..document.editing.revisions.placement import PLACES
 from ..state.intents import Intent, Message, Texts
 from ..state.model import State
 from ..state.row_ids import row_ids
 from .call_arguments import call_arguments, handle_of
 from .cell_actions import edited, func_of, latest
-from .drops import DROPS, Drop, Move, Revise, ReviseOnRow, drop_of, repair_of, revision_of, with_calls
-
-
-class MoveSeveral(Message, frozen=True, tag="moves"):
-    """Drop several blocks on a loop, as one edit: all of them or none."""
-
-    rows: Texts
-    loop: str
+from .drops import (
+    DROPS,
+    Drop,
+    DropSeveral,
+    Move,
+    MoveSeveral,
+    Revise,
+    ReviseOnRow,
+    drop_of,
+    relocation_of,
+    repair_of,
+    revision_of,
+    with_calls,
+)
 
 
 class Reorder(Message, frozen=True, tag="reorder"):
@@ -125,9 +131,8 @@ def resolved(intent: Intent, state: State) -> Intent:
             return revision_of(intent, func_of(state))
         case MoveSeveral():
             ids = row_ids(func_of(state))
-            assert state.moment is not None
             blocks = [handle for row in intent.rows if isinstance(handle := handle_of(ids, row), str)]
-            return moved(state.moment.schedule, blocks, handle_of(ids, intent.loop))
+            return moved(state, blocks, handle_of(ids, intent.loop), switch_off=intent.switch_off, repair=intent.repair)
         case CallOnRows():
             func = func_of(state)
             return Calls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
@@ -137,18 +142,25 @@ def resolved(intent: Intent, state: State) -> Intent:
             return intent
 
 
-def moved(schedule: Schedule, blocks: Sequence[str], loop: Var | str) -> Calls:
-    """The calls that move blocks to a loop. Raises TilewrightError if the move is illegal."""
+def moved(
+    state: State, blocks: Sequence[str], loop: Var | str, *, switch_off: bool = False, repair: bool = False
+) -> Calls | DropSeveral:
+    """The move of blocks to a loop: revisions of the steps that placed them, or calls after all lines. Raises TilewrightError if no step
+    has placed them and the move is illegal."""
     if not isinstance(loop, Var):
         raise TilewrightError(Refusal("unknown-row", f"{loop!r} is not a loop", expected="the row of a loop"))
-    moves = moves_of(schedule, blocks, loop)
+    assert state.moment is not None
+    drop = DropSeveral(tuple(blocks), loop, switch_off, repair)
+    if repair or relocation_of(state, drop).placed:
+        return drop
+    moves = moves_of(state.moment.schedule, blocks, loop)
     if isinstance(moves, TilewrightError):
         raise moves
     return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
 
 
 def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
-    """(primitive, block) in an order that moves all of `blocks` to `loop`, else the last refusal.
+    """(primitive, block) in an order that moves all of `blocks`, which no step has placed, to `loop`, else the last refusal.
 
     A producer moves after its consumers, so the last block in the text is tried first.
     """
@@ -212,7 +224,7 @@ def _on_rows(state: State, intent: Intent) -> State:
     return CALLS[type(made)](state, made)
 
 
-PREDICTED = (Call, Calls, Drop, Revise)
+PREDICTED = (Call, Calls, Drop, DropSeveral, Revise)
 """Intents whose result may be known before they are requested: `made` is the notebook after them."""
 
 CALLS: dict[type[Intent], Callable[[State, Any], State]] = {
@@ -230,6 +242,7 @@ OF_THE_TREE = (
     Call,
     Calls,
     Drop,
+    DropSeveral,
     Revise,
     Rename,
     Move,

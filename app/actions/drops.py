@@ -11,9 +11,11 @@ import msgspec
 from ...engine.adopt import call_method
 from ...engine.ir import PrimFunc, Proposal, Refusal, TilewrightError, Var, called_with
 from ..document import DocumentError, Notebook, apply_call
-from ..document.editing.placement import PLACES, Method, Spot, placement_of
-from ..document.editing.revise import last_step, revise
-from ..state.intents import Intent, Message, Query
+from ..document.editing.revisions.placement import PLACES, Method
+from ..document.editing.revisions.relocation import Relocation, Repair
+from ..document.editing.revisions.revise import revise
+from ..document.editing.revisions.steps import last_step
+from ..state.intents import Intent, Message, Query, Texts
 from ..state.model import State
 from ..state.row_ids import row_ids
 from .call_arguments import call_arguments, handle_of
@@ -26,13 +28,23 @@ class Move(Message, frozen=True, tag="move"):
     """Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at".
 
     If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply,
-    the move is refused, unless `switch_off`: then they are switched off, and stay in the text. With `repair`, a refused move is made after
-    the calls that make it legal.
+    the move is refused, unless `switch_off`: then they are switched off, and stay in the text. Later steps that placed other blocks get the
+    loop too if they would no longer apply. With `repair`, a refused move is made after the calls that make it legal, or with the blocks
+    that have to move too.
     """
 
     block: str
     loop: str
     primitive: str
+    switch_off: bool = False
+    repair: bool = False
+
+
+class MoveSeveral(Message, frozen=True, tag="moves"):
+    """Drop several blocks on a loop, as one edit: all of them or none. `switch_off` and `repair` as in `move`."""
+
+    rows: Texts
+    loop: str
     switch_off: bool = False
     repair: bool = False
 
@@ -48,11 +60,13 @@ class ReviseOnRow(Message, frozen=True, tag="revise"):
 
 
 class FindRepair(Query, frozen=True, tag="find_repair"):
-    """The calls that make a refused drop legal."""
+    """The calls that make a refused drop legal, or the blocks that have to move too. `others` are rows that are dropped together with the
+    block."""
 
     block: str
     loop: str
     primitive: str
+    others: Texts = ()
 
 
 class Drop(Intent, frozen=True, eq=False):
@@ -61,6 +75,16 @@ class Drop(Intent, frozen=True, eq=False):
 
     method: Method
     block: str
+    loop: Var
+    switch_off: bool = False
+    repair: bool = False
+    made: Notebook | None = None
+
+
+class DropSeveral(Intent, frozen=True, eq=False):
+    """Several blocks on a loop of the visible program, of which steps have placed at least one. `made` as in `Drop`."""
+
+    blocks: tuple[str, ...]
     loop: Var
     switch_off: bool = False
     repair: bool = False
@@ -78,7 +102,7 @@ class Revise(Intent, frozen=True, eq=False):
     made: Notebook | None = None
 
 
-def drop_of(message: Move | FindRepair, func: PrimFunc) -> Drop:
+def drop_of(message: Move | FindRepair, func: PrimFunc) -> Drop | DropSeveral:
     """The drop that a message requests. Raises TilewrightError, for example for a row that no longer exists."""
     method = METHODS.get(message.primitive)
     if method is None:
@@ -89,7 +113,8 @@ def drop_of(message: Move | FindRepair, func: PrimFunc) -> Drop:
     if not isinstance(block, str) or not isinstance(loop, Var):
         raise DocumentError(Refusal("unknown-row", "a drop moves a block to a loop", expected="a block, and a loop"))
     if isinstance(message, FindRepair):
-        return Drop(method, block, loop)
+        others = [handle for row in message.others if isinstance(handle := handle_of(ids, row), str)]
+        return DropSeveral((block, *others), loop) if others else Drop(method, block, loop)
     return Drop(method, block, loop, message.switch_off, message.repair)
 
 
@@ -99,10 +124,12 @@ def revision_of(message: ReviseOnRow, func: PrimFunc) -> Revise:
     return Revise(message.method, handle, tuple(arguments.items()), message.switch_off)
 
 
-def spot_of(state: State, drop: Drop) -> Spot | None:
-    """The place of the step that placed the block of a drop, for its new loop; None if the drop is another call at the end."""
-    placement = None if state.shown is None else placement_of(state.shown, drop.block, state.step_count)
-    return None if placement is None else placement.spot(drop.loop)
+def relocation_of(state: State, drop: Drop | DropSeveral) -> Relocation:
+    """The move of the blocks of a drop in the visible notebook."""
+    assert state.shown is not None
+    if isinstance(drop, Drop):
+        return Relocation(state.shown, state.step_count, (drop.block,), drop.method)
+    return Relocation(state.shown, state.step_count, drop.blocks)
 
 
 def repair_of(state: State, method: str, *args: Any, **kwargs: Any) -> tuple[Proposal, ...]:
@@ -116,10 +143,9 @@ def repair_of(state: State, method: str, *args: Any, **kwargs: Any) -> tuple[Pro
     return ()
 
 
-def repair_of_drop(state: State, drop: Drop) -> tuple[Proposal, ...]:
-    """The calls that make a refused drop legal, as `repair_of`; if a step has placed the block, they precede that step."""
-    spot = None if state.looks_back else spot_of(state, drop)
-    return repair_of(state, drop.method, drop.block, drop.loop) if spot is None else spot.repair(drop.method)
+def repair_of_drop(state: State, drop: Drop | DropSeveral) -> Repair:
+    """What makes a refused drop legal; empty if it is legal, or if no repair is known."""
+    return Repair() if state.looks_back or state.shown is None else relocation_of(state, drop).repair(drop.loop)
 
 
 def with_calls(notebook: Notebook, calls: Sequence[Proposal]) -> Notebook:
@@ -134,11 +160,18 @@ def _drop(state: State, intent: Drop) -> State:
     notebook = latest(state)
     if intent.made is not None:
         return edited(state, intent.made)
-    repair = repair_of_drop(state, intent) if intent.repair else ()
-    spot = spot_of(state, intent)
-    if spot is None:
-        return edited(state, apply_call(with_calls(notebook, repair), intent.method, intent.block, intent.loop))
-    return edited(state, spot.moved(intent.method, repair).accepted(switch_off=intent.switch_off))
+    relocation = relocation_of(state, intent)
+    if relocation.unplaced and not intent.repair:
+        return edited(state, apply_call(notebook, intent.method, intent.block, intent.loop))
+    return edited(state, relocation.moved(intent.loop, repair=intent.repair).accepted(switch_off=intent.switch_off))
+
+
+def _drop_several(state: State, intent: DropSeveral) -> State:
+    latest(state)
+    if intent.made is not None:
+        return edited(state, intent.made)
+    revised = relocation_of(state, intent).moved(intent.loop, repair=intent.repair)
+    return edited(state, revised.accepted(switch_off=intent.switch_off))
 
 
 def _revise(state: State, intent: Revise) -> State:
@@ -155,5 +188,5 @@ def _revise(state: State, intent: Revise) -> State:
     return edited(state, revised.accepted(switch_off=intent.switch_off))
 
 
-DROPS: dict[type[Intent], Callable[[State, Any], State]] = {Drop: _drop, Revise: _revise}
+DROPS: dict[type[Intent], Callable[[State, Any], State]] = {Drop: _drop, DropSeveral: _drop_several, Revise: _revise}
 """The handlers of drops and revisions."""

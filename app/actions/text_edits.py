@@ -23,6 +23,7 @@ from ..document import (
     replace_cell,
 )
 from ..document.editing.cells import cell_at, with_prose
+from ..document.editing.revisions.follow import followed
 from ..document.items import replace_item
 from ..document.notebook import not_read
 from ..state.intents import Intent, Message, PageMessage, Whole
@@ -135,13 +136,19 @@ def _drop(state: State, _: DropDraft) -> State:
 
 
 def _edit(state: State, intent: Intent) -> State:
-    return edited(state, evaluate(_text_of(draft_base(state).document, intent), _last_read(state)))
+    return edited(state, _typed(state, _text_of(draft_base(state).document, intent)))
+
+
+def _typed(state: State, document: Document) -> Notebook:
+    """The notebook of a typed document; lines that name a renamed cache, block or loop by a text follow."""
+    last = _last_read(state)
+    return evaluate(document) if last is None else followed(last, document)
 
 
 def _edit_cell(state: State, intent: EditCell) -> State:
     document = draft_base(state).document
     made = edited_cell(document, cell_at(document, intent.cell), checked_text(intent.body), DEFAULT_MACHINE)
-    after = edited(state, evaluate(made.document, _last_read(state)))
+    after = edited(state, _typed(state, made.document))
     return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
 

@@ -21,9 +21,10 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ..actions.call_arguments import handle_of
 from ..actions.calls import PREDICTED, Call, Calls, moved
-from ..actions.drops import Drop
+from ..actions.drops import Drop, DropSeveral
 from ..document import Notebook
-from ..document.editing.placement import placement_of
+from ..document.editing.revisions.placement import moved_blocks
+from ..document.editing.revisions.relocation import Relocation
 from ..state.derived import Store, attempt
 from ..state.intents import Intent
 from ..state.model import Notice, State
@@ -139,7 +140,7 @@ def targets(state: State, store: Store, rows: Sequence[str]) -> list[Entry]:
     schedule = state.moment.schedule
 
     def compute() -> list[Entry]:
-        return targets_of(schedule, rows, lambda block: placement_of(notebook, block, count))
+        return targets_of(schedule, rows, lambda blocks: Relocation(notebook, count, blocks))
 
     found = store.remember(key, (state.moment,), lambda: attempt("targets", compute))
     return [] if isinstance(found, TilewrightError) else found
@@ -291,6 +292,9 @@ class DropPreview:
             return _refused(drag, entry, tried)
         blocks = tuple(handle for row in drag.rows if isinstance(handle := drag.ids[row], str))
         value = prediction_value(now, tried.report, before, ProgramIndex(tried.schedule.func), blocks)
+        others = [block for block in moved_blocks(state.notebook, tried.made) if block not in blocks]
+        if others and not isinstance(move, Call):
+            value = {**value, "others": others}
         made, moment = tried.made, state.moment
         prediction = _prediction(drag, entry, value)
 
@@ -324,7 +328,7 @@ def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[En
     return _prediction(drag, entry, refused_value(why)), lambda: None
 
 
-def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop:
+def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop | DropSeveral:
     """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
     if entry.get("order"):
         return Call("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"]))
@@ -332,7 +336,7 @@ def move_of(drag: Drag, entry: Entry) -> Call | Calls | Drop:
     blocks = [handle for row in drag.rows if isinstance(handle := drag.ids[row], str)]
     if len(blocks) == 1 and isinstance(loop, Var):
         return Drop(entry["primitive"], blocks[0], loop)
-    return moved(drag.schedule, blocks, loop)
+    return moved(drag.state, blocks, loop)
 
 
 def _prediction_key(rows: Sequence[str], entry: Entry) -> str:

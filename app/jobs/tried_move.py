@@ -13,17 +13,17 @@ from ...engine.ir import Refusal, TilewrightError, Var
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
 from ...engine.schedule import Schedule
 from ..actions.calls import Call, Calls
-from ..actions.drops import Drop, Revise
+from ..actions.drops import Drop, DropSeveral, Revise
 from ..actions.table import act
 from ..document import Notebook
-from ..document.editing.revise import LATER_STEPS
+from ..document.editing.revisions.later_lines import LATER_STEPS
 from ..state.derived import attempt, report_of, sizes_of
 from ..state.model import Notice, State
 
 StoreKey = tuple[str, tuple[object, ...]]
 """A key of the store: the kind of result, and the objects that it is derived from."""
 
-Predicted = Call | Calls | Drop | Revise
+Predicted = Call | Calls | Drop | DropSeveral | Revise
 
 
 class TriedMove(msgspec.Struct, frozen=True, eq=False):
@@ -86,6 +86,8 @@ def move_key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:
     match move:
         case Drop(method=method, block=block, loop=loop, switch_off=False, repair=False):
             add("drop", method, block, loop)
+        case DropSeveral(blocks=blocks, loop=loop, switch_off=False, repair=False):
+            add("drops", *blocks, loop)
         case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
             add("revise", method, handle, arguments)
         case Call() | Calls():

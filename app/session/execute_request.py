@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...engine.ir import Proposal, Refusal, TilewrightError, internal_error
+from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..actions.calls import Call
-from ..actions.drops import Drop, repair_of, repair_of_drop
+from ..actions.drops import Drop, DropSeveral, repair_of, repair_of_drop
 from ..actions.opening import OpenText
 from ..document import DocumentError
 from ..protocol.messages import Open, Resolve, Save
@@ -61,18 +61,19 @@ async def _not_shown(session: Session, message: Message) -> Refusal | None:
         if notice is None or notice is session.state.notice:
             session.show(after)
             return None
-        return refusal_of(notice, tuple(map(str, _repair(session.state, intent))))
+        return refusal_of(notice, _repair(session.state, intent))
     finally:
         session.filed()
         session.go_on()
 
 
-def _repair(state: State, intent: Intent) -> tuple[Proposal, ...]:
+def _repair(state: State, intent: Intent) -> tuple[str, ...]:
+    """The calls that make a refused intent legal."""
     match intent:
         case Call():
-            return repair_of(state, intent.method, *intent.args, **dict(intent.kwargs))
-        case Drop():
-            return repair_of_drop(state, intent)
+            return tuple(map(str, repair_of(state, intent.method, *intent.args, **dict(intent.kwargs))))
+        case Drop() | DropSeveral():
+            return repair_of_drop(state, intent).texts(intent.loop)
         case _:
             return ()
 

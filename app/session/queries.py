@@ -11,7 +11,7 @@ from ...engine.hwsim import Report
 from ...engine.ir import Proposal, TilewrightError
 from ..actions.calls import CallOnRow, CallOnRows, Rename
 from ..actions.cell_actions import func_of
-from ..actions.drops import FindRepair, ReviseOnRow, drop_of, repair_of_drop
+from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.table import SelectStall
 from ..jobs.drop_preview import DropPreview, targets
 from ..links import fragment_of
@@ -81,15 +81,18 @@ def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
     return [*revisions, *menu_of(known, row)]
 
 
-def repair(state: State, message: FindRepair) -> list[str]:
-    """The calls that make a drop legal, as texts, with the drop last; empty if no repair is known."""
+def repair(state: State, message: FindRepair) -> dict[str, list[str]]:
+    """What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to move too. Both are
+    empty if no repair is known."""
     try:
         drop = drop_of(message, func_of(state))
     except TilewrightError:
-        return []
-    calls = repair_of_drop(state, drop)
-    last = Proposal(drop.method, (("block", drop.block), ("loop", drop.loop)))
-    return [str(proposal) for proposal in (*calls, last)] if calls else []
+        return {"calls": [], "blocks": []}
+    found = repair_of_drop(state, drop)
+    calls = list(found.calls)
+    if calls and isinstance(drop, Drop):
+        calls.append(Proposal(drop.method, (("block", drop.block), ("loop", drop.loop))))
+    return {"calls": list(map(str, calls)), "blocks": list(found.blocks)}
 
 
 def _targets(context: QueryContext, message: FindTargets) -> Answer:
@@ -133,8 +136,7 @@ def _menu(context: QueryContext, message: FindMenu) -> Answer:
 
 
 def _repair(context: QueryContext, message: FindRepair) -> Answer:
-    request = {"kind": "find_repair", "block": message.block, "loop": message.loop, "primitive": message.primitive}
-    return {"kind": "repair", "request": request, "calls": repair(context.state, message)}
+    return {"kind": "repair", "request": msgspec.to_builtins(message), **repair(context.state, message)}
 
 
 def _window(context: QueryContext, message: FindWindow) -> Answer | None:

@@ -118,6 +118,11 @@ class TilewrightError(Exception):
         return str(self.refusal)
 
     @property
+    def bare_refusal(self) -> Refusal:
+        """The refusal without a search for calls that would help, if that has not been made."""
+        return self._refusal
+
+    @property
     def code(self) -> str:
         return self._refusal.code
 

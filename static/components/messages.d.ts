@@ -127,7 +127,7 @@ export interface Rename {
   base?: number | null;
 }
 
-/** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply, the move is refused, unless `switch_off`: then they are switched off, and stay in the text. With `repair`, a refused move is made after the calls that make it legal. */
+/** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply, the move is refused, unless `switch_off`: then they are switched off, and stay in the text. Later steps that placed other blocks get the loop too if they would no longer apply. With `repair`, a refused move is made after the calls that make it legal, or with the blocks that have to move too. */
 export interface Move {
   kind: "move";
   block: string;
@@ -148,11 +148,13 @@ export interface ReviseOnRow {
   base?: number | null;
 }
 
-/** Drop several blocks on a loop, as one edit: all of them or none. */
+/** Drop several blocks on a loop, as one edit: all of them or none. `switch_off` and `repair` as in `move`. */
 export interface MoveSeveral {
   kind: "moves";
   rows: string[];
   loop: string;
+  switch_off?: boolean;
+  repair?: boolean;
   base?: number | null;
 }
 
@@ -723,12 +725,13 @@ export interface FindMenu {
   base?: number | null;
 }
 
-/** The calls that make a refused drop legal. */
+/** The calls that make a refused drop legal, or the blocks that have to move too. `others` are rows that are dropped together with the block. */
 export interface FindRepair {
   kind: "find_repair";
   block: string;
   loop: string;
   primitive: string;
+  others?: string[];
   base?: number | null;
 }
 

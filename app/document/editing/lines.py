@@ -103,12 +103,8 @@ def line_for(
     return "\n".join([*handles.lookups, line])
 
 
-def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
-    """The notebook after one more call, appended to its last schedule cell; a drag uses it.
-
-    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError and changes nothing. A notebook whose schedule has a
-    failing line is not extended: DocumentError "broken-schedule".
-    """
+def require_applied(notebook: Notebook) -> None:
+    """Raises DocumentError "no-workload" or "broken-schedule" if calls cannot follow the lines of the notebook."""
     if not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     if any(step.status != "applied" for step in notebook.steps):
@@ -119,6 +115,15 @@ def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) ->
                 expected="a correct line, or none",
             )
         )
+
+
+def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
+    """The notebook after one more call, appended to its last schedule cell; a drag uses it.
+
+    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError and changes nothing. A notebook whose schedule has a
+    failing line is not extended: DocumentError "broken-schedule".
+    """
+    require_applied(notebook)
     state = notebook.states[-1]
     schedule = state.schedule.copy()
     results = call_method(schedule, method, args, kwargs)

@@ -8,7 +8,7 @@ from ....engine.ir import Var
 from ....engine.schedule import Step
 from ...document import Notebook
 from ...document import State as Moment
-from ...document.editing.revise import last_step, traced_steps
+from ...document.editing.revisions.steps import last_step, traced_steps
 from ...state.row_ids import Handle
 from .copies import scope_field, slot_field
 from .entry import Entry, Field, field

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -24,7 +24,8 @@ from ....engine.ir import (
 )
 from ....engine.schedule import Schedule, Target
 from ...actions.calls import moves_of
-from ...document.editing.placement import Placement, Verdict
+from ...document.editing.revisions.placement import Placement, Verdict
+from ...document.editing.revisions.relocation import Relocation
 from ...state.row_ids import RowIds, row_ids
 from ..labels.numbers import grouped, size_text
 from ..labels.sizes import buffer_bytes
@@ -57,12 +58,14 @@ def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dic
 
 def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: Placement | None) -> list[Entry]:
     """The entries of one block; with the `placement` of a block that a step has placed, of revisions of that step."""
-    if placement is None:
-        verdicts = [Verdict(target.loop, schedule, target) for target in schedule.legal_targets(block)]
-    else:
-        verdicts = placement.targets()
     runs = iterations(schedule.index, block)
-    return [_entry(ids, block, verdict, runs) for verdict in verdicts]
+    return [_entry(ids, block, verdict, runs) for verdict in _verdicts(schedule, block, placement)]
+
+
+def _verdicts(schedule: Schedule, block: str, placement: Placement | None) -> Sequence[Verdict]:
+    if placement is None:
+        return [Verdict(target.loop, schedule, target) for target in schedule.legal_targets(block)]
+    return placement.targets()
 
 
 def _entry(ids: RowIds, block: str, verdict: Verdict, runs: int | None) -> Entry:
@@ -75,19 +78,58 @@ def _entry(ids: RowIds, block: str, verdict: Verdict, runs: int | None) -> Entry
 
 
 def targets_of(
-    schedule: Schedule, rows: Sequence[str], placed: Callable[[str], Placement | None] = lambda _: None
+    schedule: Schedule, rows: Sequence[str], relocate: Callable[[Sequence[str]], Relocation] | None = None
 ) -> list[Entry]:
-    """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds. `placed`
-    returns the placement of a block that a step of a notebook has placed: a drop revises that step."""
+    """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds. `relocate`
+    returns the move of blocks of a notebook: a drop revises the steps that placed them."""
     ids = row_ids(schedule.func)
     handles = [ids[row] for row in rows if row in ids]
     blocks = [handle for handle in handles if isinstance(handle, str)]
     loops = [handle for handle in handles if isinstance(handle, Var)]
-    if len(blocks) == len(rows) == 1:
-        return _targets_of_block(schedule, ids, blocks[0], placed(blocks[0]))
-    if len(blocks) == len(rows) > 1:
+    if blocks and len(blocks) == len(rows):
+        relocation = None if relocate is None else relocate(blocks)
+        placements = {} if relocation is None else {p.block: p for p in relocation.placed.values()}
+        if len(blocks) == 1:
+            return _targets_of_block(schedule, ids, blocks[0], placements.get(blocks[0]))
+        if placements:
+            assert relocation is not None
+            return _targets_of_relocation(schedule, ids, relocation, placements)
         return _targets_of_several(schedule, ids, blocks)
     return loop_targets(schedule, loops) if len(loops) == len(rows) else []
+
+
+def _targets_of_relocation(
+    schedule: Schedule, ids: RowIds, relocation: Relocation, placements: Mapping[str, Placement]
+) -> list[Entry]:
+    """One entry for each loop: legal if the steps of all blocks can get it. A loop that no block can reach alone is not tried."""
+    entries: list[Entry] = []
+    unreached = _unreached(schedule, relocation.blocks, placements)
+    for loop in (f.loop_var for f in schedule.index.loops):
+        why = unreached.get(loop)
+        if why is None:
+            try:
+                calls = relocation.calls(loop)
+            except TilewrightError as error:
+                why = error.bare_refusal
+            else:
+                text = "\n".join(f"{method} {block}" for method, block in calls)
+                entries.append(_answer(ids, loop, " + ".join(dict.fromkeys(m for m, _ in calls)), text))
+                continue
+        entries.append(_answer(ids, loop, "compute_at", _reason(why), why))
+    return entries
+
+
+def _unreached(schedule: Schedule, blocks: Sequence[str], placements: Mapping[str, Placement]) -> dict[Var, Refusal]:
+    """The loops that none of the blocks can reach alone, with a reason."""
+    refusals: dict[Var, Refusal] = {}
+    reached: set[Var] = set()
+    for block in blocks:
+        for verdict in _verdicts(schedule, block, placements.get(block)):
+            if verdict.target.refusal is None:
+                reached.add(verdict.loop)
+            else:
+                refusals[verdict.loop] = verdict.target.refusal
+    return {loop: refusal for loop, refusal in refusals.items() if loop not in reached}
 
 
 def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[Entry]:

@@ -12,14 +12,19 @@ import { Trials, effectElement } from "./trials.js";
 
 /** @import { Menu, MenuItem } from "../core/menu.js" */
 /** @import { CallForm } from "./forms.js" */
-/** @import { CallOnRow, FindRepair, Move, ReviseOnRow } from "../messages.js" */
+/** @import { CallOnRow, FindRepair, Move, MoveSeveral, ReviseOnRow } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
-/** @import { Anchor, IndexedRow, MenuEntry, Reason, TreeNotice, Values } from "./types.js" */
+/** @import { Anchor, IndexedRow, MenuEntry, Reason, Repair, TreeNotice, Values } from "./types.js" */
 
-/** @typedef {(Move | ReviseOnRow) & { kind: "move" | "revise" }} Revision A message that revises a step of the notebook. */
+/** @typedef {Move | MoveSeveral} DropMessage */
+/** @typedef {DropMessage | ReviseOnRow} Revision A message that revises a step of the notebook. */
 
 /** @type {Record<Revision["kind"], string>} */
-const SWITCH_OFF = { move: "Move, and switch them off", revise: "Change, and switch them off" };
+const SWITCH_OFF = {
+  move: "Move, and switch them off",
+  moves: "Move, and switch them off",
+  revise: "Change, and switch them off",
+};
 
 const UNTRIED = ["Notes"]; // groups of entries that change no cycles
 const TRIAL_DELAY = 250; // ms after an edit of a form
@@ -345,19 +350,20 @@ export class Dialogs {
   }
 
   /**
-   * Offer the calls that make a refused drop possible.
-   * @param {{ request: FindRepair, calls: string[] }} message
+   * Offer what makes a refused drop possible.
+   * @param {{ request: FindRepair } & Repair} message
    */
-  showRepair({ request: { block, loop, primitive }, calls }) {
+  showRepair({ request: { block, loop, primitive, others = [] }, calls, blocks }) {
     const { notice } = this.tree;
-    const pending = this.pendingRepair;
+    const { pendingRepair: pending, revision } = this;
     const isPending = pending?.block === block && pending.loop === loop && pending.primitive === primitive;
-    if (!calls.length || notice.hidden || !isPending) return;
+    if (!(calls.length + blocks.length) || notice.hidden || !isPending) return;
+    if (revision?.kind !== "move" && revision?.kind !== "moves") return;
     notice.querySelectorAll(".reason-fix").forEach((line) => line.remove());
     notice.append(
-      repairBody(calls, () => {
+      repairBody({ calls, blocks }, 1 + others.length, () => {
         this.hideNotice();
-        this.tree.send({ kind: "move", block, loop, primitive, repair: true });
+        this.tree.send({ ...revision, repair: true });
       }),
     );
   }

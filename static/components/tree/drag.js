@@ -5,9 +5,10 @@ import { h } from "../core/dom.js";
 import { pointRect } from "../core/popup.js";
 import { AfterDrop } from "./after_drop.js";
 import { icon } from "./rows.js";
-import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody } from "./offers.js";
+import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody, repairText } from "./offers.js";
 
-/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, Target } from "./types.js" */
+/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, Repair, Target } from "./types.js" */
+/** @import { DropMessage } from "./dialogs.js" */
 /** @import { FindRepair } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
 
@@ -46,7 +47,7 @@ export class Drag {
     this.answers = new Map();
     /** @type {Map<string, Predictions>} By rows. */
     this.predictions = new Map();
-    /** @type {Map<string, string[]>} By loop, the calls that make a drop there legal. */
+    /** @type {Map<string, Repair>} By loop, what makes a drop there legal. */
     this.repairs = new Map();
     /** @type {number | undefined} */
     this.repairTimer = undefined;
@@ -199,7 +200,7 @@ export class Drag {
       element.getBoundingClientRect(),
       "beside",
       ...offer.reasons.map((reason) => reasonBody(reason, reason.state ?? offer.state)),
-      repairHint(this.repairs.get(id) ?? []),
+      repairHint(this.repairs.get(id), grab.rows.length),
     );
     if (before !== id) this.requestRepairSoon(grab, id, offer);
     if (grab.by === "keyboard") tree.say(`${tree.nameOf(id)}: ${offerText(offer)}`);
@@ -220,11 +221,11 @@ export class Drag {
     }, REPAIR_DELAY);
   }
 
-  /** @param {{ request: FindRepair, calls: string[] }} message Without calls, no repair is known. */
-  receiveRepair({ request: { block, loop }, calls }) {
+  /** @param {{ request: FindRepair } & Repair} message Without calls and blocks, no repair is known. */
+  receiveRepair({ request: { block, loop }, calls, blocks }) {
     if (this.grab?.row.id !== block) return;
-    this.repairs.set(loop, calls);
-    if (calls.length && this.grab.over === loop) this.hover(loop);
+    this.repairs.set(loop, { calls, blocks });
+    if (calls.length + blocks.length && this.grab.over === loop) this.hover(loop);
   }
 
   /**
@@ -277,7 +278,7 @@ export class Drag {
     if (offer.state === "illegal") {
       const text = `${move.name} cannot go to ${tree.nameOf(id)}`;
       const request = repairRequest(move, offer, id);
-      tree.dialogs.revision = request && { ...request, kind: "move" };
+      tree.dialogs.revision = request && dropMessage(move, id, request.primitive);
       tree.dialogs.showNotice({ text, reasons: offer.reasons, otherwise: NO_PRIMITIVE });
       if (request) tree.dialogs.requestRepair(request);
     } else if (offer.choices.length === 1) this.send(move, offer.choices[0]);
@@ -288,12 +289,11 @@ export class Drag {
    * @param {Move} move
    * @param {Drop} choice
    */
-  send({ rows, row, name }, { loop, primitive, order }) {
+  send(move, { loop, primitive, order }) {
     const { tree } = this;
-    tree.say(`${primitive} ${name} at ${tree.nameOf(loop)}`);
+    tree.say(`${primitive} ${move.name} at ${tree.nameOf(loop)}`);
     if (order) tree.send({ kind: "reorder", loops: order });
-    else if (rows.length > 1) tree.send({ kind: "moves", rows, loop });
-    else tree.send({ kind: "move", block: row.id, loop, primitive });
+    else tree.send(dropMessage(move, loop, primitive));
   }
 
   /**
@@ -332,7 +332,18 @@ export class Drag {
 }
 
 /**
- * The request for a repair of an illegal drop; null for several rows and for loops.
+ * The message of a drop of blocks.
+ * @param {Move} move
+ * @param {string} loop
+ * @param {string} primitive
+ * @returns {DropMessage}
+ */
+function dropMessage({ rows, row }, loop, primitive) {
+  return rows.length > 1 ? { kind: "moves", rows, loop } : { kind: "move", block: row.id, loop, primitive };
+}
+
+/**
+ * The request for a repair of an illegal drop; null for loops.
  * @param {Move} move
  * @param {Offer} offer
  * @param {string} loop
@@ -340,15 +351,16 @@ export class Drag {
  */
 function repairRequest({ row, rows }, offer, loop) {
   const primitive = offer.reasons[0]?.head;
-  return row.kind === "block" && rows.length === 1 && primitive
-    ? { kind: "find_repair", block: row.id, loop, primitive }
-    : null;
+  const others = rows.filter((id) => id !== row.id);
+  return row.kind === "block" && primitive ? { kind: "find_repair", block: row.id, loop, primitive, others } : null;
 }
 
-/** @param {string[]} calls */
-function repairHint(calls) {
-  if (!calls.length) return null;
-  const count = calls.length - 1;
-  const [calledFor, them] = count === 1 ? ["one more call", "it"] : [`${count} more calls`, "them"];
-  return h("div", { class: "reason-help" }, `Possible after ${calledFor}: drop it here to see ${them}`);
+/**
+ * @param {Repair | undefined} repair
+ * @param {number} drops The number of dragged blocks.
+ */
+function repairHint(repair, drops) {
+  if (!repair || !(repair.calls.length + repair.blocks.length)) return null;
+  const what = drops > 1 ? "them" : "it";
+  return h("div", { class: "reason-help" }, `${repairText(repair, drops)}: drop ${what} here to choose so`);
 }

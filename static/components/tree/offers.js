@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
-/** @import { Drop, FigureLine, Figures, Offer, OfferState, Prediction, Predictions, Reason, RowIndex, Target } from "./types.js" */
+/** @import { Drop, FigureLine, Figures, Offer, OfferState, Prediction, Predictions, Reason, Repair, RowIndex, Target } from "./types.js" */
 
 /** @type {Record<OfferState, import("./rows.js").IconName>} */
 export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };
@@ -137,6 +137,7 @@ export function reasonBody(reason, state, otherwise = NO_PRIMITIVE) {
           : null,
     ),
     value?.why.length ? h("div", { class: "reason-why" }, value.why.join("\n")) : null,
+    value?.others?.length ? h("div", { class: "reason-text" }, `${moveText(value.others)} with it`) : null,
     reason.text ? h("div", { class: "reason-text" }, reason.text) : null,
     value?.lines.length ? figuresBody(value.lines) : null,
     ...(reason.fix ?? []).map((call) => h("code", { class: "reason-fix" }, call)),
@@ -183,30 +184,53 @@ export function switchOffBody(label, run) {
 }
 
 /**
- * The calls that make an illegal drop possible, with the drop as the last one, and a button that applies them.
- * @param {string[]} calls
+ * "C moves", "C, D and E move".
+ * @param {string[]} names
+ */
+function moveText(names) {
+  const [last, ...others] = [...names].reverse();
+  return others.length ? `${others.reverse().join(", ")} and ${last} move` : `${last} moves`;
+}
+
+/**
+ * "Possible if C and D move too", "Possible after 2 more calls"; `drops` is the number of dragged blocks.
+ * @param {Repair} repair
+ * @param {number} drops
+ */
+export function repairText({ calls, blocks }, drops) {
+  if (blocks.length) return `Possible if ${moveText(blocks).replace(/ moves?$/, (verb) => `${verb} too`)}`;
+  const count = drops > 1 ? calls.length : calls.length - 1;
+  return count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
+}
+
+/**
+ * What makes an illegal drop possible, and a button that makes it so: calls, with the drop of a single block as the last one, or other blocks.
+ * @param {Repair} repair
+ * @param {number} drops The number of dragged blocks.
  * @param {() => void} run
  */
-export function repairBody(calls, run) {
-  const count = calls.length - 1;
-  const before = count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
+export function repairBody(repair, drops, run) {
+  const { calls, blocks } = repair;
+  const text = repairText(repair, drops);
+  const several = calls.length === 2 ? "Apply both calls" : `Apply these ${calls.length} calls`;
+  const label = blocks.length ? `Move all ${blocks.length + drops}` : drops > 1 ? "Apply and move" : several;
   return h(
     "div",
-    { class: "repair", role: "group", "aria-label": before },
+    { class: "repair", role: "group", "aria-label": text },
     h(
       "div",
       { class: "repair-head" },
-      h("span", {}, before),
-      h(
-        "button",
-        { class: "tw-button tw-button--primary", type: "button", onclick: run },
-        count === 1 ? "Apply both calls" : `Apply these ${calls.length} calls`,
-      ),
+      h("span", {}, text),
+      h("button", { class: "tw-button tw-button--primary", type: "button", onclick: run }, label),
     ),
-    h(
-      "ol",
-      { class: "repair-calls" },
-      ...calls.map((call, n) => h("li", { class: n === count ? "is-move" : "" }, h("code", {}, call))),
-    ),
+    calls.length
+      ? h(
+          "ol",
+          { class: "repair-calls" },
+          ...calls.map((call, n) =>
+            h("li", { class: drops === 1 && n === calls.length - 1 ? "is-move" : "" }, h("code", {}, call)),
+          ),
+        )
+      : null,
   );
 }

@@ -159,7 +159,8 @@ export class Tree {
 
   /** @param {Message} message */
   send(message) {
-    if (message.kind === "move" || message.kind === "revise") this.dialogs.revision = message;
+    if (message.kind === "move" || message.kind === "moves" || message.kind === "revise")
+      this.dialogs.revision = message;
     this.model.send_msg(message);
   }
 

@@ -84,10 +84,11 @@
 
 /** @typedef {"better" | "worse" | "same" | ""} Trend */
 /** @typedef {{ name: string, text: string, change: string, sign: Trend, trend: Trend, word: string }} FigureLine */
-/** @typedef {{ costly: boolean, trend: Trend, label: string, lines: FigureLine[], why: string[] }} Figures */
+/** @typedef {{ costly: boolean, trend: Trend, label: string, lines: FigureLine[], why: string[], others?: string[] }} Figures `others` are blocks that move too. */
 /** @typedef {{ cycles: string, trend: Trend, memory: string }} Brief The effect of a call in a few characters. */
 /** @typedef {Figures | { refused: string, code?: string }} Prediction */
 /** @typedef {(Figures & { brief: Brief }) | { refused: string, code?: string }} Effect The prediction for a call of a menu or form. */
+/** @typedef {{ calls: string[], blocks: string[] }} Repair The calls before a drop that make it legal, or the blocks that have to move too. */
 /** @typedef {Map<string, Prediction>} Predictions By `predictionKey`. */
 
 /** @typedef {Target & { loop: string, value?: Figures }} Drop A target with what was predicted. */
@@ -178,7 +179,7 @@
  * What the server sends beside the parameters.
  * @typedef {{ kind: "answered" }
  *   | { kind: "notice" } & TreeNotice
- *   | { kind: "repair", request: FindRepair, calls: string[] }
+ *   | ({ kind: "repair", request: FindRepair } & Repair)
  *   | { kind: "targets", rows: string[], entries: Target[] }
  *   | TreeAfter
  *   | { kind: "predicted", rows: string[], loop: string, primitive: string, value: Prediction }

@@ -327,3 +327,25 @@ def test_given_a_message_of_another_make_then_nothing_changes(
     event_loop.run()
     assert session.state.notebook is before
     assert screen.told == []
+
+
+def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_predicted_and_one_undo_takes_all_back(
+    page: tuple[Session, Queue, Paper],
+) -> None:
+    session, event_loop, screen = page
+    rows = ["B_local.vtcm", COPY]
+    session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
+    assert session.state.notebook is not None
+    text = session.state.notebook.document.text
+    event_loop.run()
+    screen.told.clear()
+    assert {e["loop"] for e in session.targets(rows) if e["legal"]} >= {"mo", "no"}
+    session.receive({"kind": "begin_drag", "rows": rows, "near": "no"})
+    event_loop.run()
+    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.told)
+    session.receive({"kind": "moves", "rows": rows, "loop": "no"})
+    assert session.state.notice is None
+    moved = text.replace("compute_at(AL, ko)", "compute_at(AL, no)").replace("compute_at(BL, ko)", "compute_at(BL, no)")
+    assert session.state.notebook.document.text == moved != text
+    session.receive({"kind": "undo"})
+    assert session.state.notebook.document.text == text

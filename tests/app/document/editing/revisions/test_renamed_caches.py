@@ -1,0 +1,99 @@
+"""Later lines follow a cache, a block or a loop whose name an edit of an earlier line changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.app.document import Notebook, evaluate, read_document
+from tilewright.app.document.editing.revisions.follow import followed
+from tilewright.app.document.editing.revisions.revise import revise
+
+TEXT = """# %% workload
+@T.prim_func(s_tir=True)
+def matmul(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+# %% schedule
+sch = tilewright.Schedule(matmul)
+i, j, k = sch.get_loops("C")
+ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])
+sch.cache_read("C", 0, "local")
+AL = sch.get_block("A_local")
+sch.compute_at("A_local", "ko")
+sch.transform_layout("C", "A_local", lambda a, b: [b, a])
+sch.annotate("A_local", "note", "A_local")
+sch.cache_read("C", "A_local", "shared")
+sch.get_block("A_local_shared")
+"""
+
+
+def opened(text: str) -> Notebook:
+    notebook = evaluate(read_document(text))
+    assert notebook.error is None
+    return notebook
+
+
+FOLLOWED = (
+    TEXT.replace('0, "local")', '0, "shared")')
+    .replace('"A_local"', '"A_shared"')
+    .replace('"A_local_shared"', '"A_shared_shared"')
+)
+FOLLOWED = FOLLOWED.replace('"note", "A_shared"', '"note", "A_local"')
+
+
+def test_given_another_scope_of_a_cache_then_later_lines_name_the_new_block_and_buffer() -> None:
+    before = opened(TEXT)
+    step = next(step for step in before.steps if step.text == 'sch.cache_read("C", 0, "local")')
+    after = revise(before, step.index, {"storage_scope": "shared"}).accepted()
+    assert after.document.text == FOLLOWED
+    assert after.error is None
+
+
+def test_given_a_typed_line_with_another_scope_then_later_lines_follow_too() -> None:
+    before = opened(TEXT)
+    typed = read_document(TEXT.replace('0, "local")', '0, "shared")'))
+    assert evaluate(typed, before).error is not None
+    assert followed(before, typed).document.text == FOLLOWED
+
+
+def test_given_a_block_of_the_program_with_another_name_then_the_lines_that_name_it_follow() -> None:
+    before = opened(TEXT)
+    typed = read_document(TEXT.replace('T.sblock("C")', 'T.sblock("product")'))
+    after = followed(before, typed)
+    assert after.error is None
+    expected = TEXT.replace('T.sblock("C")', 'T.sblock("product")').replace('("C"', '("product"')
+    assert after.document.text == expected
+
+
+def test_given_other_names_of_loops_then_the_lines_that_name_them_follow() -> None:
+    before = opened(TEXT)
+    typed = read_document(TEXT.replace('names=["ko", "ki"]', 'names=["k_outer", "ki"]'))
+    after = followed(before, typed)
+    assert after.error is None and 'sch.compute_at("A_local", "k_outer")' in after.document.text
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ('"ko")', '"gone")'),
+        ("factors=[None, 16]", "factors=[None, 16, 3]"),
+        ('get_block("A_local")', 'get_block("A_loc")'),
+    ],
+)
+def test_given_an_edit_that_breaks_a_line_for_another_reason_then_the_text_stays_as_typed(
+    edit: tuple[str, str],
+) -> None:
+    before = opened(TEXT)
+    typed = read_document(TEXT.replace(*edit, 1))
+    after = followed(before, typed)
+    assert after.error is not None and after.document.text == typed.text
+
+
+def test_given_lines_that_still_apply_then_no_other_line_changes() -> None:
+    before = opened(TEXT)
+    typed = read_document(TEXT + 'sch.annotate("C", "more", 1)\n')
+    assert followed(before, typed).document.text == typed.text
