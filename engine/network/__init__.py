@@ -1,6 +1,13 @@
 """Networks: the distinct kernels of a model, and their costs on a machine, in the order in which an inference runs them."""
 
 from .choice import choose_on_chip
+from .differences import (
+    KernelDifference,
+    NetworkDifference,
+    difference_json,
+    difference_text,
+    network_difference,
+)
 from .execute import run_network
 from .frontends import is_model_file, lowered_text
 from .kernels import Kernel, distinct_kernels, merged, prepared_calls
@@ -27,8 +34,10 @@ __all__ = [
     "CallSpan",
     "Kernel",
     "KernelCost",
+    "KernelDifference",
     "KernelState",
     "KernelStudy",
+    "NetworkDifference",
     "NetworkProgress",
     "NetworkReport",
     "NetworkStudy",
@@ -38,6 +47,8 @@ __all__ = [
     "Simulations",
     "Transfer",
     "choose_on_chip",
+    "difference_json",
+    "difference_text",
     "distinct_kernels",
     "engine_loads",
     "explore_network",
@@ -47,6 +58,7 @@ __all__ = [
     "kernel_cost",
     "lowered_text",
     "merged",
+    "network_difference",
     "network_text",
     "network_trace",
     "network_tvm_python",

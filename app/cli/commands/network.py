@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from ....engine.hwsim import Machine, load_machine
 from ....engine.network import (
     NetworkReport,
     NetworkStudy,
+    difference_json,
+    difference_text,
+    network_difference,
     network_text,
     network_trace,
     progress_text,
@@ -27,6 +31,8 @@ EXAMPLES = (
     "decoder/model.py --size n=128 --json",
     "resnet --auto --seconds 600",
     "resnet --on-chip",
+    "resnet --against resnet@auto",
+    "resnet --against resnet --against-machine gemmini --json",
     "resnet --export resnet_tvm.py",
     "resnet --trace resnet.json",
 )
@@ -69,6 +75,15 @@ def add_arguments(parser: Parser) -> None:
         help="choose tensors that stay on chip between kernels or are copied there ahead, and write the line on_chip = {...} into model.py",
     )
     parser.add_argument(
+        "--against",
+        metavar="B",
+        help="compare with another model, another version of this one, or MODEL@BRANCH (the kernels' branch of this name): which kernels "
+        "explain the difference of the cycles",
+    )
+    parser.add_argument(
+        "--against-machine", metavar="M", help="the machine of B (default: that of --machine, else that of B's file)"
+    )
+    parser.add_argument(
         "--export",
         metavar="OUT",
         help="write the model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it",
@@ -82,7 +97,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     study = _searched(arguments) if arguments.auto else None
     with working(arguments, f"reading {arguments.file}"):
-        found = load_network(arguments.file, dict(arguments.size))
+        found = _loaded(arguments, arguments.file)
     machine = load_machine(arguments.machine) if arguments.machine else found.machine
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
         report = _kept_on_chip(arguments, found, machine) if arguments.on_chip else found.simulate(machine)
@@ -90,12 +105,41 @@ def run(arguments: Namespace) -> int:
         return BAD_INPUT
     if arguments.trace and not written(arguments.trace, network_trace(found.network, report, found.sizes)):
         return BAD_INPUT
+    if arguments.against is not None:
+        return _compared(arguments, report)
     if arguments.json:
         searched: dict[str, Any] = {} if study is None else {"search": study_json(study)}
         print_json({**report.to_json(), **searched})
     else:
         print_line(_text(arguments, found, report, study))
     return REFUSED if report.refused else EXIT_OK
+
+
+def _loaded(arguments: Namespace, file: str) -> NetworkNotebook:
+    """The model of a file, or of FILE@BRANCH."""
+    path, at, branch = file.rpartition("@")
+    if not at or Path(file).exists():
+        return load_network(file, dict(arguments.size))
+    return load_network(path, dict(arguments.size), branch=branch)
+
+
+def _compared(arguments: Namespace, report: NetworkReport) -> int:
+    """Print which kernels explain the difference between the report and that of the other model."""
+    name = arguments.against_machine or arguments.machine
+    with working(arguments, f"reading {arguments.against}"):
+        other = _loaded(arguments, arguments.against)
+        machine = load_machine(name) if name else other.machine
+    with working(arguments, f"simulating {len(other.kernels)} kernels on {machine.name}"):
+        second = other.simulate(machine)
+    found = network_difference(report, second)
+    if arguments.json:
+        print_json(difference_json(found))
+    else:
+        names = (arguments.file, arguments.against)
+        print_line(
+            difference_text(found, names, len(found.kernels)) if arguments.all else difference_text(found, names)
+        )
+    return REFUSED if report.refused or second.refused else EXIT_OK
 
 
 def _searched(arguments: Namespace) -> NetworkStudy:

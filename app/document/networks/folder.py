@@ -24,6 +24,7 @@ from ....engine.network import (
 from ....engine.schedule import Schedule
 from ....engine.script.relax import graph_text, parse_network, read_graph
 from ..cells import Document, read_document
+from ..editing.branches import branches, with_branch
 from ..editing.from_schedule import notebook_of_schedule
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError, load_document, replace_text, save_document, stamp_of, temporary_name
@@ -88,10 +89,15 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def load_network(
-    path: str | Path, sizes: Mapping[str, int] | None = None, *, before: NetworkNotebook | None = None
+    path: str | Path,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    branch: str = "",
+    before: NetworkNotebook | None = None,
 ) -> NetworkNotebook:
     """Return the model at `path`: its file `model.py` or the folder of that, or the text of a module with relax functions. `sizes` override
-    those of the file. What has not changed since `before`, an earlier state of the model, is not computed again.
+    those of the file. With `branch`, each kernel that has a branch of this name has its schedule. What has not changed since `before`, an
+    earlier state of the model, is not computed again.
 
     Raises DocumentError and ParseError with the file's lines. A kernel whose schedule has an error is an error of the model.
     """
@@ -100,7 +106,14 @@ def load_network(
     folder = path.parent / KERNELS
     is_alone = not document.of_kind("machine") or not folder.is_dir()
     old = before.notebooks if before is not None else {}
-    notebooks = {} if is_alone else {p.stem: _kernel(p, old.get(p.stem)) for p in sorted(folder.glob("*.py"))}
+    files = [] if is_alone else sorted(folder.glob("*.py"))
+    notebooks = {p.stem: _kernel(p, old.get(p.stem), branch) for p in files}
+    if branch and not any(branch in _branch_names(n.document) for n in notebooks.values()):
+        expected = ", ".join(sorted({name for n in notebooks.values() for name in _branch_names(n.document)}))
+        message = f"no kernel of {path} has a branch {branch!r}"
+        raise DocumentError(
+            Refusal("no-such-branch", message, expected=expected or "a model whose kernels have branches")
+        )
     network = _unchanged(document, notebooks, before)
     if network is None:
         network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
@@ -152,10 +165,12 @@ def model_file(path: str | Path) -> Path:
     return Path(path) / MODEL if Path(path).is_dir() else Path(path)
 
 
-def _kernel(path: Path, before: Notebook | None) -> Notebook:
+def _kernel(path: Path, before: Notebook | None, branch: str) -> Notebook:
     """The notebook of a kernel, `before` if its text is the same. Its program stays the same object if it is equal. Raises its first
     error: a schedule that is not applied would make the model's figures wrong."""
     document = load_document(path)
+    if branch in _branch_names(document):
+        document = with_branch(document, branch)
     if before is not None and before.document.text == document.text:
         return before
     notebook = evaluate(document, before)
@@ -173,6 +188,10 @@ def _kernel(path: Path, before: Notebook | None) -> Notebook:
             )
         )
     return notebook
+
+
+def _branch_names(document: Document) -> set[str]:
+    return {branch.name for branch in branches(document)}
 
 
 def _linked(document: Document, notebooks: Mapping[str, Notebook]) -> Network:

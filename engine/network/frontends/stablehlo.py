@@ -21,12 +21,12 @@ def _importer() -> Any:
 
     class Importer(base):
         def create_convert_map(self) -> None:
-            super().create_convert_map()
+            base.create_convert_map(self)
             self.convert_map["func.call"] = self._called
 
         def from_stablehlo(self, model: Any, input_info: Any) -> Any:
             self._functions = {op.name.value: op for op in model.body.operations if op.operation.name == "func.func"}
-            return super().from_stablehlo(model, input_info)
+            return base.from_stablehlo(self, model, input_info)
 
         def _called(self, node: Any) -> Any:
             """The value of a call: the operations of the function with the call's operands as its arguments."""
@@ -50,7 +50,7 @@ def _importer() -> Any:
         def _attr2value(self, node: Any) -> Any:
             if isinstance(node, ir.DenseI64ArrayAttr | ir.DenseBoolArrayAttr):
                 return list(node)
-            return super()._attr2value(node)
+            return base._attr2value(self, node)
 
     return Importer()
 

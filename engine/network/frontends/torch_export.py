@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -58,19 +58,21 @@ def require_no_code(path: Path) -> None:
 
 def _expressions(value: Any) -> Iterator[Any]:
     """Yield the texts that PyTorch evaluates."""
-    if isinstance(value, dict):
-        for key, part in value.items():
-            if key == "expr_str":
-                yield part
-            else:
+    match value:
+        case {"expr_str": text, **others}:
+            yield text
+            yield from _expressions(list(others.values()))
+        case {**others}:
+            yield from _expressions(list(others.values()))
+        case [*parts]:
+            for part in parts:
                 yield from _expressions(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _expressions(part)
+        case _:
+            pass
 
 
 @contextmanager
-def _tensors_only() -> Iterator[None]:
+def _tensors_only() -> Generator[None]:
     before = os.environ.get(WEIGHTS_ONLY)
     os.environ[WEIGHTS_ONLY] = "1"
     try:

@@ -9,6 +9,8 @@ import pytest
 from support.pasted.relax_modules import MODEL
 
 from tilewright.app.cli import main
+from tilewright.app.document.editing.branches import add_branch, with_schedule
+from tilewright.app.document.files.read_write import load_document
 
 
 @pytest.fixture
@@ -99,3 +101,24 @@ def test_given_on_chip_then_the_choice_is_written_and_listed(
     assert text.startswith(f"{found['cycles']:,} cycles on dual-bank-npu") and "capacity" in text
     assert main(["network", str(module), "--on-chip"]) == 2
     assert "no machine cell" in capsys.readouterr().err
+
+
+def test_given_another_machine_or_branch_then_against_names_the_kernels_that_explain_the_difference(
+    module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", str(module), "-o", str(tmp_path / "net")]) == 0
+    net = str(tmp_path / "net")
+    capsys.readouterr()
+    assert main(["network", net, "--against", net, "--against-machine", "cpu-core", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machines"] == ["dual-bank-npu", "cpu-core"]
+    assert sum(k["change"] for k in found["kernels"]) == found["change"] != 0
+    kernel = tmp_path / "net/kernels/both.py"
+    lines = "".join(f'sch.cache_write("{block}", 0, "local.vtcm")\n' for block in ("s", "p"))
+    steps = f"# %% schedule\nsch = tilewright.Schedule(both)\n{lines}"
+    kernel.write_text(with_schedule(add_branch(load_document(kernel), "wide"), steps).text)
+    assert main(["network", f"{net}@main", "--against", f"{net}@wide"]) == 0
+    text = capsys.readouterr().out
+    assert "both" in text and "100.0%" in text and "1 kernels have equal cycles" in text
+    assert main(["network", net, "--against", f"{net}@nobody"]) == 2
+    assert "no kernel of" in capsys.readouterr().err
