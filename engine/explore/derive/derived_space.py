@@ -41,6 +41,9 @@ from .table import SCHEDULE_RULES, apply_rules, comment
 ESTIMATES = 32
 """Estimates of a sketch."""
 
+REFINED = 64
+"""Estimates of a sketch of which points are simulated, from its best point on."""
+
 SIMULATED = 3
 """Points of a sketch that are simulated, and sketches of which points are."""
 
@@ -272,9 +275,12 @@ class _Deriving:
 
     def _best_point(self, sketch: _Sketch, known: float) -> tuple[float, Point, _Sketch]:
         """The fastest of some points that fit, and its cycles; the first point, and infinite cycles, if none fits in less than `known`."""
-        evaluator = Evaluator(sketch.space, self.machine, ("cycles",))
+        estimator = Estimator(sketch.space, self.machine)
+        evaluator = Evaluator(sketch.space, self.machine, ("cycles",), estimator=estimator)
+        refined = estimates_of(LocalSearch(sketch.points[0], REFINED, 0), estimator)
+        first = [p for _, p in sorted((rank_of(e), p) for p, e in refined if e is not None)]
         best, cycles = sketch.points[0], inf
-        for number, point in enumerate(_spread(sketch.points)):
+        for number, point in enumerate(_spread(list(dict.fromkeys([*first, *sketch.points])))):
             checkpoint()
             limit = min(cycles, known)
             outcome = evaluator.tried(EvaluationRequest(number, point, ((limit,),) if limit < inf else ()))

@@ -21,8 +21,9 @@ DELAYS: tuple[Delay, ...] = (
 
 
 def pipeline_tiles(draft: Draft) -> None:
-    """Requires a loop over tiles around several statements, the innermost one that can overlap them. Line: `pipeline`, with the stages as a
-    hole: a statement is one stage after a producer on another engine, or only after its loads; without stages everything runs in turn."""
+    """Requires loops over tiles around several statements. Line, for the innermost loop that can overlap them and those around it:
+    `pipeline`, with the stages as a hole: a statement is one stage after a producer on another engine, or only after its loads; without
+    stages everything runs in turn."""
     for loop in reversed(list(draft.loops.values())):
         parts = draft.parts(loop)
         if len(parts) < 2:
@@ -39,7 +40,6 @@ def pipeline_tiles(draft: Draft) -> None:
         draft.builder.hole(stages, draft.hole(f"stages of {loop}"), [str(list(s)) for s in values])
         draft.write(f"$.pipeline({loop}, stages={stages})")
         draft.decide(f"pipeline of {loop} in up to {1 + max(map(max, legal))} stages")
-        return
 
 
 def _stages(draft: Draft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...] | None:

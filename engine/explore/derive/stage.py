@@ -96,7 +96,8 @@ def _bytes_of(buffer: Buffer) -> int:
 
 def store_result(draft: Draft) -> None:
     """Requires a result of the last block in a memory that its engine does not write. Lines: `cache_write` along the shortest path of
-    copies, `reverse_compute_at` the innermost loop over tiles outside of reductions, and two slots or one as a hole."""
+    copies, for a matrix unit its first memory a hole if several have direct copies, `reverse_compute_at` the innermost loop over tiles
+    outside of reductions, and two slots or one as a hole."""
     last = draft.group.last
     engine = draft.engines[last]
     home = draft.memory_of(draft.block(last).writes[0].buffer)
@@ -104,14 +105,22 @@ def store_result(draft: Draft) -> None:
     if home is None or home.name in engine.writes or not near:
         return
     at = list(draft.loops.values())[: draft.spatial][-1:]
-    for scope in reversed(copy_path(draft.machine, (near[0].name,), (home.name,))[:-1]):
+    paths = {m.scope: copy_path(draft.machine, (m.name,), (home.name,))[:-1] for m in near}
+    direct = [scope for scope, path in paths.items() if path == (scope,)]
+    if engine.name in draft.matrix_names and len(direct) > 1 and direct[0] == near[0].scope:
+        variable = draft.builder.fresh(f"{word(last)}_scope")
+        draft.builder.hole(variable, draft.hole(f"{last} scope"), [f'"{scope}"' for scope in direct])
+        stages = [variable]
+    else:
+        direct, stages = [near[0].scope], [f'"{scope}"' for scope in reversed(paths[near[0].scope])]
+    for scope in stages:
         copy = draft.builder.fresh(f"{word(last)}_out")
-        if not draft.write(f'{copy} = $.cache_write("{last}", 0, "{scope}")'):
+        if not draft.write(f'{copy} = $.cache_write("{last}", 0, {scope})'):
             draft.leave_out(f"{last} on chip", f"cache_write to {scope} is refused")
             return
         if at:
             draft.write(f"$.reverse_compute_at({copy}, {at[0]})")
-    draft.decide(f"{last} leaves tile by tile from {near[0].scope}")
+    draft.decide(f"{last} leaves tile by tile from {' or '.join(direct)}")
     slots = draft.builder.fresh(f"{word(last)}_slots")
     draft.builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
     if not draft.write(f'$.double_buffer("{last}", slots={slots})'):

@@ -131,3 +131,24 @@ def test_each_copy_of_a_buffer_has_choices_of_its_own() -> None:
     assert len(names) == len(set(names))
     outcome = Evaluator(found.space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, found.space.default))
     assert outcome.fits, outcome.message
+
+
+def test_large_tiles_of_sums_may_stay_in_another_memory_than_the_accumulator() -> None:
+    text = GEMM.replace("256", "2048")
+    for factor in ("A[vi, vk]", "B[vk, vj]"):
+        text = text.replace(factor, f'T.Cast("float32", {factor})')
+    for name in "AB":
+        text = text.replace(f'{name}: T.Buffer((2048, 2048), "float32")', f'{name}: T.Buffer((2048, 2048), "float16")')
+    found = derive_space(program(text), load_machine(NPU))
+    scopes = next(hole for hole in found.space.holes if hole.name == "C scope")
+    assert {*scopes.values} == {"local.acc", "local.vtcm"}
+    sums = {"tile i": 128, "tile j": 256, "tile k": 64, "C scope": "local.vtcm", "C slots": 1}
+    point = found.space.point_of({**sums, "stages of k_o": [0, 0, 1]})
+    outcome = Evaluator(found.space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, point))
+    assert outcome.fits and outcome.figures is not None
+    assert outcome.figures.cycles < 1.2 * 2048**3 / 1024
+
+
+def test_loops_around_a_pipelined_loop_may_be_pipelined_too() -> None:
+    found = derive_space(program(GEMM), load_machine(NPU))
+    assert {"stages of j_o", "stages of i_o"} <= {hole.name for hole in found.space.holes}
