@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         print_json({"machine": machine.name, "bound": bound, "suggestions": [one.to_json() for one in ranked]})
     else:
         print_line(_text(ranked, machine.name))
-        print_line(f"every schedule of the program needs at least {bound:,} cycles on {machine.name}")
+        print_line(f"any schedule needs at least {bound:,} cycles on {machine.name}")
     return EXIT_OK
 
 

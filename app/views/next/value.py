@@ -75,11 +75,11 @@ def bound_text(report: Report | TilewrightError | None, bound: int | None) -> st
     """The lower bound of every schedule of the program, and how far the displayed one is from it; "" if unknown."""
     if not bound:
         return ""
-    text = f"Every schedule of the program needs at least {grouped(bound)} cycles"
+    text = f"Any schedule needs at least {grouped(bound)} cycles"
     if not isinstance(report, Report) or report.overflow_bytes:
         return text
     ratio = report.cycles / bound
-    return f"{text}; this one needs {grouped(round(ratio)) if ratio >= 100 else f'{ratio:.2f}'} times as many"
+    return f"{text}; this one {grouped(round(ratio)) if ratio >= 100 else f'{ratio:.2f}'} times as many"
 
 
 def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | None:
@@ -96,7 +96,9 @@ def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | 
     name, cycles = next(((n, c) for n, c in spent.most_common() if n in known), ("", 0))
     if not cycles:
         return None
-    text = f"{grouped(cycles)} busy cycles of {engines[name]}, {percent_text(cycles / max(1, sum(spent.values())))} of all work"
+    text = (
+        f"{grouped(cycles)} cycles of {engines[name]}, {percent_text(cycles / max(1, sum(spent.values())))} of all work"
+    )
     return {"row": ids.of(name), "name": name, "text": text}
 
 
