@@ -1,8 +1,8 @@
 """Film strips of docs/guide/next.md: a program from text to a fast schedule with the mouse, one picture after each gesture.
 
 A real Chromium, the real server. The text is pasted; what follows are presses of the mouse and turns of its wheel on what the screen
-shows: *Open*, then *Apply* of the first row of the Next pane once all rows are there. The pictures go to docs/pictures, and the tables of gestures into
-the guide. Fails if the last picture of a strip needs more than LIMIT times the busiest engine or port of its schedule.
+shows: *Open*, then *Apply* of the first row of the Next pane once all rows are there. The pictures go to docs/pictures, and the
+tables of gestures into the guide. Fails if the last picture of a strip needs more than LIMIT times the busiest engine or port of its schedule.
 
 Run: `PYTHONPATH=tests python bench/film_strip.py`. Needs playwright, Pillow and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 """
