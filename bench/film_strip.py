@@ -2,7 +2,8 @@
 
 A real Chromium, the real server. The text is pasted; what follows are presses of the mouse and turns of its wheel on what the screen
 shows: *Open*, then *Apply* of the first row of the Next pane once all rows are there. The pictures go to docs/pictures, and the
-tables of gestures into the guide. Fails if the last picture of a strip needs more than LIMIT times the busiest engine or port of its schedule.
+tables of gestures into the guide. Fails if a strip ends with more than LIMIT times the
+cycles of the busiest engine or port of its schedule.
 
 Run: `PYTHONPATH=tests python bench/film_strip.py`. Needs playwright, Pillow and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 """
