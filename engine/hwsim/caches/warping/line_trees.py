@@ -18,14 +18,18 @@ Offset = tuple[int, ...]
 
 
 class Node:
-    """A part of a stream. `live` says which coordinates it uses, `buffers` are those of addresses among them."""
+    """A part of a stream. `live` says which coordinates it uses, `buffers` are those of addresses among them.
 
-    __slots__ = ("buffers", "core", "first", "last", "live")
+    `number` is its place among all nodes, `core` that of the body that it repeats, or its own; `first` and `last` are those of its first
+    and last part: no node refers to itself.
+    """
 
-    def __init__(self, live: tuple[bool, ...], buffers: int) -> None:
-        self.core = self.first = self.last = self
+    __slots__ = ("buffers", "core", "first", "last", "live", "number")
+
+    def __init__(self, live: tuple[bool, ...], forest: Forest) -> None:
+        self.number = self.core = self.first = self.last = forest.count
         self.live = live
-        self.buffers = tuple(c for c in range(buffers) if live[c])
+        self.buffers = tuple([c for c in forest.addresses if live[c]])
 
 
 class Leaf(Node):
@@ -34,7 +38,7 @@ class Leaf(Node):
     __slots__ = ("coordinate", "dirty", "event", "instance")
 
     def __init__(self, event: int, coordinate: int, instance: int, dirty: bool, forest: Forest) -> None:
-        super().__init__(tuple(c in (coordinate, instance) for c in range(forest.width)), forest.buffers)
+        super().__init__(tuple([c in (coordinate, instance) for c in range(forest.width)]), forest)
         self.event, self.coordinate, self.instance, self.dirty = event, coordinate, instance, dirty
 
 
@@ -44,7 +48,11 @@ class Seq(Node):
     __slots__ = ("parts",)
 
     def __init__(self, parts: tuple[Placed, ...], forest: Forest) -> None:
-        super().__init__(tuple(map(any, zip(*(node.live for node, _ in parts), strict=True))), forest.buffers)
+        live = parts[0][0].live
+        for node, _ in parts:
+            if node.live != live:
+                live = tuple([a or b for a, b in zip(live, node.live, strict=True)])
+        super().__init__(live, forest)
         self.parts = parts
         self.first, self.last = parts[0][0].first, parts[-1][0].last
 
@@ -55,9 +63,9 @@ class Rep(Node):
     __slots__ = ("body", "count", "shift")
 
     def __init__(self, count: int, shift: Offset, body: Node, forest: Forest) -> None:
-        super().__init__(body.live, forest.buffers)
+        super().__init__(body.live, forest)
         self.count, self.shift, self.body = count, shift, body
-        self.core = self.first = self.last = body
+        self.core = self.first = self.last = body.number
 
 
 Placed = tuple[Node, Offset]
@@ -70,7 +78,7 @@ def moved(offset: Offset, by: Offset) -> Offset:
 
 def times(count: int, shift: Offset) -> Offset:
     """Returns `count` times a shift."""
-    return tuple([count * s for s in shift])
+    return tuple(map(count.__mul__, shift))
 
 
 DIRTY, CLEAN = -1, -2
@@ -84,8 +92,14 @@ class Forest:
     def __init__(self, buffers: int, width: int, budget: Budget) -> None:
         self.buffers, self.width, self.budget = buffers, width, budget
         self.zero: Offset = (0,) * width
+        self.addresses = range(buffers)
         self._known: dict[object, Node] = {}
         self._reach: dict[tuple[Node, int, int], int] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of nodes."""
+        return len(self._known)
 
     def leaf(self, event: int, coordinate: int, instance: int = -1, dirty: bool = False) -> Leaf:
         """Returns the leaf of an access."""
@@ -101,12 +115,12 @@ class Forest:
         found = [part for part in parts if part is not None]
         if len(found) < 2:
             return found[0] if found else None
-        if not any(a.last is b.first or a.core is b.core for (a, _), (b, _) in pairwise(found)):
+        if not any(a.last == b.first or a.core == b.core for (a, _), (b, _) in pairwise(found)):
             return self._sequence(found)
         groups: list[_Group] = []
         for node, offset in found:
             self._append(groups, node, offset)
-        if len(groups) > 1 and any(a.body.last is b.body.first for a, b in pairwise(groups)):
+        if len(groups) > 1 and any(a.body.last == b.body.first for a, b in pairwise(groups)):
             groups = self._flat(groups)
         placed = [self._placed(g) for g in groups]
         return placed[0] if len(placed) == 1 else self._sequence(placed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, lcm
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from ...machine.parts import Cache
@@ -98,7 +98,7 @@ class Prefetches:
         return made
 
 
-class _Residues(msgspec.Struct, frozen=True):
+class _Residues(NamedTuple):
     """How a node at 0 uses a coordinate, modulo the modulus of the classes.
 
     `reached` are the residues of its lines, as bits. Classes whose residues differ by a multiple of `step`, with none of the bits `edges`
@@ -130,19 +130,18 @@ class Classes:
     def _within(self, part: Placed, phase: Offset) -> Placed | None:
         """Returns the accesses of a part, translated by `phase`, to class 0; coordinates whose phase is -1 reach no such line."""
         node, offset = part
-        modulus, found, base = self.modulus, self._nowhere, offset
-        for use in self._residues.get(node) or self._residues_of(node):
-            c = use.coordinate
+        modulus, narrow, found, base = self.modulus, self.width == 1, self._nowhere, offset
+        for c, reached, step, edges in self._residues.get(node) or self._residues_of(node):
             if phase[c] == -1:
                 continue
             at = (offset[c] + phase[c]) % modulus
-            if not self._meets(use.reached, at):
+            place = -at % modulus
+            if not (reached >> place & 1 if narrow else self._meets(reached, at)):
                 continue
             if found is self._nowhere:
                 found = list(found)
-            place = -at % modulus
-            edge = (use.edges & ((2 << place) - 1)).bit_length() - 1
-            away = (place - edge) // use.step * use.step
+            edge = (edges & ((2 << place) - 1)).bit_length() - 1
+            away = (place - edge) // step * step
             if away:
                 at = (at + away) % modulus
                 base = (*base[:c], base[c] + away, *base[c + 1 :])

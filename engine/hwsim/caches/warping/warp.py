@@ -91,7 +91,7 @@ class Recurrence(Generic[R]):
         orbit = self._orbits.get(key)
         if orbit is None:
             orbit = self._orbits[key] = _Orbit(self, node, phase, state)
-        return orbit.after(node.count)
+        return orbit.after(self, node.count)
 
 
 class Warp(Recurrence[R]):
@@ -154,19 +154,19 @@ class Warp(Recurrence[R]):
 
 
 class _Orbit(Generic[R]):
-    """The states before each iteration of a loop, and what it requests, until a state recurs."""
+    """The states before each iteration of a loop, and what it requests, until a state recurs. It does not refer to what runs it."""
 
     def __init__(self, warp: Recurrence[R], node: Rep, phase: Offset, state: State) -> None:
-        self.warp, self.body, self.shift, self.phase = warp, node.body, node.shift, phase
+        self.body, self.shift, self.phase = node.body, node.shift, phase
         self.states = [state]
         self.outs: list[R] = []
         self.start: int | None = None
         self._seen: dict[tuple[Offset, State], int] = {}
-        self._is_repeated(0)
+        self._is_repeated(warp, 0)
 
-    def _is_repeated(self, t: int) -> bool:
+    def _is_repeated(self, warp: Recurrence[R], t: int) -> bool:
         """Notes the state before iteration t; returns whether it recurs."""
-        warp, step = self.warp, times(t, self.shift)
+        step = times(t, self.shift)
         if warp.modulus > 1:
             at = moved(self.phase, step)
             residue = tuple([a % warp.modulus if c in self.body.buffers else 0 for c, a in enumerate(at)])
@@ -177,15 +177,15 @@ class _Orbit(Generic[R]):
         self.start = self._seen.setdefault(key, t)
         return self.start < t
 
-    def after(self, count: int) -> tuple[R, State]:
+    def after(self, warp: Recurrence[R], count: int) -> tuple[R, State]:
         """Returns the requests of the first `count` iterations and the state after them."""
         while len(self.outs) < count and not self._ended:
             t = len(self.outs)
-            out, state = self.warp.run(self.body, moved(self.phase, times(t, self.shift)), self.states[t])
+            out, state = warp.run(self.body, moved(self.phase, times(t, self.shift)), self.states[t])
             self.outs.append(out)
             self.states.append(state)
-            self._ended = self._is_repeated(t + 1)
-        requests, start = self.warp.requests, self.start
+            self._ended = self._is_repeated(warp, t + 1)
+        requests, start = warp.requests, self.start
         if count <= len(self.outs) or start is None:
             return requests.joined(self.outs[:count]), self.states[count]
         period = len(self.outs) - start
