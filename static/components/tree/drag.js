@@ -361,6 +361,13 @@ function repairRequest({ row, rows }, offer, loop) {
  */
 function repairHint(repair, drops) {
   if (!repair || !(repair.calls.length + repair.blocks.length)) return null;
-  const what = drops > 1 ? "them" : "it";
-  return h("div", { class: "reason-help" }, `${repairText(repair, drops)}: drop ${what} here to choose so`);
+  const { calls, blocks } = repair;
+  const them = blocks.length
+    ? `move all ${blocks.length + drops}`
+    : `see ${calls.length - (drops > 1 ? 0 : 1) === 1 ? "it" : "them"}`;
+  return h(
+    "div",
+    { class: "reason-help" },
+    `${repairText(repair, drops)}: drop ${drops > 1 ? "them" : "it"} here to ${them}`,
+  );
 }

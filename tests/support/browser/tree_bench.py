@@ -96,7 +96,7 @@ class Bench:
             case "menu":
                 self.tree.send({"kind": "menu", "row": message["row"], "entries": self.menu_of(message["row"])})
             case "find_repair":
-                self.tree.send({"kind": "repair", "request": message, "calls": self.repair_of(message)})
+                self.tree.send({"kind": "repair", "request": message, "calls": self.repair_of(message), "blocks": []})
             case "select":
                 self.tree.selected = message["id"]
                 self.act(message)
