@@ -11,7 +11,7 @@ from support.browser.page import go_to_example
 SIZES = ((1000, 700), (1100, 700), (1280, 800), (1440, 900), (1920, 1080), (640, 400), (600, 900))
 """640x400 is 1280x800 at 200 %."""
 
-PANES = ("script", "python", "problems", "machine", "traffic", "explore")
+PANES = ("next", "script", "python", "problems", "machine", "traffic", "explore")
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
 
 

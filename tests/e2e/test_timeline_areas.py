@@ -84,3 +84,53 @@ def test_given_bookmarks_then_keys_go_from_one_to_the_next_and_a_reload_keeps_th
     expect(playhead).to_have_attribute("aria-valuenow", first)
     page.keyboard.press("b")
     expect(playhead).to_have_attribute("aria-valuenow", first)
+
+
+def pin(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=f"Pin {name}", exact=True)
+
+
+def test_given_a_pinned_row_then_it_stays_at_the_top_while_the_others_scroll_and_is_kept_for_the_notebook(
+    page: Page, shoot: Callable[[Page, str], object]
+) -> None:
+    small = "(stage) => { stage.style.maxHeight = '110px'; }"
+    page.locator(".stage").evaluate(small)
+    pin(page, "vtcm[0]").click()
+    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "true")
+    expect(pin(page, "dma")).to_have_attribute("aria-pressed", "false")
+    page.locator(".stage").evaluate("(stage) => { stage.scrollTop = 40; }")
+    expect(page.locator(".pinned-plot")).to_be_visible()
+    stage, row = page.locator(".stage").bounding_box(), pin(page, "vtcm[0]").bounding_box()
+    assert stage is not None and row is not None
+    assert 0 <= row["y"] - stage["y"] < 30
+    tip = page.locator(".timeline-tip")
+    for _ in range(50):  # until the window of the run has arrived
+        page.mouse.move(row["x"] + 390, row["y"] + 0.75 * row["height"])
+        page.mouse.move(row["x"] + 400, row["y"] + 0.75 * row["height"])
+        page.wait_for_timeout(100)
+        if tip.is_visible():
+            break
+    expect(tip).to_contain_text("vtcm[0]")
+    shoot(page, "timeline-pinned")
+    page.reload()
+    page.locator(".plot").wait_for()
+    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    pin(page, "vtcm[0]").click()
+    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "false")
+
+
+def test_given_the_keyboard_then_p_goes_to_the_rows_arrows_choose_one_and_enter_pins_it(page: Page) -> None:
+    page.get_by_role("slider", name="Playhead").focus()
+    page.keyboard.press("p")
+    expect(pin(page, "dma")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(pin(page, "matrix")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(pin(page, "matrix")).to_have_attribute("aria-pressed", "true")
+    expect(pin(page, "matrix")).to_be_focused()
+    expect(page.get_by_role("status").filter(has_text="matrix pinned")).to_have_count(1)
+    first, second = pin(page, "matrix").bounding_box(), pin(page, "dma").bounding_box()
+    assert first is not None and second is not None and first["y"] < second["y"]
+    assert_no_violations(page, "#area-timeline")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("slider", name="Playhead")).to_be_focused()

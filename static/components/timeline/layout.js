@@ -20,6 +20,8 @@ const LANES_SHARE = 0.45;
 
 /** @typedef {{ top: number, height: number }} Band */
 
+/** @typedef {{ lanes: number[], rows: number[] }} Pinned The numbers of the rows that come first. */
+
 /**
  * In CSS pixels.
  * @typedef {object} Layout
@@ -27,7 +29,9 @@ const LANES_SHARE = 0.45;
  * @property {number} height
  * @property {Band[]} lanes
  * @property {Band[]} rows
- * @property {number} top The top of the lanes, below the marks of repeats.
+ * @property {number} top The top of the first row, below the marks of repeats.
+ * @property {number} pinnedEnd The end of the pinned rows; `top` without any.
+ * @property {number} lanesTop The top of the lanes that are not pinned.
  * @property {number} lanesEnd
  * @property {number} bottom The end of the rows, where the axis begins.
  * @property {number} bar The height of a task in its lane.
@@ -38,19 +42,37 @@ const LANES_SHARE = 0.45;
  * @param {number} width The available size.
  * @param {number} height
  * @param {boolean} folded Whether the marks of repeats are shown.
+ * @param {Pinned} [pinned]
  * @returns {Layout}
  */
-export function layoutOf(data, width, height, folded) {
+export function layoutOf(data, width, height, folded, pinned = { lanes: [], rows: [] }) {
   const markRows = folded ? Math.max(0, ...data.repeats.map((repeat) => markRow(repeat.level) + 1)) : 0;
   const top = markRows ? markRows * MARK + 2 : 4;
   const lane = clamp(((height - AXIS - top) * LANES_SHARE) / Math.max(1, data.engines.length), LANE);
-  const lanes = data.engines.map((_, n) => ({ top: top + n * lane, height: lane }));
-  const lanesEnd = top + lanes.length * lane;
-  const below = lanesEnd + 2;
+  const below = top + data.engines.length * lane + 2;
   const row = data.rows.length ? clamp((height - AXIS - below) / data.rows.length, ROW) : 0;
-  const rows = data.rows.map((_, n) => ({ top: below + n * row + 2, height: row - 7 }));
-  const bottom = below + row * rows.length;
-  return { width, height: Math.max(bottom + AXIS, height), lanes, rows, top, lanesEnd, bottom, bar: lane - 11 };
+  let next = top;
+  /** @type {Band[]} */
+  const lanes = [];
+  /** @type {Band[]} */
+  const rows = [];
+  const placeLane = (/** @type {number} */ n) => {
+    lanes[n] = { top: next, height: lane };
+    next += lane;
+  };
+  const placeRow = (/** @type {number} */ n) => {
+    rows[n] = { top: next + 2, height: row - 7 };
+    next += row;
+  };
+  pinned.lanes.forEach(placeLane);
+  pinned.rows.forEach(placeRow);
+  const pinnedEnd = next;
+  data.engines.forEach((_, n) => pinned.lanes.includes(n) || placeLane(n));
+  const lanesEnd = next;
+  next += 2;
+  data.rows.forEach((_, n) => pinned.rows.includes(n) || placeRow(n));
+  const sizes = { width, height: Math.max(next + AXIS, height), bar: lane - 11 };
+  return { ...sizes, lanes, rows, top, pinnedEnd, lanesTop: pinnedEnd, lanesEnd, bottom: next };
 }
 
 /**

@@ -11,6 +11,17 @@ test("lanes and rows follow one another, above the axis", () => {
   assert.equal(layout.height, 400);
 });
 
+test("pinned rows come first, lanes before memories, and no two rows overlap", () => {
+  const plain = layoutOf(timelineData(), 800, 400, true);
+  const layout = layoutOf(timelineData(), 800, 400, true, { lanes: [1], rows: [0] });
+  assert.equal(layout.lanes[1].top, layout.top);
+  const bands = [layout.lanes[1], layout.rows[0], layout.lanes[0]];
+  bands.slice(1).forEach(({ top }, n) => assert.ok(top >= bands[n].top + bands[n].height));
+  assert.ok(layout.rows[0].top + layout.rows[0].height < layout.pinnedEnd);
+  assert.deepEqual([layout.lanesTop, layout.bottom], [layout.pinnedEnd, plain.bottom]);
+  assert.equal(plain.pinnedEnd, plain.top);
+});
+
 test("a small stage is exceeded: lanes and rows keep their least heights", () => {
   const layout = layoutOf(timelineData(), 800, 50, true);
   assert.ok(layout.height > 50 && layout.bar > 10);

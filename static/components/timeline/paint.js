@@ -55,6 +55,8 @@ function paintGrid(pen) {
   const { layout, colors } = pen;
   for (const { top, height } of layout.rows) pen.rect(GUTTER, layout.width - RIGHT, top, height, colors.sunken, 0.55);
   for (const time of timeTicks(pen)) pen.vertical(pen.x(time), layout.top, layout.bottom, colors.line);
+  const { top, pinnedEnd } = layout;
+  if (pinnedEnd > top) pen.line([0, pinnedEnd - 0.5], [layout.width, pinnedEnd - 0.5], colors.muted);
 }
 
 /** @param {Pen} pen */
@@ -116,9 +118,9 @@ function paintWindow(pen, model, window) {
  * @param {number} share
  */
 function paintOverlap(pen, from, to, share) {
-  const { top, lanesEnd } = pen.layout;
+  const { lanesTop, lanesEnd } = pen.layout;
   const { accent } = pen.colors;
-  pen.rect(from, to, top, lanesEnd - top, accent, 0.09 * share);
+  pen.rect(from, to, lanesTop, lanesEnd - lanesTop, accent, 0.09 * share);
   pen.rect(from, Math.max(to, from + 0.4), lanesEnd - 1, 2, accent, 0.75 * share);
 }
 

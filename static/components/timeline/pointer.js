@@ -9,7 +9,7 @@ import { Fingers } from "./touch.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { Touchable } from "./touch.js" */
 
-/** @typedef {{ x: number, y: number, time: number }} Point In the plot; `time` is drawn time. */
+/** @typedef {{ x: number, y: number, shown: number, time: number }} Point In the plot; `shown` is y in the stage, `time` is drawn time. */
 
 /**
  * `select` receives what was clicked, and the lane whose strip of stalls it is on; `tip` shows a text at a point, "" hides it.
@@ -50,10 +50,12 @@ export class TimelinePointer {
    * @returns {Point}
    */
   point(event) {
-    const { plot, model, layout } = this.host;
+    const { plot, stage, model, layout } = this.host;
     const { left, top } = plot.getBoundingClientRect();
     const x = event.clientX - left;
-    return { x, y: event.clientY - top, time: timeAt(model.view, layout, x) };
+    const shown = event.clientY - top - stage.scrollTop;
+    const isPinned = layout.pinnedEnd > layout.top && shown < layout.pinnedEnd;
+    return { x, y: isPinned ? shown : shown + stage.scrollTop, shown, time: timeAt(model.view, layout, x) };
   }
 
   /** @param {MouseEvent} event */

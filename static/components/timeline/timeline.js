@@ -16,6 +16,7 @@ import { TimelineModel } from "./model.js";
 import { momentOf } from "./moment.js";
 import { Overview } from "./overview.js";
 import { paintTimeline } from "./paint.js";
+import { Pins } from "./pins.js";
 import { TimelinePointer, isWithin } from "./pointer.js";
 import { tablesOf } from "./tables.js";
 import { CriticalPath } from "./path.js";
@@ -32,7 +33,7 @@ import { Transport } from "./transport.js";
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
-  "range, 0 shows all cycles. The brackets [ and ] start and end an area with totals at the playhead. M sets or removes a bookmark, B goes to the " +
+  "range, P goes to the names, where Enter pins a row, 0 shows all cycles. The brackets [ and ] start and end an area with totals at the playhead. M sets or removes a bookmark, B goes to the " +
   "next one, Shift B to the previous one. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
   "Escape closes them, L shows what the running tasks wait for, C the critical path, E folds the repeats, T shows tables.";
 
@@ -71,6 +72,11 @@ class TimelineView {
     this.selection = new TaskSelection(this.model);
     this.area = new Area(send, this.model, () => this.moved());
     this.bookmarks = new Bookmarks(this.model);
+    const pinned = (/** @type {string} */ said) => {
+      this.said.textContent = said;
+      this.moved();
+    };
+    this.pins = new Pins(pinned, () => this.head.focus({ preventScroll: true }));
     this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
     this.unfollow = followDrop((hovered) => this.afterDrop.hover(hovered));
     this.model.isFoldChosen = remembered(FOLDED) === true;
@@ -100,7 +106,17 @@ class TimelineView {
       hidden: true,
     });
     this.dropNote = h("div", { class: "drop-note", hidden: true });
-    this.plot = h("div", { class: "plot-holder" }, this.canvas, this.marks.element, this.dropNote, this.head);
+    const { fixed, element: pins } = this.pins;
+    this.plot = h(
+      "div",
+      { class: "plot-holder" },
+      fixed,
+      this.canvas,
+      this.marks.element,
+      pins,
+      this.dropNote,
+      this.head,
+    );
     this.stage = h(
       "div",
       { class: "stage" },
@@ -137,6 +153,7 @@ class TimelineView {
       h("p", { id: "timeline-keys", class: "tw-hidden" }, KEYS),
     );
     new ResizeObserver(() => this.moved()).observe(this.stage);
+    this.stage.addEventListener("scroll", () => this.moved());
     new MutationObserver(() => this.recolor()).observe(document.documentElement, {
       attributes: true,
       attributeFilter: ["data-theme"],
@@ -198,7 +215,7 @@ class TimelineView {
     const { clientWidth: width, clientHeight: height } = this.stage;
     if (!model.data.cycles || !width || !height) return;
     this.colors ??= readColors(this.element);
-    this.layout = layoutOf(model.data, width, height, model.folded);
+    this.layout = layoutOf(model.data, width, height, model.folded, this.pins.of(model.data));
     model.requestMissing();
     this.path.requestMissing();
     this.afterDrop.requestMissing();
@@ -217,6 +234,7 @@ class TimelineView {
     this.announceSelection();
     this.plot.style.height = `${this.layout.height}px`;
     this.marks.draw(model, this.layout);
+    this.pins.draw(model.data, this.layout, this.canvas, this.stage.scrollTop, this.colors.surface);
     this.drawPlayhead(state);
     const { start, end } = model.view;
     this.overview.place(model.toReal(start), end >= model.length ? model.data.cycles : model.toReal(end), model.cycle);
@@ -338,9 +356,9 @@ class TimelineView {
     bubble.textContent = text;
     const { offsetWidth, offsetHeight } = bubble;
     const left = Math.min(point.x + 14, stage.clientWidth - offsetWidth - 4);
-    const top = Math.min(point.y + 16 - stage.scrollTop, stage.clientHeight - offsetHeight - 2);
+    const top = Math.min(point.shown + 16, stage.clientHeight - offsetHeight - 2);
     bubble.style.left = `${Math.max(4, left)}px`;
-    bubble.style.top = `${Math.max(2, top)}px`;
+    bubble.style.top = `${stage.scrollTop + Math.max(2, top)}px`;
   }
 
   /**
@@ -631,6 +649,7 @@ class TimelineView {
       "[": () => this.area.startAt(model.cycle),
       "]": () => this.area.endAt(model.cycle),
       m: () => this.toggleBookmark(),
+      p: () => this.pins.focus(),
       b: () => this.seekBookmark(1),
       B: () => this.seekBookmark(-1),
       c: () => this.togglePath(),
