@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from support.record.address_map import NOTEBOOK, PICTURE, address_map
 from support.sessions.notebooks import with_lines
 
 from tilewright.app.document import evaluate, load_document, read_document
@@ -212,3 +213,16 @@ def test_given_two_drawings_in_one_page_then_their_rules_and_patterns_are_their_
         assert all(
             f"#{own}" in rule for rule in re.findall(r"[^{}]+(?=\{[^{}]*\})", style.text) if "@media" not in rule
         )
+
+
+def test_the_picture_of_addresses_in_the_docs_is_current_and_shows_a_buffer_at_the_addresses_of_another() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == address_map(), (
+        "run: PYTHONPATH=tests python -m support.record.address_map"
+    )
+    state, store = opened(NOTEBOOK)
+    report = store.report_now(state)
+    assert isinstance(report, Report)
+    placed = {p.buffer.name: p.address for p in report.program.places.of_cell if p.memory.name == "vtcm"}
+    assert placed["D"] == placed["A"] and len(set(placed.values())) == 3
+    memory = report.memory["local.vtcm"]
+    assert (memory.used_bytes, memory.fragmented_bytes, memory.free_bytes) == (49_152, 0, 8_192)
