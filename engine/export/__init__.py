@@ -4,7 +4,7 @@
 """
 
 from ..schedule import index_map_text, quoted, region_map_text, unique_name, value_text
-from .c import CFunction, c_function, to_c
+from .c import CFunction, c_function, c_functions, to_c
 from .calls import call_text, loop_position, named_arguments, signature_of, step_text
 from .chrome_trace import chrome_trace
 from .losses import COSTLY, Loss, LossKind, program_without, tvm_losses, with_pipelines
@@ -20,6 +20,7 @@ __all__ = [
     "attributed",
     "attributed_to",
     "c_function",
+    "c_functions",
     "call_text",
     "chrome_trace",
     "headline",

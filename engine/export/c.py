@@ -95,6 +95,13 @@ def c_function(func: PrimFunc, *, storage: Storage = "heap", accesses: Accesses 
     return CFunction(made.name, text, made.arguments, made.can_fail, lines)
 
 
+def c_functions(funcs: Sequence[PrimFunc]) -> tuple[str, tuple[CFunction, ...]]:
+    """Return one C file of several functions, and each with its metadata; the `text` of each is its own part of the file."""
+    made = [_Function(f, "heap", "free") for f in funcs]
+    helpers = {key: None for m in made for key in m.expressions.helpers}
+    return _file(helpers, made), tuple(CFunction(m.name, m.text, m.arguments, m.can_fail, {}) for m in made)
+
+
 QUIET = """\
 #if defined(__GNUC__) && !defined(__clang__)
 /* Values are written before they are read, which the compiler cannot always see. */

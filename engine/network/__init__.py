@@ -1,5 +1,6 @@
 """Networks: the distinct kernels of a model, and their costs on a machine, in the order in which an inference runs them."""
 
+from .c_module import network_c
 from .choice import choose_on_chip
 from .differences import (
     KernelDifference,
@@ -28,7 +29,7 @@ from .search import (
 from .text import network_text
 from .timeline import CallSpan, engine_loads, inference_spans, on_chip_bytes, reading_calls, tensor_text
 from .trace import network_trace
-from .tvm_module import network_tvm_python
+from .tvm_module import network_tvm_python, network_tvm_script
 
 __all__ = [
     "CallSpan",
@@ -58,10 +59,12 @@ __all__ = [
     "kernel_cost",
     "lowered_text",
     "merged",
+    "network_c",
     "network_difference",
     "network_text",
     "network_trace",
     "network_tvm_python",
+    "network_tvm_script",
     "on_chip_bytes",
     "plan_json",
     "plan_text",

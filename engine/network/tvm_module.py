@@ -29,6 +29,13 @@ from tvm.script import tirx as T
 
 '''
 
+_IMPORTS = """\
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+# from tvm.script import tirx as T
+
+"""
+
 _FOOTER = '''
 
 def build(target="llvm"):
@@ -48,17 +55,25 @@ def network_tvm_python(network: Network, scheduled: Mapping[str, PrimFunc] | Non
     loops, scopes and annotations of the schedules, which TVM lowers; nothing is scheduled when the file is read.
     """
     programs = scheduled or {}
-    kernels = tuple(programs.get(f.name, f) for f in network.kernels)
     head = _HEADER.format(
         title=title or network.graph.name,
         main=network.graph.name,
-        count=len(kernels),
+        count=len(network.kernels),
         scheduled=sum(f.name in programs for f in network.kernels),
         inputs=len(network.graph.inputs),
     )
-    text = to_script(IRModule(kernels))
+    return head + _module_text(network, programs) + _FOOTER
+
+
+def network_tvm_script(network: Network, scheduled: Mapping[str, PrimFunc] | None = None) -> str:
+    """Return the network as the text of a module of TVM, which `tvm.script.from_source` reads and `tilewright import` reads back."""
+    return _IMPORTS + _module_text(network, scheduled or {})
+
+
+def _module_text(network: Network, programs: Mapping[str, PrimFunc]) -> str:
+    text = to_script(IRModule(tuple(programs.get(f.name, f) for f in network.kernels)))
     body = text[text.index("@I.ir_module") :].rstrip("\n")
-    return head + body + "\n\n" + indent(graph_text(network.graph, MODULE), "    ") + _FOOTER
+    return body + "\n\n" + indent(graph_text(network.graph, MODULE), "    ")
 
 
-__all__ = ["network_tvm_python"]
+__all__ = ["network_tvm_python", "network_tvm_script"]

@@ -34,6 +34,7 @@ EXAMPLES = (
     "resnet --against resnet@auto",
     "resnet --against resnet --against-machine gemmini --json",
     "resnet --export resnet_tvm.py",
+    "resnet --export resnet.c",
     "resnet --trace resnet.json",
 )
 
@@ -86,9 +87,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--export",
         metavar="OUT",
-        help="write the model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it",
+        help="write the model with the schedules of its kernels: OUT.py for TVM, with a function that compiles it; OUT.tvmscript, the "
+        "text of the module; OUT.c, all kernels with a main",
     )
-
     parser.add_argument(
         "--trace", metavar="OUT", help="write the timeline of one inference in Chrome's trace format, for Perfetto"
     )
@@ -101,7 +102,7 @@ def run(arguments: Namespace) -> int:
     machine = load_machine(arguments.machine) if arguments.machine else found.machine
     with working(arguments, f"simulating {len(found.kernels)} kernels on {machine.name}"):
         report = _kept_on_chip(arguments, found, machine) if arguments.on_chip else found.simulate(machine)
-    if arguments.export and not written(arguments.export, found.to_tvm_python()):
+    if arguments.export and not written(arguments.export, _exported(arguments.export, found)):
         return BAD_INPUT
     if arguments.trace and not written(arguments.trace, network_trace(found.network, report, found.sizes)):
         return BAD_INPUT
@@ -140,6 +141,17 @@ def _compared(arguments: Namespace, report: NetworkReport) -> int:
             difference_text(found, names, len(found.kernels)) if arguments.all else difference_text(found, names)
         )
     return REFUSED if report.refused or second.refused else EXIT_OK
+
+
+def _exported(path: str, found: NetworkNotebook) -> str:
+    """The model in the form that the suffix of the output names."""
+    match Path(path).suffix:
+        case ".c":
+            return found.to_c()
+        case ".tvmscript":
+            return found.to_tvm_script()
+        case _:
+            return found.to_tvm_python()
 
 
 def _searched(arguments: Namespace) -> NetworkStudy:

@@ -17,8 +17,10 @@ from ....engine.network import (
     choose_on_chip,
     distinct_kernels,
     merged,
+    network_c,
     network_text,
     network_tvm_python,
+    network_tvm_script,
     simulate_network,
 )
 from ....engine.schedule import Schedule
@@ -86,6 +88,14 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
     def to_tvm_python(self) -> str:
         """The model with the schedules of its kernels as a Python file for TVM: one module, and a function that compiles it."""
         return network_tvm_python(self.network, self.scheduled)
+
+    def to_tvm_script(self) -> str:
+        """The model with the schedules of its kernels as the text of a module that TVM reads."""
+        return network_tvm_script(self.network, self.scheduled)
+
+    def to_c(self) -> str:
+        """The model with the schedules of its kernels as one C file with a main; see `network_c`."""
+        return network_c(self.network, self.scheduled, self.sizes)
 
 
 def load_network(

@@ -73,6 +73,10 @@ def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_modu
     out = tmp_path / "out.py"
     assert main(["network", str(tmp_path / "net"), "--export", str(out)]) == 0
     assert "2 of them scheduled" in out.read_text() and "R.call_tir(cls.both" in out.read_text()
+    assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "out.c")]) == 0
+    assert "int main(int argc" in (tmp_path / "out.c").read_text()
+    assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "out.tvmscript")]) == 0
+    assert "@I.ir_module" in (tmp_path / "out.tvmscript").read_text()
     assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "none" / "out.py")]) == 2
     trace = tmp_path / "out.json"
     assert main(["network", str(tmp_path / "net"), "--trace", str(trace)]) == 0

@@ -19,6 +19,7 @@ from tilewright.engine.network import (
     explore_network,
     merged,
     network_tvm_python,
+    network_tvm_script,
     run_network,
     scheduled_program,
 )
@@ -119,3 +120,11 @@ def test_given_a_module_then_the_exported_one_has_its_results(text: str, sizes: 
     found = results(exported(network, {}, tmp_path / "a_network.py"), network, arrays)
     for one, expected in zip(found, run_network(network, arrays, sizes), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-6)
+
+
+def test_given_a_network_then_tvm_reads_its_text_and_so_does_import() -> None:
+    network = merged(parse_network(MODEL))
+    text = network_tvm_script(network)
+    module = tvm.script.from_source(text)
+    assert {v.name_hint for v in module.functions} == {"main", *(f.name for f in network.kernels)}
+    assert [c.kernel for c in parse_network(text).graph.calls] == [c.kernel for c in network.graph.calls]

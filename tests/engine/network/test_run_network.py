@@ -1,38 +1,17 @@
 """Networks on NumPy: the order of calls, results in arguments, and equality with TVM's virtual machine."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 import pytest
-from support.pasted.relax_modules import HEAD, MODEL, OPEN
+from support.pasted.relax_modules import IN_PLACE, MODEL, OPEN
 
 from tilewright.engine.ir import Network, TilewrightError, build
 from tilewright.engine.network import merged, run_network
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
-
-IN_PLACE = (
-    HEAD
-    + """
-    @T.prim_func(private=True, s_tir=True)
-    def shift(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")):
-        for i in range(16):
-            with T.sblock("shift"):
-                vi = T.axis.spatial(16, i)
-                x[vi] = x[vi] + T.float32(1)
-                y[vi] = x[vi] * T.float32(2)
-
-    @R.function
-    def main(x: R.Tensor((16,), dtype="float32")):
-        cls = Module
-        both = R.call_tir_inplace(cls.shift, (x,), inplace_indices=[0, -1], out_ty=[R.Tensor((16,), dtype="float32"), R.Tensor((16,), dtype="float32")])
-        return (both[0], both[1])
-"""
-)
 
 
 def arrays(network: Network, sizes: dict[str, int] | None = None) -> dict[str, Any]:

@@ -89,3 +89,23 @@ OPEN = (
 """
 )
 """A size that the model leaves open, `n`, and a relax function that is called with `n` and with `n * 2` rows."""
+
+IN_PLACE = (
+    HEAD
+    + """
+    @T.prim_func(private=True, s_tir=True)
+    def shift(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.sblock("shift"):
+                vi = T.axis.spatial(16, i)
+                x[vi] = x[vi] + T.float32(1)
+                y[vi] = x[vi] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((16,), dtype="float32")):
+        cls = Module
+        both = R.call_tir_inplace(cls.shift, (x,), inplace_indices=[0, -1], out_ty=[R.Tensor((16,), dtype="float32"), R.Tensor((16,), dtype="float32")])
+        return (both[0], both[1])
+"""
+)
+"""A call that stores one of its results in its argument."""

@@ -1,0 +1,103 @@
+"""Networks with and without their schedules on TVM's compiler for the CPU: `python bench/networks_tvm.py MODEL_FOLDER... [--c]`.
+
+Both modules get the same random inputs and weights. "error" is the largest difference of a result over the largest absolute result. `--c`
+also compiles the C export with the machine's compiler and compares it with the unscheduled module.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from math import prod, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+
+from tilewright.app.document.networks import NetworkNotebook, load_network
+from tilewright.engine.ir import build
+from tilewright.engine.network import network_c, network_tvm_python
+
+
+def random_arrays(model: NetworkNotebook) -> list[np.ndarray]:
+    """Inputs and weights whose products neither grow nor vanish; vectors are positive, since some are variances."""
+    generator = np.random.default_rng(0)
+    found: list[np.ndarray] = []
+    for tensor in (*model.network.graph.inputs, *model.network.graph.weights):
+        shape = [build.int_value(e) or model.sizes[e.name] for e in tensor.shape]  # type: ignore[attr-defined]
+        if not tensor.dtype.startswith("float"):
+            array = np.zeros(shape)
+        elif len(shape) < 2:
+            array = generator.uniform(0.5, 1.5, shape)
+        else:
+            array = generator.standard_normal(shape) * sqrt(2 / max(1, prod(shape[1:])))
+        found.append(array.astype(tensor.dtype))
+    return found
+
+
+def compiled(text: str, folder: Path, name: str) -> Any:
+    """TVM's virtual machine for an exported file. TVM reads its source, so it is imported from a file."""
+    (folder / f"{name}.py").write_text(text)
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module.build()
+
+
+def ran(machine: Any, name: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    found = machine[name](*map(tvm.runtime.tensor, arrays))
+    return [found.numpy()] if hasattr(found, "numpy") else [tensor.numpy() for tensor in found]
+
+
+def ran_c(
+    model: NetworkNotebook, arrays: list[np.ndarray], expected: list[np.ndarray], folder: Path
+) -> list[np.ndarray]:
+    compiler = shutil.which("cc")
+    assert compiler is not None, "no C compiler on the path"
+    (folder / "net.c").write_text(network_c(model.network, model.scheduled, model.sizes))
+    subprocess.run([compiler, "-std=c11", "-O2", "-o", str(folder / "net"), str(folder / "net.c"), "-lm"], check=True)
+    (folder / "in").write_bytes(b"".join(a.tobytes() for a in arrays))
+    subprocess.run([str(folder / "net"), str(folder / "in"), str(folder / "out")], check=True)
+    data, found, at = (folder / "out").read_bytes(), list[np.ndarray](), 0
+    for array in expected:
+        found.append(np.frombuffer(data[at : at + array.nbytes], array.dtype).reshape(array.shape))
+        at += array.nbytes
+    return found
+
+
+def error(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
+    assert all(np.isfinite(e).all() for e in expected), "the unscheduled network has results that are not finite"
+    return max(
+        float(np.abs(f.astype("float64") - e).max() / max(float(np.abs(e).max()), 1e-30))
+        for f, e in zip(found, expected, strict=True)
+    )
+
+
+def main() -> None:
+    paths = [Path(a) for a in sys.argv[1:] if not a.startswith("--")]
+    print(f"{'network':16}{'functions':>10}{'scheduled':>10}{'compile, s':>12}{'TVM error':>12}{'C error':>12}")
+    for path in paths:
+        model = load_network(path)
+        arrays = random_arrays(model)
+        name = model.network.graph.name
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            expected = ran(compiled(network_tvm_python(model.network), folder, f"plain_{path.stem}"), name, arrays)
+            begun = time.process_time()
+            machine = compiled(model.to_tvm_python(), folder, f"scheduled_{path.stem}")
+            seconds = time.process_time() - begun
+            tvm_error = error(ran(machine, name, arrays), expected)
+            c_error = f"{error(ran_c(model, arrays, expected, folder), expected):>12.1e}" if "--c" in sys.argv else ""
+        counts = f"{len(model.network.kernels):>10}{len(model.scheduled):>10}"
+        print(f"{path.stem:16}{counts}{seconds:>12.1f}{tvm_error:>12.1e}{c_error}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
