@@ -41,12 +41,13 @@ class Side(msgspec.Struct, frozen=True, eq=False):
 
 class Lanes(msgspec.Struct, frozen=True, eq=False):
     """The loops that number the lanes, the fastest first, and the lanes of an operation. Iterations that conditions leave out take no lane,
-    unless the lanes are threads.
+    unless the lanes are threads. Without loops each iteration is an operation, or lanes follow contiguous addresses (`by_address`).
     """
 
     loops: tuple[Var, ...]
     width: int
     are_threads: bool = False
+    by_address: bool = False
 
     def are_whole(self, where: Domain) -> bool:
         """Returns whether the iterations are a box, and lanes without work are only the last ones."""
@@ -59,7 +60,7 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
         for n, var in enumerate(self.loops, 1):
             lanes *= where.active[var]
             if lanes % self.width == 0:
-                return Lanes(self.loops[:n], self.width, self.are_threads)
+                return replace_fields(self, loops=self.loops[:n])
         return self
 
 
@@ -145,18 +146,18 @@ def _listed(
 
 
 def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
-    """Returns the numbering of lanes: the threads of the program, else along the runs of the result; no loops if the accesses have to be
-    listed.
-    """
-    lanes = Lanes(threads_of(work, where), width, are_threads=True)
-    if not lanes.loops and where.is_box and along.strides is not None:
+    """Returns the numbering of lanes: the threads of the program, else along the runs of the result."""
+    threads = threads_of(work, where)
+    if threads:
+        return Lanes(threads, width, are_threads=True)
+    if where.is_box and along.strides is not None:
         return Lanes(run_loops([along.strides], where), width)
-    return lanes
+    return Lanes((), width, by_address=True)
 
 
 def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
     """Returns an order of the domain's iterations, and in that order the operation and the lane of each. Raises UnknownValueError."""
-    if lanes.loops:
+    if not lanes.by_address:
         return slice(None), *numbered(lanes, where)
     order, breaks = run_order(along, where)
     first = np.flatnonzero(breaks)

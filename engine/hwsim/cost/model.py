@@ -15,7 +15,8 @@ from ..access.placement import Places
 from ..access.ports import PortSpec, demands, over
 from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
-from ..tasks.geometry import AffineProgression, Domain, Layout, box_elements, layout, progressions
+from ..tasks.geometry import AffineProgression, Domain, Layout, layout
+from ..tasks.index_boxes import Indexed, box_elements, progressions
 from ..tasks.product import joint_values, passes_of, product_of, tile_cycles, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .operand_traffic import operand_traffic
@@ -91,10 +92,6 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
         lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
         moved = tuple((s.buffer.name, s.written, s.accesses, s.wanted_bytes, s.moved_bytes) for s in self.spreads)
         return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost, moved
-
-
-Indexed = tuple[Access, tuple[AffineProgression, ...] | None]
-"""An access, with the progressions of its indices if these are known."""
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):

@@ -143,7 +143,7 @@ class AffineProgression(msgspec.Struct, frozen=True, eq=False):
     def start(self, outer: Mapping[Var, int]) -> Values | int:
         """Returns the value with the loops of the task at 0; unknown loops around count as 0. Raises UnknownValueError."""
         parts = [
-            factor * (outer.get(around, 0) if isinstance(around, Var) else _placed(around, outer))
+            factor * (outer.get(around, 0) if isinstance(around, Var) else placed(around, outer))
             for around, factor in self.around.items()
         ]
         return sum(parts, self.constant)
@@ -209,7 +209,7 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
         if self.progression is not None:
             return self.progression.values(over, outer)
         assert self.address is not None
-        return _placed(self.address, {**over, **outer})
+        return placed(self.address, {**over, **outer})
 
 
 def layout(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> Layout:
@@ -317,7 +317,7 @@ def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
     outer = where.outer
 
     def found(over: Mapping[Var, Values]) -> list[Values]:
-        return [p.values(over, outer) if isinstance(p, Layout) else _placed(p, {**over, **outer}) for p in places]
+        return [p.values(over, outer) if isinstance(p, Layout) else placed(p, {**over, **outer}) for p in places]
 
     return at_points(where, found)
 
@@ -356,53 +356,6 @@ def origin(place: Layout, where: Domain) -> int:
         return 0
 
 
-def _placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
+def placed(address: Expr, over: Mapping[Var, Values | int]) -> Values:
     """Returns the address with the unknown variables around the task, which only shift it, at zero."""
     return values(address, {**over, **dict.fromkeys(free_vars(address) - set(over), 0)})
-
-
-def progressions(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -> tuple[AffineProgression, ...] | None:
-    """Returns the progressions of the indices of an access; None if one of them is no sum of loops."""
-    if access.extents:
-        return None
-    found: list[AffineProgression] = []
-    for index in access.indices:
-        progression = progression_of(index, inner, analyzer)
-        if progression is None or not all(isinstance(around, Var) for around in progression.around):
-            return None
-        found.append(progression)
-    return tuple(found)
-
-
-def box_elements(accesses: Sequence[tuple[Access, tuple[AffineProgression, ...] | None]], where: Domain) -> int:
-    """Elements of the smallest box around all accesses (of one buffer) over the domain; at most one per access and iteration."""
-    if where.iterations == 0:
-        return 0
-    box = 1
-    for axis, size in enumerate(accesses[0][0].buffer.shape):
-        runs = [progression[axis] for _, progression in accesses if progression is not None]
-        if len(runs) == len(accesses) and all(run.around == runs[0].around for run in runs):
-            ends = [run.ends(where.active) for run in runs]
-            low, high = min(least for least, _ in ends), max(greatest for _, greatest in ends) + 1
-        else:
-            low, high = _ends([access for access, _ in accesses], axis, where)
-        extent = build.int_value(size)
-        box *= high - low if extent is None else min(high - low, extent)
-    return box if any(a.extents for a, _ in accesses) else min(box, where.iterations * len(accesses))
-
-
-def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, int]:
-    """Returns the minimum of an index, and its maximum plus one; the whole axis if they are unknown."""
-    over: dict[Var, Values | int] = {**axes(where.active), **where.outer}
-    low: list[int] = []
-    high: list[int] = []
-    # Accesses share indices.
-    for index, extent in dict.fromkeys((a.indices[axis], a.extents[axis] if a.extents else None) for a in accesses):
-        try:
-            start = _placed(index, over)
-            end = start + (1 if extent is None else _placed(extent, over))
-        except UnknownValueError:
-            return 0, build.int_value(accesses[0].buffer.shape[axis]) or 1
-        low.append(int(start.min()))
-        high.append(int(end.max()))
-    return min(low), max(high)

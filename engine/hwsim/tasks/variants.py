@@ -21,7 +21,7 @@ from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
 from ..replay.exclusive import Variant
-from .geometry import Domain, Layout, domain
+from .geometry import Domain, Layout, at_points, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
 from .periodicity import IterationClass
@@ -59,12 +59,12 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
-    """A buffer that a task reads or writes: the part of each access, over the loops inside of the task."""
+    """A buffer that a task reads or writes: the part of each access, and the piece that accesses it."""
 
     placement: Placement
     written: bool
     updated: bool
-    parts: tuple[tuple[Expr, Mapping[Var, int]], ...]
+    parts: tuple[tuple[Expr, Piece], ...]
 
     def cells(self, at: Mapping[Var, int]) -> range:
         """Returns the cells that the task accesses: in the current slot, from the first part to the last."""
@@ -76,13 +76,24 @@ class Side(msgspec.Struct, frozen=True, eq=False):
         if last == 0:
             return range(first, first + 1)
         low, high = last, 0
-        for part, inner in self.parts:
+        for part, piece in self.parts:
             try:
-                found = values(part, {**at, **axes(inner)})
+                found = _values_at(part, piece, at)
             except UnknownValueError:
                 return range(first, first + last + 1)
-            low, high = min(low, int(found.min())), max(high, int(found.max()))
+            if found.size:
+                low, high = min(low, int(found.min())), max(high, int(found.max()))
         return range(first + max(low, 0), first + min(high, last) + 1)
+
+
+def _values_at(part: Expr, piece: Piece, at: Mapping[Var, int]) -> Values:
+    """Returns the values of a part in the iterations of a piece. Raises UnknownValueError."""
+    inner = {v: n for v, n in piece.measured.inner.items() if v in free_vars(part)}
+    if not (inner and piece.conditions):
+        return values(part, {**at, **axes(inner)})
+    where = _domain(piece, at)
+    (found,) = at_points(where, lambda place: [values(part, {**at, **place})])
+    return found
 
 
 def pieces_of(
@@ -267,7 +278,7 @@ class Variants:
 
 
 def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple[Side, ...]:
-    grouped: dict[tuple[Placement, bool], list[tuple[Expr, Mapping[Var, int]]]] = {}
+    grouped: dict[tuple[Placement, bool], list[tuple[Expr, Piece]]] = {}
     updated: set[Placement] = set()
     for piece in pieces:
         measured = piece.measured
@@ -275,9 +286,7 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
             placement = places.by_buffer[access.buffer]
             written = any(access is w for w in measured.work.writes)
             part = part_of(placement, access, analyzer)
-            used = free_vars(part)
-            inner = {v: n for v, n in measured.inner.items() if v in used}
-            grouped.setdefault((placement, written), []).append((part, inner))
+            grouped.setdefault((placement, written), []).append((part, piece))
             if written and measured.work.updates:
                 updated.add(placement)
     return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())

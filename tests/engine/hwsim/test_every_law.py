@@ -6,10 +6,10 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.simulator.every_law.cases.machines import random_machine
+from support.simulator.every_law.cases.programs import random_program
 from support.simulator.every_law.compare import Compared, compare
 from support.simulator.every_law.machine_tasks import TooManyElementsError
-from support.simulator.every_law.machines import random_machine
-from support.simulator.every_law.programs import random_program
 
 from tilewright.engine.hwsim import MachineError
 

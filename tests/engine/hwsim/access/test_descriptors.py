@@ -204,3 +204,11 @@ def test_given_a_preset_when_its_dma_copies_boxes_then_more_dimensions_take_more
     (cost,) = [v.cost for v in program.variants if program.templates[v.template].name == "L"]
     assert cost.descriptor is not None and cost.descriptor.shape == (4, 4, 4) and cost.descriptor.descriptors == 4
     assert simulate(sch.func, machine).cycles > cost.duration
+
+
+def test_given_a_copy_of_several_descriptors_then_it_requests_ports_when_the_last_is_set_up():
+    machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", 1)
+    program, _ = replayed(parse(copy((64, 32), (16, 8), (0, 1))).program, machine)
+    (variant,) = [v for v in program.variants if program.templates[v.template].name == "L"]
+    assert variant.cost.descriptor is not None and variant.cost.descriptor.descriptors == 16
+    assert variant.replay.setup == 16 * machine.engine("dma").setup_cycles

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.hwsim.tasks.geometry import Runs, box_elements, domain, layout, progressions, runs
+from tilewright.engine.hwsim.tasks.geometry import Runs, domain, layout, runs
+from tilewright.engine.hwsim.tasks.index_boxes import box_elements, progressions
 from tilewright.engine.hwsim.tasks.work import Access
 from tilewright.engine.ir import Buffer, Range, Var, build
 

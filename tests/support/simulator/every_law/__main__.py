@@ -13,10 +13,10 @@ from random import Random
 from tilewright.engine.hwsim import MachineError
 from tilewright.engine.ir.errors import TilewrightError
 
+from .cases.machines import random_machine
+from .cases.programs import random_program
 from .compare import MOST_ELEMENTS, compare
 from .machine_tasks import TooManyElementsError
-from .machines import random_machine
-from .programs import random_program
 
 REPORTED = 250
 """After so many a long run says how far it is."""
@@ -45,6 +45,7 @@ def main() -> None:
         told["tasks"] += found.tasks
         told["tasks that are replayed"] += found.replayed
         told.update({f"tasks of a {kind}": count for kind, count in found.kinds.items()})
+        told.update(f"with {law}" for law in found.laws)
         if found.difference:
             print(f"program {seed}: {found.difference}", flush=True)
             told["programs that differ"] += 1

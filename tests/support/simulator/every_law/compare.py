@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from tilewright.engine.hwsim import Machine, simulate_tasks, tasks_of
+from tilewright.engine.hwsim import Machine, Report, simulate_tasks, tasks_of
 from tilewright.engine.hwsim.replay.steady import replay_tasks
 from tilewright.engine.hwsim.tasks.variants import TaskVariant
 from tilewright.engine.ir import PrimFunc
 
-from .machine_tasks import Done, run_all
+from .laws import laws_of
+from .machine_tasks import Done, Run, run_all
 
 EVERYTHING = 10**9
 MOST_TASKS = 20_000
@@ -18,12 +19,15 @@ MOST_ELEMENTS = 200_000
 
 
 class Compared(NamedTuple):
-    """The tasks of a program, those of them that the engine replays if it skips what it can, and the first difference, or ""."""
+    """The tasks of a program, in all and by kind of engine; those of them that the simulator replays if it skips what it can; the laws that
+    have a part in it, and whether a task waited for a port; the first difference, or "".
+    """
 
     tasks: int
     replayed: int
     waited: bool
     kinds: Counter[str]
+    laws: set[str]
     difference: str
 
 
@@ -39,20 +43,14 @@ def compare(func: PrimFunc, machine: Machine, most_elements: int = MOST_ELEMENTS
     ]
     kinds = Counter(type(program.machine.engines[program.templates[d.template].engine]).__name__ for d in run.tasks)
     waited = any(d.end > d.start + d.timed.duration for d in run.tasks)
-    difference = (
-        _difference(engine, run.tasks)
-        if len(engine) == len(run.tasks)
-        else f"{len(engine)} tasks, not {len(run.tasks)}"
-    )
-    if not difference and every.cycles != run.cycles:
-        difference = f"{every.cycles} cycles, not {run.cycles}"
     few = simulate_tasks(program, MOST_TASKS, whole=0)
-    if not difference:
-        difference = _totals(few.cycles, few.conflicts, few.to_json()["engines"], run.tasks, run.cycles)
-    return Compared(len(run.tasks), len(few.segments), waited, kinds, difference)
+    difference = _difference(engine, run.tasks) or _totals(every.cycles, few, run)
+    return Compared(len(run.tasks), len(few.segments), waited, kinds, laws_of(program), difference)
 
 
 def _difference(engine: list[tuple[TaskVariant, int, int]], tasks: list[Done]) -> str:
+    if len(engine) != len(tasks):
+        return f"{len(engine)} tasks, not {len(tasks)}"
     for n, ((variant, start, end), done) in enumerate(zip(engine, tasks, strict=True)):
         for what, found, expected in _figures(variant, start, end, done):
             if found != expected:
@@ -82,10 +80,15 @@ def _figures(variant: TaskVariant, start: int, end: int, done: Done) -> list[tup
     ]
 
 
-def _totals(cycles: int, conflicts: object, engines: object, tasks: list[Done], expected: int) -> str:
-    if cycles != expected:
-        return f"{cycles} cycles where repeats are skipped, not {expected}"
-    lost = sum(row.cycles for row in conflicts)  # type: ignore[attr-defined]
-    if lost != sum(d.cost.lost for d in tasks):
-        return f"{lost} cycles lost on banks where repeats are skipped"
-    return ""
+def _totals(cycles: int, few: Report, run: Run) -> str:
+    """The first total that differs, of a replay of every task and of one that skips repeats."""
+    busy: Counter[str] = Counter()
+    for done in run.tasks:
+        busy[done.engine] += done.timed.duration
+    figures = [
+        ("cycles", cycles, run.cycles),
+        ("cycles where repeats are skipped", few.cycles, run.cycles),
+        ("cycles lost on banks", sum(row.cycles for row in few.conflicts), sum(d.cost.lost for d in run.tasks)),
+        ("busy cycles", {name: e.busy for name, e in few.engines.items() if e.busy}, dict(busy)),
+    ]
+    return next((f"{what} {found}, not {expected}" for what, found, expected in figures if found != expected), "")

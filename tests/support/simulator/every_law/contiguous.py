@@ -17,20 +17,30 @@ Strides = Mapping[Var, int]
 
 
 def strides_of(part: Part) -> list[Strides | None]:
-    """The strides of each operand in elements, as seen over all iterations of its loops; None if it moves unevenly."""
+    """The strides of each operand in elements, as seen over all iterations of its loops and further on along each; None if it moves
+    unevenly.
+    """
     whole = part.whole()
+    lines = [part.over(_line(part, var, 2 * extent + 2)) for var, extent in part.extents.items() if extent > 1]
     found: list[Strides | None] = []
-    for operand in whole.operands:
-        place = operand.place.reshape([*part.extents.values()])
+    for number, operand in enumerate(whole.operands):
         strides: dict[Var, int] = {}
-        even = np.full(place.shape, place.flat[0])
-        for axis, (var, extent) in enumerate(part.extents.items()):
-            if extent > 1:
-                steps = np.diff(np.moveaxis(place, axis, 0)[:2].reshape(2, -1)[:, 0])
-                strides[var] = int(steps[0])
-                even = even + np.arange(extent).reshape([-1 if n == axis else 1 for n in range(place.ndim)]) * steps[0]
-        found.append({v: s for v, s in strides.items() if s} if (even == place).all() else None)
+        even = operand.place[0] + np.zeros(whole.points.count, np.int64)
+        is_even = True
+        for line, var in zip(lines, (v for v, n in part.extents.items() if n > 1), strict=True):
+            steps = np.diff(line.operands[number].place)
+            strides[var] = int(steps[0])
+            is_even = is_even and bool((steps == steps[0]).all())
+            even = even + whole.points.loops[var] * steps[0]
+        is_even = is_even and bool((even == operand.place).all())
+        found.append({v: s for v, s in strides.items() if s} if is_even else None)
     return found
+
+
+def _line(part: Part, along: Var, count: int) -> Points:
+    """The first iterations of one loop, the others at 0."""
+    steps = np.arange(count, dtype=np.int64)
+    return Points({v: steps if v is along else np.zeros(count, np.int64) for v in part.extents}, count, None)
 
 
 def chain(strides: Sequence[Strides], counts: Mapping[Var, int]) -> tuple[Var, ...]:

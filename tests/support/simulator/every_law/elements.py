@@ -106,14 +106,12 @@ def points(loops: dict[Var, Ints], count: int) -> Points:
 
 
 class Operand(NamedTuple):
-    """An access over the iterations of a piece: the place of each element (cells are `APART`), and its byte address; `moves` are the steps
-    of its indices in the first iterations of each loop around.
-    """
+    """An access over the iterations of a piece: the place of each element (cells are `APART`), and its byte address."""
 
     placement: Placement
     written: bool
     loops: tuple[Var, ...]
-    moves: tuple[int, ...]
+    access: Access
     indices: list[Ints]
     place: Ints
     address: Ints
@@ -170,7 +168,7 @@ class Part(NamedTuple):
 
     def whole(self) -> Part:
         """All iterations of its loops, whatever the conditions."""
-        return self.over(every_point(self.extents))
+        return self if self.points.count == prod(self.extents.values()) else self.over(every_point(self.extents))
 
     def _operand(self, access: Access, over: Mapping[Var, Any], domain: Points, *, written: bool) -> Operand:
         placement = self.placements[access.buffer]
@@ -183,18 +181,19 @@ class Part(NamedTuple):
         within = sum((c * s for c, s in zip(columns[lead:], steps[lead:], strict=True)), nothing)
         loop = placement.site.slot_loop
         slot = 0 if loop is None else int(over[loop.var]) % placement.slots
-        cell = np.clip(slot * placement.parts + part, 0, placement.cells - 1)
+        cell = slot * placement.parts + part
         used = {v for i in access.indices for v in free_vars(i)}
         loops = tuple(v for v in domain.loops if v in used)
-        address = np.asarray(placement.addresses)[cell] + within * dt.size_bytes(buffer.dtype)
-        return Operand(placement, written, loops, self._moves(access), columns, cell * APART + within, address)
+        known = np.clip(cell, 0, placement.cells - 1)  # strides look beyond the buffer
+        address = np.asarray(placement.addresses)[known] + within * dt.size_bytes(buffer.dtype)
+        return Operand(placement, written, loops, access, columns, cell * APART + within, address)
 
-    def _moves(self, access: Access) -> tuple[int, ...]:
+    def moves(self, operand: Operand) -> tuple[int, ...]:
+        """The steps of an access in the first iterations of each loop around."""
         start = {**dict.fromkeys(self.around, 0), **dict.fromkeys(self.extents, 0)}
         steps = [{**start, v: i} for v, n in self.around.items() for i in range(1, min(n, FIRST))]
-        return tuple(
-            int(value_of(index, there)) - int(value_of(index, start)) for there in steps for index in access.indices
-        )
+        indices = operand.access.indices
+        return tuple(int(value_of(index, there)) - int(value_of(index, start)) for there in steps for index in indices)
 
 
 def every_point(extents: Mapping[Var, int]) -> Points:

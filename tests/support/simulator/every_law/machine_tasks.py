@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from tilewright.engine.hwsim import SystolicEngine, TaskProgram, Template
@@ -17,9 +18,10 @@ from .ports import demands_of
 
 
 class Done(NamedTuple):
-    """A task that has run: its template, its cost and its time."""
+    """A task that has run: its template and engine, its cost and its time."""
 
     template: int
+    engine: str
     cost: TaskCost
     timed: Timed
     start: int
@@ -39,6 +41,8 @@ class TooManyElementsError(Exception):
 
 def run_all(program: TaskProgram, most_elements: int) -> Run:
     """Runs a program. Raises TooManyElementsError."""
+    if _most_elements(program) > 4 * most_elements:
+        raise TooManyElementsError
     tokens = _tokens(program)
     placements = program.places.by_buffer
     found: list[tuple[int, TaskCost, Timed]] = []
@@ -57,7 +61,14 @@ def run_all(program: TaskProgram, most_elements: int) -> Run:
     clock = Clock(timed, program.machine.queues)
     cycles = clock.run()
     times = zip(found, clock.starts, clock.ends, strict=True)
-    return Run([Done(n, cost, t, s or 0, e or 0) for (n, cost, t), s, e in times], cycles)
+    names = [program.machine.engines[t.engine].name for t in program.templates]
+    return Run([Done(n, names[n], cost, t, s or 0, e or 0) for (n, cost, t), s, e in times], cycles)
+
+
+def _most_elements(program: TaskProgram) -> int:
+    """Elements that tasks access if no condition holds any back."""
+    pieces = [(t.count, piece.measured) for t in program.templates for piece in t.variants.pieces]
+    return sum(count * prod(m.inner.values()) * len(m.accesses) for count, m in pieces)
 
 
 def _instances(nodes: Sequence[TaskNode], at: Mapping[Var, int]) -> Iterator[tuple[Template, Mapping[Var, int]]]:

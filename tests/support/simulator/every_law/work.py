@@ -54,8 +54,11 @@ def elements_in_box(part: Part, operands: Sequence[Operand]) -> int:
     times = domain.values_of(fresh) if fresh else 1
     each = domain.values_of(domain.loops.keys() - fresh) if fresh else domain.count
     found = 0
-    for moves in dict.fromkeys(o.moves for o in operands):
-        alike, box = [o for o in operands if o.moves == moves], 1
+    groups: dict[tuple[int, ...], list[Operand]] = {}
+    for operand in operands:
+        groups.setdefault(part.moves(operand) if len(operands) > 1 else (), []).append(operand)
+    for alike in groups.values():
+        box = 1
         for axis, size in enumerate(placement.buffer.shape):
             low = min(int(o.indices[axis].min()) for o in alike)
             high = max(int(o.indices[axis].max()) for o in alike)

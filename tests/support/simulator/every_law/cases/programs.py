@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from random import Random
 
 from support.simulator.exactness import tiled
@@ -14,6 +15,9 @@ from tilewright.engine.script import parse
 
 SIZE = 4096
 """Elements of a parameter."""
+
+MOST_TILES = 100
+"""Iterations of the loops around."""
 
 
 def random_program(rng: Random) -> PrimFunc:
@@ -71,6 +75,8 @@ class _Maker:
         self.scope = "shared" if self.bound else "local"
         self.types = [rng.choice(["int8", "int16", "int32", "int32"]) for _ in range(3)]
         self.around = [(name, rng.choice([1, 2, 3, 5, 9, 16])) for name in "tuw"[: rng.choice([0, 1, 1, 1, 2, 2, 3])]]
+        while prod(n for _, n in self.around) > MOST_TILES:
+            self.around = [(name, -(-n // 2)) for name, n in self.around]
         self.tile = rng.choice([1, 3, 4, 8, 8, 12]), rng.choice([2, 5, 8, 8, 16])
         self.lines: list[str] = []
 
