@@ -1,7 +1,7 @@
 """How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by
-stage, of the examples; and how many tasks a second a replay plays that skips nothing.
+stage, of the examples, of matmuls behind caches; and how many tasks a second a replay plays that skips nothing.
 
-    python bench/simulate.py [beside] [growth] [cubes] [examples] [replay]
+    python bench/simulate.py [beside] [growth] [cubes] [examples] [caches] [replay]
     python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
 
 The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
@@ -231,6 +231,25 @@ def examples() -> None:
         print(f"{path.stem:28} {tasks:6} {len(report.segments):7}{cells}", flush=True)
 
 
+def caches() -> None:
+    """n^3 of float32 behind the caches of cpu-core, as written and in tiles of 32^3: accesses, how many of them are simulated, misses."""
+    machine = load_machine("cpu-core")
+    print("    n  tile       accesses  simulated     L1 misses     L2 misses     L3 misses   seconds")
+    for n in (128, 256, 512, 1024):
+        for tile in (0, 32):
+            sch = Schedule(matmul(n, n, n, "float32", "float32"))
+            if tile:
+                loops = [sch.split(loop, factors=[None, tile]) for loop in sch.get_loops("C")]
+                sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
+            report, seconds = timed(partial(simulate, sch.func, machine, max_accesses=1 << 25))
+            found = report.caches
+            assert found is not None
+            totals = [found.total(cache.name) for cache in machine.caches]
+            missed = [total.read_misses + total.write_misses for total in totals]
+            cells = "".join(f" {count:13,}" for count in missed)
+            print(f"{n:5} {tile or '':5} {found.accesses:14,} {found.simulated:10,}{cells} {seconds:9.2f}", flush=True)
+
+
 def timed_anew(function: Callable[[], object]) -> float:
     cached_conflicts.cache_clear()
     return timed(function, rounds=1)[1]
@@ -274,14 +293,14 @@ def played(clocks: Clocks | SharedClocks, numbers: list[int]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "tables", nargs="*", help="beside, growth, cubes, examples, replay; all of them when none is named"
+        "tables", nargs="*", help="beside, growth, cubes, examples, caches, replay; all of them when none is named"
     )
     parser.add_argument("--scalesim", metavar="PYTHON", help="the Python of an environment with SCALE-Sim")
     parser.add_argument("--zigzag", metavar="PYTHON", help="the Python of an environment with ZigZag")
     parser.add_argument("--size", type=int, nargs="*", default=[512, 1024], help="n of the GEMMs beside SCALE-Sim")
     parser.add_argument("--most", type=int, default=12, help="growth: the largest power of ten")
     args = parser.parse_args()
-    tables = args.tables or ["beside", "growth", "cubes", "examples", "replay"]
+    tables = args.tables or ["beside", "growth", "cubes", "examples", "caches", "replay"]
     if "beside" in tables:
         beside(args.size, args.scalesim, args.zigzag)
     if "growth" in tables:
@@ -290,6 +309,8 @@ def main() -> None:
         cubes()
     if "examples" in tables:
         examples()
+    if "caches" in tables:
+        caches()
     if "replay" in tables:
         replay()
 
