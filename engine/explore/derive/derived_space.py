@@ -45,7 +45,10 @@ REFINED = 64
 """Estimates of a sketch of which points are simulated, from its best point on."""
 
 SIMULATED = 3
-"""Points of a sketch that are simulated, and sketches of which points are."""
+"""Points of a sketch that are simulated."""
+
+SKETCHES = 6
+"""Sketches of which points are simulated."""
 
 MOST_SKETCHES = 12
 """Sketches of one way to group the blocks."""
@@ -187,7 +190,7 @@ class _Deriving:
         """Yields the sketches to simulate that are not simulated yet: the first ones and the best of each kind; if nothing fits, further
         ones, and the program as it is. `sketches` are the best first."""
         first_of_kind = {s.kind: s for s in reversed(sketches)}
-        wanted = [s for n, s in enumerate(sketches) if n < SIMULATED or s is first_of_kind[s.kind]]
+        wanted = [s for n, s in enumerate(sketches) if n < SKETCHES or s is first_of_kind[s.kind]]
         for sketch in wanted:
             if sketch is not wanted[0] and self.fits() and self.stop():
                 return

@@ -61,7 +61,8 @@ def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
     realize, every = draft.index.realize(name), draft.loops_of(name)
     tiles = {draft.builder.value(o).name for o in draft.loops.values()}
     own = [loop for loop in every if loop.loop_var.name not in tiles]
-    along = [f for f in own if _drives(realize, f, realize.block.writes[0].region[-1].min)]
+    written = realize.block.writes[0].region
+    along = [f for f in own if written and _drives(realize, f, written[-1].min)]
     if not along or (build.int_value(along[-1].extent) or 1) < 2:
         return False
     loops = [draft.builder.fresh(word(f.loop_var.name)) for f in every]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ...hwsim import DmaEngine, Memory, copy_path, padded_load
-from ...ir import Buffer, BufferStore, build
+from ...ir import Buffer, BufferRegion, BufferStore, build, free_vars
 from ...ir import dtype as dt
 from .draft import Draft, word
 
@@ -56,6 +56,14 @@ def stage_operands(draft: Draft) -> None:
             placed = next((o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o})")), "")
             draft.decide(f"{buffer.name} copied at {f'loop {placed}' if placed else 'the start'}")
             reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
+            _spread(draft, copy, buffer, draft.machine.find_memory(scope))
+
+
+def _spread(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
+    """Pads the rows of a copy in interleaved banks by an element, so that a column lies in all banks."""
+    if memory is not None and memory.mapping == "interleave" and memory.blocks == 1 and len(buffer.shape) > 1:
+        row = memory.banks * memory.interleave_bytes // dt.size_bytes(buffer.dtype)
+        draft.write(f"$.storage_align({copy}, 0, {len(buffer.shape) - 2}, {row}, 1)")
 
 
 def _consumers(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
@@ -78,9 +86,11 @@ def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
         for region in block.reads:
             buffer = region.buffer
             home = draft.memory_of(buffer)
-            if buffer in written or home is None or home.name in engine.reads:
+            if buffer in written or home is None:
                 continue
             near = [m for n in engine.reads if not draft.is_far(m := draft.machine.memory(n))]
+            if home.name in engine.reads:
+                near = [m for m in near if _is_filled(draft, home, m) and _is_scattered(draft, name, region)]
             if not near:
                 continue
             small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
@@ -88,6 +98,22 @@ def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
             at = draft.innermost(loops)
             found.setdefault((buffer, at, near[0]), []).append(name)
     return {key: list(dict.fromkeys(readers)) for key, readers in found.items()}
+
+
+def _is_filled(draft: Draft, home: Memory, memory: Memory) -> bool:
+    """Whether a DMA copies from one memory to the other."""
+    engines = draft.machine.engines
+    return any(isinstance(e, DmaEngine) and home.name in e.reads and memory.name in e.writes for e in engines)
+
+
+def _is_scattered(draft: Draft, name: str, region: BufferRegion) -> bool:
+    """Whether neighbours in the result of a block come from different rows of an operand, as in a transpose."""
+    written = draft.block(name).writes[0].region
+    if not written or not region.region:
+        return False
+    along = free_vars(written[-1].min)
+    *rows, last = [free_vars(axis.min) for axis in region.region]
+    return not along & last and any(along & row for row in rows)
 
 
 def _bytes_of(buffer: Buffer) -> int:

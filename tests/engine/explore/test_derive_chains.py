@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import tilewright
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
@@ -95,3 +98,13 @@ def test_small_operands_are_copied_once() -> None:
 
 def test_a_cast_is_inlined_into_a_product_which_then_has_narrow_factors() -> None:
     assert 'sch.compute_inline("wide")' in derived(CAST).text
+
+
+def test_a_transpose_goes_through_shared_memory_of_a_gpu_without_bank_conflicts() -> None:
+    notebook = tilewright.load(Path(__file__).parents[2] / "hand" / "grid" / "gpu_transpose.py")
+    assert isinstance(notebook.program, PrimFunc) and notebook.machine is not None and notebook.schedule is not None
+    found = derive_space(notebook.program, notebook.machine)
+    assert 'cache_read("B", "A", "shared")' in found.text and "sch.storage_align(A_in, 0, 0, 32, 1)" in found.text
+    outcome = Evaluator(found.space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits and outcome.figures is not None
+    assert outcome.figures.cycles <= tilewright.simulate(notebook.schedule, notebook.machine).cycles
