@@ -13,6 +13,7 @@ from ..analysis.cover import common_loops
 from ..ir import Annotations, Block, Buffer, For, Node, PrimFunc, TilewrightError, Var, build, rewrite
 from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY, DOUBLE_BUFFER_KEYS, SLOTS_KEY, is_pipelined, pipeline_parts
 from ..schedule import Schedule
+from .calls import step_text
 from .generations import generation_of, read_version, version_text
 from .tvm import restarts
 
@@ -76,12 +77,21 @@ def program_without(func: PrimFunc, kinds: Collection[LossKind]) -> PrimFunc:
     return rewrite(func, visit)
 
 
-def with_pipelines(schedule: Schedule) -> Schedule | None:
-    """Return a copy of the schedule with software pipelines that keep slots in TVM; None if no pipeline does."""
-    piped = schedule.copy()
-    for loop, copies in _rotations(ProgramIndex(piped.func)).items():
-        _add_pipeline(piped, loop.loop_var, copies)
-    return piped if len(piped.trace) > len(schedule.trace) else None
+def with_pipelines(schedule: Schedule) -> tuple[Schedule, ...]:
+    """Return copies of the schedule with software pipelines that keep slots in TVM: first those of all buffers, then those of one loop,
+    then that of one buffer; the more slots are kept, the more memory is used. () if no pipeline is legal."""
+    rotations = _rotations(ProgramIndex(schedule.func))
+    choices = [rotations, *({loop: copies} for loop, copies in rotations.items())]
+    choices += [{loop: [copy]} for loop, copies in rotations.items() for copy in copies]
+    found: dict[tuple[str, ...], Schedule] = {}
+    for choice in choices:
+        piped = schedule.copy()
+        for loop, copies in choice.items():
+            _add_pipeline(piped, loop.loop_var, copies)
+        added = tuple(step_text(step) for step in piped.trace.steps[len(schedule.trace) :])
+        if added:
+            found.setdefault(added, piped)
+    return tuple(found.values())
 
 
 def _dropped_keys(kinds: Collection[LossKind]) -> tuple[str, ...]:
@@ -106,7 +116,16 @@ def _lost_slots(index: ProgramIndex) -> list[str]:
 
 
 def _is_pipelined(index: ProgramIndex, block: str) -> bool:
-    return any(is_pipelined(loop) for loop in index.loops_of(block))
+    """Whether the loop whose iterations use the slots of a block in turn is pipelined: TVM makes no slots for pipelines around it."""
+    loop = _rotation(index, block)
+    return loop is not None and is_pipelined(loop)
+
+
+def _rotation(index: ProgramIndex, block: str) -> For | None:
+    """The innermost loop around a block and all that read its result, of more than one iteration."""
+    around = [common_loops(index, index.realize(block), index.realize(user)) for user in index.consumers(block)]
+    shared = [loop for loop in min(around, key=len, default=list[For]()) if not build.is_const(loop.extent, 1)]
+    return shared[-1] if shared else None
 
 
 def _written(index: ProgramIndex, block: str) -> str:
@@ -124,10 +143,9 @@ def _rotations(index: ProgramIndex) -> dict[For, list[str]]:
     """For each loop whose iterations use lost slots in turn, the blocks that fill them; inner loops first."""
     found: dict[For, list[str]] = {}
     for name in _lost_slots(index):
-        around = [common_loops(index, index.realize(name), index.realize(user)) for user in index.consumers(name)]
-        shared = [loop for loop in min(around, key=len, default=list[For]()) if not build.is_const(loop.extent, 1)]
-        if shared and not is_pipelined(shared[-1]):
-            found.setdefault(shared[-1], []).append(name)
+        loop = _rotation(index, name)
+        if loop is not None and not is_pipelined(loop):
+            found.setdefault(loop, []).append(name)
     return dict(sorted(found.items(), key=lambda item: -len(index.loops_above(item[0]))))
 
 

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.tvm
 OPTIONAL = "optional access"
 
 EXAMPLES = sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py"))
+HAND = Path(__file__).parents[1] / "hand"
 
 
 def run(text: str, folder: Path, name: str = "exported.py") -> Any:
@@ -144,12 +145,21 @@ def test_no_calls(tmp_path: Path) -> None:
 def test_slots_that_the_export_loses_are_kept_by_pipelines(name: str, tmp_path: Path) -> None:
     schedule = evaluate(load_document(next(file for file in EXAMPLES if file.stem == name))).schedule
     assert schedule is not None
-    piped = with_pipelines(schedule)
-    assert piped is not None
+    piped = with_pipelines(schedule)[0]
     (lost,) = (loss.items for loss in tvm_losses(schedule) if loss.kind == "slots")
     before, after = (_allocated(each, lost, tmp_path) for each in (schedule, piped))
     assert len(before) == len(lost)
     assert after == {buffer: [2, *shape] for buffer, shape in before.items()}
+
+
+def test_slots_that_the_export_loses_are_those_without_a_slot_axis_in_tvm(tmp_path: Path) -> None:
+    schedule = evaluate(load_document(HAND / "gemm" / "gemmini_int8.py")).schedule
+    assert schedule is not None
+    (all_slots,) = (loss.items for loss in tvm_losses(schedule) if loss.kind == "slots")
+    for piped in with_pipelines(schedule):
+        shapes = _allocated(piped, all_slots, tmp_path)
+        lost = [loss.items for loss in tvm_losses(piped) if loss.kind == "slots"]
+        assert {b for items in lost for b in items} == {b for b in all_slots if len(shapes[b]) == 2}
 
 
 def _allocated(schedule: Schedule, buffers: tuple[str, ...], folder: Path) -> dict[str, list[int]]:

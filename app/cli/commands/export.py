@@ -119,8 +119,7 @@ def _losses(arguments: Namespace, found: Opened) -> tuple[Loss, ...]:
     for loss in losses:
         if loss.kind != "names":
             print(f"TVM {version} leaves out {loss.kind} ({', '.join(loss.items)}): {loss.message}", file=sys.stderr)
-    piped = with_pipelines(found.schedule) if any(loss.kind == "slots" for loss in losses) else None
-    if piped is not None:
+    for piped in with_pipelines(found.schedule)[:1] if any(loss.kind == "slots" for loss in losses) else ():
         calls = [step_text(step) for step in piped.trace.steps[len(found.schedule.trace) :] if step.changes]
         print(f"{', '.join(calls)} keeps the slots: TVM lowers pipelines itself", file=sys.stderr)
     return losses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import inf
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from ...document import is_applicable
 from ...state.derived import Store, attempt, report_of, sizes_of
 from ...state.model import State
 from ..labels.fitness import cycles_text, effect_of
+from ..labels.numbers import size_text
 from .export_kinds import EXPORT_KINDS, TVM_VERSIONS
 
 TITLES: Mapping[LossKind, str] = {
@@ -78,7 +80,8 @@ def needs_review(state: State, key: str, store: Store) -> bool:
 
 def export_review_value(state: State, store: Store) -> dict[str, Any] | None:
     """The open review: `to`, `label`, `losses` [{title, items, message, effect}], `total` {text, effect}, `keep` {calls, text, effect,
-    applicable}, `working`. An effect is {text, trend}; None while it is simulated. None if no review is open."""
+    applicable}, `not_kept` (why nothing keeps the slots), `working`. An effect is {text, trend}; None while it is simulated. None if no
+    review is open."""
     key, moment = state.export_review, state.moment
     if not key or moment is None:
         return None
@@ -92,6 +95,7 @@ def export_review_value(state: State, store: Store) -> dict[str, Any] | None:
         "losses": [_loss(loss, now, reviewed) for loss in losses],
         "total": {"text": cycles_text(there), "effect": _effect(now, there)} if isinstance(there, Report) else None,
         "keep": _keep(state, moment, reviewed),
+        "not_kept": _not_kept(reviewed, losses, there),
         "working": work is not None and not reviewed.is_complete,
     }
 
@@ -123,11 +127,18 @@ def _reviewing(
         assert known is not None
         found = replace(found, without={**found.without, kind: known})
         yield found
-    piped = with_pipelines(schedule) if "slots" in losses else None
-    if piped is not None:
+    for piped in with_pipelines(schedule) if "slots" in losses else ():
         calls = tuple(step_text(step) for step in piped.trace.steps[len(schedule.trace) :] if step.changes)
-        found = replace(found, kept=Kept(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses)))
+        kept = Kept(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses))
+        if found.kept is None or _rank(kept.report) < _rank(found.kept.report):
+            found = replace(found, kept=kept)
+            yield found
     yield replace(found, is_complete=True)
+
+
+def _rank(report: Outcome) -> tuple[float, float]:
+    """Programs that fit come first, then those with fewer cycles."""
+    return (report.overflow_bytes, report.cycles) if isinstance(report, Report) else (inf, inf)
 
 
 def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
@@ -170,3 +181,19 @@ def _keep(state: State, moment: Moment, reviewed: ReviewedExport) -> dict[str, A
         return None
     applicable = not state.looks_back and is_applicable(moment, kept.calls)
     return {"calls": kept.calls, "text": cycles_text(kept.report), "effect": effect, "applicable": applicable}
+
+
+def _not_kept(reviewed: ReviewedExport, losses: tuple[Loss, ...], there: Outcome | None) -> str:
+    """Why no software pipeline keeps the slots that TVM drops; "" if one does, none are lost, or it is not known yet."""
+    if not reviewed.is_complete or all(loss.kind != "slots" for loss in losses):
+        return ""
+    report = reviewed.kept.report if reviewed.kept is not None else None
+    if reviewed.kept is None:
+        return "No software pipeline keeps the slots: no loop fills and uses them in turn, or the pipeline would change the result"
+    if not isinstance(report, Report) or not isinstance(there, Report):
+        return "The machine cannot run the program with software pipelines that keep the slots"
+    if report.overflow_bytes and not there.overflow_bytes:
+        return f"Software pipelines that keep the slots exceed a memory by {size_text(report.overflow_bytes)}"
+    if effect_of(there, report)[1] != "better":
+        return f"Software pipelines that keep the slots save nothing: {cycles_text(report)}"
+    return ""

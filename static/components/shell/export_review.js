@@ -18,6 +18,7 @@ import { highlighted } from "../core/python_text.js";
  * @property {Loss[]} losses
  * @property {{ text: string, effect: Effect | null } | null} total What TVM runs then.
  * @property {Keep | null} keep
+ * @property {string} not_kept Why nothing keeps the slots.
  * @property {boolean} working
  */
 
@@ -115,7 +116,11 @@ export class ExportReview {
       this.body,
       h("h2", {}, data.losses.length ? `${data.label} leaves out` : `${data.label} keeps everything`),
       h("ul", { class: "losses" }, data.losses.map(lossItem)),
-      ...nodes([totalLine(data), keepBox(this.model, data.keep)]),
+      ...nodes([
+        totalLine(data),
+        keepBox(this.model, data.keep),
+        data.not_kept ? h("p", { class: "quiet" }, data.not_kept) : null,
+      ]),
       h(
         "div",
         { class: "review-buttons" },

@@ -14,6 +14,7 @@ from tilewright.engine.hwsim import Machine, simulate
 from tilewright.engine.ir import TilewrightError, structural_equal
 from tilewright.engine.schedule import Schedule
 
+HAND = Path(__file__).parents[2] / "hand"
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
@@ -68,8 +69,8 @@ def test_a_schedule_of_tvms_calls_loses_nothing() -> None:
 def test_pipelines_keep_the_slots_and_the_cycles(name: str) -> None:
     schedule, machine = example(name)
     lost = simulate(program_without(schedule.func, ["slots"]), machine)
-    kept = with_pipelines(schedule)
-    assert kept is not None and "slots" not in items(kept, "0.27")
+    kept = with_pipelines(schedule)[0]
+    assert "slots" not in items(kept, "0.27")
     assert [step_text(s) for s in kept.trace.steps[len(schedule.trace) :]] == ["sch.pipeline(ko, [0, 0, 1])"]
     now = simulate(program_without(kept.func, ["slots"]), machine)
     assert now.cycles == simulate(schedule.func, machine).cycles < lost.cycles
@@ -77,5 +78,21 @@ def test_pipelines_keep_the_slots_and_the_cycles(name: str) -> None:
 
 
 def test_nothing_is_added_where_no_slots_are_lost() -> None:
-    assert with_pipelines(example("vtcm_two_halves")[0]) is None
-    assert with_pipelines(scheduled()) is None
+    assert with_pipelines(example("vtcm_two_halves")[0]) == ()
+    assert with_pipelines(scheduled()) == ()
+
+
+def test_pipelines_of_fewer_buffers_follow_those_of_all_and_may_fit_where_those_do_not() -> None:
+    schedule, machine = opened(evaluate(load_document(HAND / "gemm" / "gemmini_requantized.py")))
+    whole, *fewer = with_pipelines(schedule)
+    added = [[step_text(s) for s in one.trace.steps[len(schedule.trace) :]] for one in (whole, *fewer)]
+    assert added[0] == ["sch.pipeline(io, [0, 0, 1])", "sch.pipeline(jo, [0, 1])"] and len(added[1]) == 1
+    reports = [simulate(program_without(one.func, COSTLY), machine) for one in (whole, *fewer)]
+    assert reports[0].overflow_bytes and any(not report.overflow_bytes for report in reports[1:])
+
+
+def test_a_pipeline_around_the_loop_that_uses_slots_in_turn_keeps_none() -> None:
+    schedule, _ = opened(evaluate(load_document(HAND / "gemm" / "gemmini_int8.py")))
+    piped = schedule.copy()
+    piped.pipeline("jo", [0, 1])
+    assert items(piped, "0.27")["slots"] == ("A_local.scratchpad", "C_local.accumulator")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from support.sessions.pages import machine_now, opened_example, report_now
 
+from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, ReviewExport, act
 from tilewright.app.jobs.on_demand import review_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.labels.fitness import cycles_text, effect_of
+from tilewright.app.views.shell import export_review
 from tilewright.app.views.shell.export_review import export_review_value, needs_review
 from tilewright.engine.export import COSTLY, program_without
 from tilewright.engine.hwsim import simulate
+
+HAND = Path(__file__).parents[3] / "hand"
 
 
 def reviewed(state: State, store: Store) -> dict[str, Any]:
@@ -61,4 +67,20 @@ def test_given_axis_separators_then_only_the_version_without_them_is_reviewed() 
     assert needs_review(state, "tvm", store) and not needs_review(state, "tvm-0.25", store)
     report_now(state, store)
     value = reviewed(act(state, ReviewExport("tvm")), store)
-    assert value["losses"][0]["effect"]["trend"] == "worse" and value["keep"] is None
+    assert value["losses"][0]["effect"]["trend"] == "worse" and value["keep"] is None and value["not_kept"] == ""
+
+
+def test_given_pipelines_that_do_not_fit_then_the_one_that_fits_is_offered() -> None:
+    text = (HAND / "gemm" / "gemmini_requantized.py").read_text()
+    store, state = Store(), act(act(State(), OpenText(text)), ReviewExport("tvm"))
+    report_now(state, store)
+    value = reviewed(state, store)
+    assert value["keep"]["calls"] == ("sch.pipeline(jo, [0, 1])",) and value["not_kept"] == ""
+
+
+def test_given_no_legal_pipeline_then_the_review_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_review, "with_pipelines", lambda _: ())
+    store, state = Store(), act(opened_example("vtcm_double_buffer"), ReviewExport("tvm"))
+    report_now(state, store)
+    value = reviewed(state, store)
+    assert value["keep"] is None and value["not_kept"].startswith("No software pipeline keeps the slots")
