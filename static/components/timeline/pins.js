@@ -40,7 +40,7 @@ export class Pins {
     this.changed = changed;
     this.left = left;
     this.canvas = h("canvas", { class: "pinned-plot", "aria-hidden": "true" });
-    this.fixed = h("div", { class: "pinned-rows", hidden: true }, this.canvas);
+    this.fixed = h("div", { class: "pinned-rows" });
     this.element = h("div", {
       class: "pins",
       role: "toolbar",
@@ -128,8 +128,10 @@ export class Pins {
       const size = `height:${Math.min(BUTTON.height, height)}px;width:${BUTTON.width}px`;
       this.buttons[place].style.cssText = `top:${top + shift}px;${size}`;
     });
-    this.fixed.hidden = !scrolled || layout.pinnedEnd <= layout.top;
-    if (!this.fixed.hidden) this.copy(layout, plot, background);
+    const isShown = scrolled > 0 && layout.pinnedEnd > layout.top;
+    if (!isShown) this.canvas.remove();
+    else if (!this.canvas.isConnected) this.fixed.append(this.canvas);
+    if (isShown) this.copy(layout, plot, background);
   }
 
   /** @param {string[]} names */
