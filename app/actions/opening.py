@@ -10,9 +10,10 @@ from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside
-from ..state.addresses import NEW_DRAFT, Address
+from ..state.addresses import NEW_DRAFT, Address, model_address
 from ..state.intents import Intent, Message
 from ..state.model import Pane, State
+from ..state.open_model import with_notebook
 from .cell_actions import checked_text, edited
 
 
@@ -43,6 +44,10 @@ class OpenDocument(Intent, frozen=True):
     program: int = 0
 
 
+class ShowModel(Message, frozen=True, tag="model"):
+    """Return from a kernel to its model, whose figures have the kernel's schedule then."""
+
+
 class OpenNotebook(Intent, frozen=True, eq=False):
     """Show a notebook from elsewhere. If it has the schedule of the open notebook, with more or fewer steps, it is an edit of it."""
 
@@ -58,6 +63,20 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
     text = intent.notebook.document.text
     pane = first_pane(state, intent.notebook)
     return State(intent.notebook, intent.notebook, theme=state.theme, pane=pane, named=intent.title, saved=text)
+
+
+def model_shown(state: State, _: ShowModel) -> State:
+    """The state of the model's page, with the visible notebook as that of its kernel. Raises DocumentError "no-model"."""
+    model, notebook = state.model, state.notebook
+    if model is None:
+        raise DocumentError(Refusal("no-model", "the notebook is not a kernel of an open model"))
+    if notebook is not None:
+        known = model.called(state.kernel).notebook.document.path
+        if known in (None, notebook.document.path) or state.is_draft:
+            model = with_notebook(model, state.kernel, notebook)
+    return State(
+        theme=state.theme, pane=state.pane, folder=state.folder, model=model, address=model_address(model.name)
+    )
 
 
 def _text_opened(state: State, intent: OpenText) -> State:
@@ -138,4 +157,5 @@ OPENING: dict[type[Intent], Callable[[State, Any], State]] = {
     OpenProgram: _program_opened,
     OpenDocument: opened,
     OpenNotebook: notebook_opened,
+    ShowModel: model_shown,
 }

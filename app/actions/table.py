@@ -22,7 +22,7 @@ from .cell_actions import EDITS, edited, latest, picture, settled
 from .exploring import EXPLORING
 from .exploring import QUICK as EXPLORED
 from .machine_actions import MACHINE_EDITS
-from .opening import OPENING, OpenNotebook
+from .opening import OPENING, OpenNotebook, ShowModel
 from .text_edits import TYPING
 
 
@@ -243,7 +243,7 @@ _LEAVES_DRAFT = (
     *TYPING,
     *EXPLORED,
 )
-_SETTLING = frozenset(_ACTIONS) - frozenset(_LEAVES_DRAFT)
+_SETTLING = frozenset(_ACTIONS) - (frozenset(_LEAVES_DRAFT) - {ShowModel})
 """Intents that end an unfinished draft: the typed text becomes a separate edit."""
 
 _QUICK = (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import param
 from bokeh.util.paths import bokehjs_path
 
-from .esm import bundle, style
+from .esm import Bundle, bundle, style
 from .json_view import JsonView
 
 
@@ -67,6 +67,28 @@ class ExploreView(BokehView):
         *FiguresView._stylesheets,
         style("explore.css"),
     ]
+
+
+class ModelView(BokehView):
+    """A model: its kernels, its graph and one inference over time. Messages: gallery, open_kernel, refresh_model, theme; "graph" requests
+    the module that draws the graph, which only a model's page needs."""
+
+    graph = param.String(doc="The graph as JSON, which changes less often than the payload.")
+    figure = param.String(doc="The figure of an inference without calls, as JSON; the page fills its data sources.")
+
+    _esm = bundle("model/model.js")
+    GRAPH: ClassVar[Bundle] = bundle("model/graph.js")
+    _stylesheets: ClassVar[list[str]] = [
+        *FiguresView._stylesheets,
+        style("gallery.css"),
+        style("model.css"),
+    ]
+
+    def _handle_msg(self, data: Any) -> None:
+        if data == {"kind": "graph"}:
+            self.send({"kind": "graph", "module": self.GRAPH.text})
+        else:
+            super()._handle_msg(data)
 
 
 class OverlayView(FiguresView):

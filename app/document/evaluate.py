@@ -61,6 +61,11 @@ def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
         return None
 
 
+def read_program(document: Document, before: Notebook | None = None) -> IRModule | PrimFunc:
+    """The program of a notebook; that of `before` if its text is the same. Raises the errors of `read_workload`."""
+    return _workload(document, before)[0]
+
+
 def _workload(document: Document, previous: Notebook | None) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
     if previous is not None and previous.program is not None:
         before, now = workload_cell(previous.document), workload_cell(document)

@@ -7,6 +7,7 @@ An analysis starts after a debounce, delivers each piece as it is found, and is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from ..views.timeline.remedy import remedy_work
 from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
+from .model_analysis import keep_piece, model_work
 
 DEBOUNCE_MS = 250
 """Debounce. A view that changes sooner is not analysed."""
@@ -39,7 +41,7 @@ class Analysis(msgspec.Struct, frozen=True, eq=False):
     """An analysis. `pieces` yields values for the store's entry `what` of `of`, each better than the one before; None is no result, only a
     point to stop at.
 
-    `area` and `text` name the place on the page that waits and the work, for its status.
+    `area` and `text` name the place on the page that waits and the work, for its status. `keep` stores a piece in another way.
     """
 
     what: str
@@ -47,6 +49,7 @@ class Analysis(msgspec.Struct, frozen=True, eq=False):
     pieces: Callable[[], Iterator[Any]]
     area: str = ""
     text: str = ""
+    keep: Callable[[Any, Store], None] | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -145,8 +148,12 @@ class OnDemandAnalyses:
     def _keep(self, analysis: Analysis, piece: Any) -> None:
         if piece is not None:
             self._latest = piece
-            self._store.keep(analysis.what, analysis.of, piece)
+            if analysis.keep is not None:
+                analysis.keep(piece, self._store)
+            else:
+                self._store.keep(analysis.what, analysis.of, piece)
             self._on_result()
+            self._on_status()
 
     def _end(self) -> None:
         self._running = self._work = self._latest = None
@@ -158,7 +165,8 @@ class OnDemandAnalyses:
 def next_analysis(state: State, store: Store) -> Analysis | None:
     """The first missing analysis of the views in `state`."""
     return (
-        layout_analysis(state, store)
+        model_analysis(state, store)
+        or layout_analysis(state, store)
         or remedy_analysis(state, store)
         or comparison_analysis(state, store)
         or sensitivity_analysis(state, store)
@@ -167,6 +175,16 @@ def next_analysis(state: State, store: Store) -> Analysis | None:
         or suggestion_analysis(state, store)
         or lint_analysis(state, store)
     )
+
+
+def model_analysis(state: State, store: Store) -> Analysis | None:
+    """The analysis of the visible model: the costs of its kernels, then the verdicts on their schedules."""
+    work = model_work(state, store)
+    if work is None:
+        return None
+    what = "model costs" if work.costs else "model plan" if work.plans else "model verdicts"
+    keep = partial(keep_piece, work)
+    return Analysis(what, (work.model,), work.pieces, "screen-model", work.text, keep)
 
 
 def layout_analysis(state: State, store: Store) -> Analysis | None:

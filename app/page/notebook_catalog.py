@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from ..document.networks import is_model
 from ..views.shell.gallery import FOLDER, Example, load_examples, load_file, load_folder, load_thumbnails
+from ..views.shell.model_cards import example_models, served_models
 from ..views.shell.thumbnails import Thumbnail, digest, thumbnail_of
 
 MOST_DRAFTS = 12
@@ -46,7 +48,7 @@ class NotebookCatalog:
         self._drafts = drafts
         is_folder = self._path is not None and self._path.is_dir()
         self.folder = "" if self._path is None or not is_folder else self._path.name or str(self._path)
-        self.examples: tuple[Example, ...] = (*self._served(), *load_examples())
+        self.examples: tuple[Example, ...] = (*self._served(), *load_examples(), *example_models())
         self.drafts = self._newest_drafts()
         self.thumbnails = thumbnails or Thumbnails()
 
@@ -62,12 +64,17 @@ class NotebookCatalog:
     def _served(self) -> tuple[Example, ...]:
         if self._path is None:
             return ()
-        return load_folder(self._path) if self._path.is_dir() else load_file(self._path)
+        if is_model(self._path):
+            return served_models(self._path)
+        if not self._path.is_dir():
+            return load_file(self._path)
+        return (*served_models(self._path), *load_folder(self._path))
 
     @property
     def missing(self) -> list[str]:
         """Texts without a thumbnail."""
-        return [example.text for example in (*self.drafts, *self.examples) if not self.thumbnails.has(example.text)]
+        shown = (example for example in (*self.drafts, *self.examples) if not example.model)
+        return [example.text for example in shown if not self.thumbnails.has(example.text)]
 
     def fill(self, wanted: Callable[[], bool], found: Callable[[], None]) -> None:
         """Draw missing thumbnails in a thread while `wanted()` holds; call `found` after each."""

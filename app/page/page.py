@@ -10,7 +10,7 @@ import msgspec
 import panel as pn
 
 from ..components.code import CodeView
-from ..components.figures import CompareView, ExploreView, MachineView, OverlayView, TrafficView
+from ..components.figures import CompareView, ExploreView, MachineView, ModelView, OverlayView, TrafficView
 from ..components.loop_tree import LoopTree
 from ..components.panels import (
     CommandsView,
@@ -24,6 +24,7 @@ from ..components.panels import (
 )
 from ..components.timeline import TimelineView
 from ..jobs.background_job import JobStatus
+from ..plots.inference import inference_now
 from ..plots.panes import traffic_pane
 from ..plots.search import search_figures
 from ..session.session import Reply, Session
@@ -33,6 +34,8 @@ from ..views.compare.value import compare_value, compared_script, overlay_now
 from ..views.explore.value import explore_value
 from ..views.inspector.value import inspector_value
 from ..views.machine.value import machine_value
+from ..views.model.graph import graph_now
+from ..views.model.value import model_value
 from ..views.next.value import next_value
 from ..views.notebook.code import python_value, script_value
 from ..views.notebook.value import known_changes, notebook_value
@@ -60,6 +63,7 @@ class Page:
             data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0
         )
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
+        self.model = ModelView(data=model_value(session.state, session.store), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
         self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
         self.tree = LoopTree(**FILL)
@@ -86,8 +90,8 @@ class Page:
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""
         names = (
-            "page", "commands", "gallery", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "next", "machine",
-            "traffic", "explore", "compare", "overlay", "timeline",
+            "page", "commands", "gallery", "model", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "next",
+            "machine", "traffic", "explore", "compare", "overlay", "timeline",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -99,6 +103,7 @@ class Page:
             self.page.draw(_page_of(state, store, problems))
             self.gallery.draw(self._gallery(state))
             if state.notebook is None:
+                self._draw_model(state, store)
                 return
             self._draw_comparison(state, store)
             self._draw_tree(state, store)
@@ -145,9 +150,18 @@ class Page:
             self.explore.figures = search_figures()
             self.explore.draw(explore_value(state, store))
 
+    def _draw_model(self, state: State, store: Store) -> None:
+        """Draw the model, unless a notebook is in front of it."""
+        if state.model is not None:
+            self.model.param.update(graph=graph_now(state, store), figure=inference_now(state))
+            self.model.draw(model_value(state, store))
+
     def draw_studies(self, state: State, store: Store) -> None:
         """Show results of on-demand analyses."""
-        if state.notebook is not None:
+        if state.notebook is None:
+            with pn.io.hold():
+                self._draw_model(state, store)
+        else:
             with pn.io.hold():
                 self._draw_code(state, store)
                 self._draw_comparison(state, store)

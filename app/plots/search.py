@@ -47,14 +47,14 @@ def scatter_figure() -> figure:
     style = Style("light")
     drawn = scatter_frame(style, ("", "bytes"), ("", "cycles"), Amounts([]), Amounts([]), 300)
     text, surface = style.ink("text"), style.ink("surface")
-    drawn.hspan(y="y", source=_source("bound", "y"), line_color=text, line_dash="dashed")
-    drawn.vspan(x="x", source=_source("bound x", "x"), line_color=text, line_dash="dashed")
+    drawn.hspan(y="y", source=data_source("bound", "y"), line_color=text, line_dash="dashed")
+    drawn.vspan(x="x", source=data_source("bound x", "x"), line_color=text, line_dash="dashed")
     names = [name for status in OUTCOMES for name in (status, below(status))]
     sized: Columns = {"size": "size"}
-    marks = [add_marks(drawn, style, _source(name, "x", "y", "number", "size"), **sized) for name in names]
-    drawn.step("x", "y", source=_source("steps", "x", "y"), mode="after", line_color=text, line_width=1.6)
-    marks.append(add_front(drawn, style, _source("front", "x", "y", "number")))
-    now = _source("now", "x", "y", "text")
+    marks = [add_marks(drawn, style, data_source(name, "x", "y", "number", "size"), **sized) for name in names]
+    drawn.step("x", "y", source=data_source("steps", "x", "y"), mode="after", line_color=text, line_width=1.6)
+    marks.append(add_front(drawn, style, data_source("front", "x", "y", "number")))
+    now = data_source("now", "x", "y", "text")
     for colour, width in ((surface, 5), (text, 2)):
         drawn.scatter(
             "x", "y", source=now, marker="cross", size=15, fill_color=None, line_color=colour, line_width=width
@@ -64,7 +64,7 @@ def scatter_figure() -> figure:
     )
     edge: Columns = {"x_range_name": "strip", "y_range_name": "strip"}
     for name, where in (("selected", Columns()), (below("selected"), edge)):
-        ring = _source(name, "x", "y")
+        ring = data_source(name, "x", "y")
         drawn.scatter(
             "x", "y", source=ring, marker="circle", size=19, fill_color=None, line_color=text, line_width=2, **where
         )
@@ -94,13 +94,13 @@ def axes_figure() -> figure:
     drawn.toolbar_location = "right"
     drawn.toolbar.active_drag = None  # a drag along an axis marks a part of it
     columns = ("xs", "ys", "color", "alpha", "dash", "number")
-    lines = {name: add_lines(drawn, _source(name, *columns), width) for name, width in LINES.items()}
-    marks = _source("marks", "x", "low", "high")
+    lines = {name: add_lines(drawn, data_source(name, *columns), width) for name, width in LINES.items()}
+    marks = data_source("marks", "x", "low", "high")
     for width, colour, alpha in ((16, "accent", 0.9), (13, "surface", 1.0), (13, "accent", 0.35)):
         drawn.segment(
             "x", "low", "x", "high", source=marks, line_width=width, line_color=style.ink(colour), line_alpha=alpha
         )
-    add_axes(drawn, style, _source("axes", "x"), _source("ticks", "x", "y", "text"))
+    add_axes(drawn, style, data_source("axes", "x"), data_source("ticks", "x", "y", "text"))
     drawn.tags = [
         {status: style.ink(ink) for status, (_, _, ink) in OUTCOMES.items()}
         | {"hidden": style.ink("line-strong"), "selected": style.ink("text")}
@@ -108,7 +108,8 @@ def axes_figure() -> figure:
     return _filled_by_page(drawn, [line for name, line in lines.items() if name != "hidden"])
 
 
-def _source(name: str, *columns: str) -> ColumnDataSource:
+def data_source(name: str, *columns: str) -> ColumnDataSource:
+    """A source without rows, for the page to fill."""
     return ColumnDataSource({column: [] for column in columns}, name=name)
 
 

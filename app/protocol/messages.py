@@ -30,8 +30,18 @@ class Open(Message, frozen=True, tag="open"):
     name: str
 
 
+class OpenKernel(Message, frozen=True, tag="open_kernel"):
+    """Open a kernel of the open model by its name."""
+
+    kernel: str
+
+
+class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):
+    """Read the kernels of the open model that changed on disk."""
+
+
 class GoTo(PageMessage, frozen=True, tag="go"):
-    """Show the page's address: the path of a file, an example or a draft."""
+    """Show the page's address: the path of a file, an example, a draft, a model or a kernel."""
 
     path: str
 
@@ -254,7 +264,7 @@ IN_HAND = (BeginDrag, DragOver)
 """Messages of a drag in progress; the preview of its drop has priority."""
 
 _SESSION: tuple[type[Message], ...] = (
-    Open, GoTo, CompareSides, CompareWithText,
+    Open, OpenKernel, RefreshModel, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
     FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindTotals, FindRemedy, FindTask,

@@ -16,11 +16,12 @@ import msgspec
 import panel as pn
 
 from ..document import load_document
+from ..document.networks import is_model, model_file
 from ..folders.user import runtime_folder
 from ..jobs.fair_scheduler import FairScheduler
 from ..page.notebook_catalog import Thumbnails
 from ..session.registry import SessionRegistry
-from ..state.addresses import Address
+from ..state.addresses import Address, model_address
 from ..storage.disk_reports import report_rescued
 from ..storage.registry import OpenFileRegistry, open_file_registry
 from .access import AccessPolicy, make_policy
@@ -85,7 +86,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     scheme = "https" if serving.certfile is not None else "http"
     host = f"[{policy.address}]" if ":" in policy.address else policy.address
     url = f"{scheme}://{host}:{server.port}{policy.prefix}"
-    first = Address("file", path.name) if path is not None and path.is_file() else Address()
+    first = first_address(path)
     announce(f"{url}{first.path}{policy.invitation}")
     log.info("serving %s at %s", path or "the examples", url)
     ended = asyncio.Event()
@@ -106,6 +107,13 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
         log.info("the server stops")
         if opening is not None:
             opening.unlink(missing_ok=True)
+
+
+def first_address(path: Path | None) -> Address:
+    """The address of the first visit: that of the served file or model, else the start page."""
+    if path is not None and is_model(path):
+        return model_address(model_file(path).resolve().parent.name)
+    return Address("file", path.name) if path is not None and path.is_file() else Address()
 
 
 def _tls(serving: Serving) -> dict[str, Any]:

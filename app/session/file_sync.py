@@ -23,7 +23,7 @@ from ..document.files.merging import Part
 from ..document.files.read_write import real_path
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
-from ..state.addresses import NEW_DRAFT, Address
+from ..state.addresses import NEW_DRAFT, Address, model_address
 from ..state.intents import Message
 from ..state.model import FileStatus, LookedBack, State
 from ..storage.drafts import draft_file, new_draft, no_such_draft
@@ -158,7 +158,7 @@ class FileSync:
     def _in_file(self, state: State, file: OpenFile) -> State:
         """The state with the file's status and address."""
         is_draft = self._is_draft(file.path)
-        address = Address("draft", file.path.stem) if is_draft else Address("file", file.path.name)
+        address = Address("draft", file.path.stem) if is_draft else _address(state, file.path)
         return replace(state, file=FileStatus(file.path.name, file.save_status, self._apart, is_draft), address=address)
 
     def _is_draft(self, path: Path) -> bool:
@@ -325,6 +325,15 @@ class FileSync:
                 )
             )
         return path
+
+
+def _address(state: State, path: Path) -> Address:
+    """The address of a file: that of a kernel if it belongs to the open model."""
+    if state.model is not None and state.kernel:
+        known = state.model.called(state.kernel).notebook.document.path
+        if known is not None and Path(known) == path:
+            return model_address(state.model.name, state.kernel)
+    return Address("file", path.name)
 
 
 def with_version(state: State, number: int) -> State:

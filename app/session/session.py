@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...engine.ir import Refusal, TilewrightError, internal_error
 from ..actions.calls import OF_THE_TREE, PREDICTED, CallOnRow, resolved
 from ..actions.drops import ReviseOnRow
-from ..actions.opening import OpenDocument, opened_text
+from ..actions.opening import OpenDocument, ShowModel, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import TEXTS, KeepTyped, Read
@@ -43,6 +43,8 @@ from ..protocol.messages import (
     HideVersions,
     NewFile,
     Open,
+    OpenKernel,
+    RefreshModel,
     Resolve,
     ResumeWork,
     Save,
@@ -62,6 +64,7 @@ from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.tour import tour_text
 from .file_sync import FileSync, readable, with_version
+from .model_pages import on_open_kernel, on_refresh_model, on_show_model, open_model
 from .queries import QUERIES
 from .state_queue import Change, InThread, StateQueue, StoppedError, brought_together
 from .view_updater import ViewUpdater
@@ -269,12 +272,16 @@ class Session:
             await self.apply(OpenDocument(tour_text(), address=TOUR))
         elif address.place == "draft":
             await self.open_document(self.file_sync.read(str(self.file_sync.draft_path(address.name))))
+        elif address.kernel:
+            await open_model(self, example_at(self.examples, address), address.kernel)
         else:
             await self.open_example(example_at(self.examples, address))
 
     async def open_example(self, example: Example) -> None:
-        """Open an example as it was read, or a user's file in its current version."""
-        if example.path is None:
+        """Open an example as it was read, a user's file in its current version, or a model."""
+        if example.model:
+            await open_model(self, example)
+        elif example.path is None:
             address = Address("example", example.name)
             await self.apply(OpenDocument(example.text, example.title, address=address))
         else:
@@ -489,6 +496,9 @@ async def _resume(session: Session, _: ResumeWork) -> None:
 
 HANDLERS: dict[type[Message], Callable[[Session, Any], Coroutine[Any, Any, None]]] = {
     Open: _open,
+    OpenKernel: on_open_kernel,
+    ShowModel: on_show_model,
+    RefreshModel: on_refresh_model,
     GoTo: _go_to,
     **dict.fromkeys((CompareSides, CompareWithText), _compare),
     Export: _export,

@@ -80,6 +80,10 @@ class Store:
             if isinstance(loaded, TilewrightError):
                 return loaded
             machine = loaded
+        return self.same_machine(machine)
+
+    def same_machine(self, machine: Machine) -> Machine:
+        """The first machine of the session that is equal to this one."""
         # The same object as last time needs no comparison of all its parameters.
         return self.remember("machine", (machine,), lambda: self._machines.setdefault(machine, machine))
 

@@ -19,8 +19,10 @@ from ..document.posts import Post
 from ..document.title import title_of
 from ..storage.file_status import SaveStatus
 from .addresses import Address
+from .open_model import OpenModel
 
 Theme = Literal["light", "dark"]
+Screen = Literal["gallery", "model", "notebook"]
 Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "explore"]
 
 
@@ -148,6 +150,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `exploration` is the last search, independent of later edits. `export_review` is the kind of the export whose losses are shown, "" for
     none. `address` is the page's; None leaves the browser's address unchanged: it
     is a link that carries the notebook itself.
+
+    `model` is the model that is open, and `kernel` the name of its kernel whose notebook is shown, "" while the model itself is.
     """
 
     notebook: Notebook | None = None
@@ -174,12 +178,21 @@ class State(msgspec.Struct, frozen=True, eq=False):
     exploration: Exploration | None = None
     export_review: str = ""
     address: Address | None = Address()
+    model: OpenModel | None = None
+    kernel: str = ""
+
+    @property
+    def screen(self) -> Screen:
+        """The screen of the page."""
+        if self.notebook is not None:
+            return "notebook"
+        return "gallery" if self.model is None else "model"
 
     @property
     def title(self) -> str:
-        """The title of the notebook, from its current text."""
+        """The title of the notebook, from its current text; else that of the model."""
         if self.notebook is None:
-            return ""
+            return "" if self.model is None else self.model.title
         return title_of(self.notebook.document, self.named, in_file=not self.is_draft)
 
     @property

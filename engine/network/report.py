@@ -14,7 +14,7 @@ import msgspec
 
 from ..cancellation import checkpoint
 from ..hwsim import Machine, Report
-from ..ir import Graph, Network, PrimFunc, Refusal
+from ..ir import Graph, Network, PrimFunc, Refusal, TilewrightError
 from .kernels import Kernel, distinct_kernels, prepared_calls
 from .onchip import (
     CallVariant,
@@ -181,8 +181,11 @@ def _costs(
         yield KernelCost(kernel, variant.report, variant.refusal, tuple(calls), count, names), variant
 
 
-def kernel_cost(kernel: Kernel, program: PrimFunc, machine: Machine, prepared: frozenset[int]) -> KernelCost:
-    """Simulate one kernel, with `program` as its program with constant sizes. `prepared` are the calls that depend on weights alone."""
+def kernel_cost(kernel: Kernel, report: Report | TilewrightError, prepared: frozenset[int]) -> KernelCost:
+    """The cost of a kernel without tensors on chip, from its report or the error that prevents one. `prepared` are the calls that depend on
+    weights alone."""
     calls = tuple(at for at in kernel.calls if at not in prepared)
-    found = Simulations(machine).variant(program)
-    return KernelCost(kernel, found.report, found.refusal, calls, len(kernel.calls) - len(calls))
+    before = len(kernel.calls) - len(calls)
+    if isinstance(report, TilewrightError):
+        return KernelCost(kernel, None, report.refusal, calls, before)
+    return KernelCost(kernel, report, None, calls, before)

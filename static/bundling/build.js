@@ -15,6 +15,7 @@ const COMPONENTS = [
   "inspector/inspector",
   "machine/machine",
   "machine/traffic",
+  "model/model",
   "notebook/code_view",
   "notebook/notebook",
   "shell/headline",
@@ -52,6 +53,14 @@ const pages = build({
   outbase: "components",
   outdir: "built",
 });
+// The page of a model imports this module. Its licence is that of dagre.
+const graph = build({
+  ...OPTIONS,
+  entryPoints: ["components/model/graph.js"],
+  outbase: "components",
+  outdir: "built",
+  banner: { js: `/*\n${await readFile(`${ROOT}/node_modules/@dagrejs/dagre/LICENSE`, "utf8")}*/` },
+});
 // The notebook imports this module when the first edit is near. Its licence is that of CodeMirror and of the packages that it uses.
 const editor = build({
   ...OPTIONS,
@@ -67,4 +76,4 @@ const widgets = COMPONENTS.map((name) =>
     outfile: `built/widgets/${name}.js`,
   }),
 );
-await Promise.all([pages, editor, ...widgets]);
+await Promise.all([pages, graph, editor, ...widgets]);

@@ -3,6 +3,7 @@
 export type Message =
   | OpenText
   | OpenProgram
+  | ShowModel
   | ShowGallery
   | Rename
   | Move
@@ -61,6 +62,8 @@ export type Message =
   | Dismiss
   | ReviewExport
   | Open
+  | OpenKernel
+  | RefreshModel
   | GoTo
   | CompareSides
   | CompareWithText
@@ -110,6 +113,12 @@ export interface OpenText {
 export interface OpenProgram {
   kind: "open_program";
   number: number;
+  base?: number | null;
+}
+
+/** Return from a kernel to its model, whose figures have the kernel's schedule then. */
+export interface ShowModel {
+  kind: "model";
   base?: number | null;
 }
 
@@ -551,7 +560,20 @@ export interface Open {
   base?: number | null;
 }
 
-/** Show the page's address: the path of a file, an example or a draft. */
+/** Open a kernel of the open model by its name. */
+export interface OpenKernel {
+  kind: "open_kernel";
+  kernel: string;
+  base?: number | null;
+}
+
+/** Read the kernels of the open model that changed on disk. */
+export interface RefreshModel {
+  kind: "refresh_model";
+  base?: number | null;
+}
+
+/** Show the page's address: the path of a file, an example, a draft, a model or a kernel. */
 export interface GoTo {
   kind: "go";
   path: string;

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ....engine.hwsim import Machine, load_machine
 from ....engine.ir import IRModule, Network, PrimFunc, Refusal
@@ -28,7 +29,7 @@ from ....engine.script.relax import graph_text, parse_network, read_graph
 from ..cells import Document, read_document
 from ..editing.branches import branches, with_branch
 from ..editing.from_schedule import notebook_of_schedule
-from ..evaluate import evaluate
+from ..evaluate import evaluate, read_program
 from ..files.read_write import DocumentError, load_document, replace_text, save_document, stamp_of, temporary_name
 from ..machine import read_machine
 from ..notebook import DEFAULT_MACHINE, Notebook
@@ -98,6 +99,10 @@ class NetworkNotebook(msgspec.Struct, frozen=True, eq=False, dict=True):
         return network_c(self.network, self.scheduled, self.sizes)
 
 
+Read = Callable[[Path], Document]
+"""Reads the file of a model or of a kernel."""
+
+
 def load_network(
     path: str | Path,
     sizes: Mapping[str, int] | None = None,
@@ -111,26 +116,42 @@ def load_network(
 
     Raises DocumentError and ParseError with the file's lines. A kernel whose schedule has an error is an error of the model.
     """
+    model = read_network(path, sizes, lambda file: _on_branch(load_document(file), branch), before=before)
+    if branch:
+        _require_branch(path, model.notebooks, branch)
+    old = before.notebooks if before is not None else {}
+    return replace(model, notebooks={name: _scheduled(n, old.get(name)) for name, n in model.notebooks.items()})
+
+
+def read_network(
+    path: str | Path,
+    sizes: Mapping[str, int] | None = None,
+    read: Read = load_document,
+    *,
+    before: NetworkNotebook | None = None,
+) -> NetworkNotebook:
+    """Return the model as `load_network`, without its schedules: notebooks have their programs and are not evaluated, unless `before` has
+    them. `read` reads a file, and may refuse it."""
     path = model_file(path)
-    document = load_document(path)
+    document = read(path)
     folder = path.parent / KERNELS
     is_alone = not document.of_kind("machine") or not folder.is_dir()
     old = before.notebooks if before is not None else {}
-    files = [] if is_alone else sorted(folder.glob("*.py"))
-    notebooks = {p.stem: _kernel(p, old.get(p.stem), branch) for p in files}
-    if branch and not any(branch in _branch_names(n.document) for n in notebooks.values()):
-        expected = ", ".join(sorted({name for n in notebooks.values() for name in _branch_names(n.document)}))
-        message = f"no kernel of {path} has a branch {branch!r}"
-        raise DocumentError(
-            Refusal("no-such-branch", message, expected=expected or "a model whose kernels have branches")
-        )
+    files = () if is_alone else sorted(folder.glob("*.py"))
+    notebooks = {p.stem: unscheduled(read(p), p.stem, old.get(p.stem)) for p in files}
     network = _unchanged(document, notebooks, before)
     if network is None:
-        network = parse_network(document.text, str(path)) if is_alone else _linked(document, notebooks)
+        network = parse_network(document.text, str(path)) if is_alone else linked(document, notebooks)
     machine = read_machine(document, (SIZES, ON_CHIP)) or load_machine(DEFAULT_MACHINE)
     known = {**read_sizes(document, None), **(sizes or {})}
     simulations = before.simulations if before is not None and before.machine == machine else Simulations(machine)
     return NetworkNotebook(document, network, machine, known, notebooks, read_on_chip(document), simulations)
+
+
+def is_model(path: Path) -> bool:
+    """Whether `path` is the file of a model, or a folder with one."""
+    file = model_file(path)
+    return file.name == MODEL and file.is_file() and (file.parent / KERNELS).is_dir()
 
 
 def _unchanged(document: Document, notebooks: Mapping[str, Notebook], before: NetworkNotebook | None) -> Network | None:
@@ -175,39 +196,60 @@ def model_file(path: str | Path) -> Path:
     return Path(path) / MODEL if Path(path).is_dir() else Path(path)
 
 
-def _kernel(path: Path, before: Notebook | None, branch: str) -> Notebook:
-    """The notebook of a kernel, `before` if its text is the same. Its program stays the same object if it is equal. Raises its first
-    error: a schedule that is not applied would make the model's figures wrong."""
-    document = load_document(path)
-    if branch in _branch_names(document):
-        document = with_branch(document, branch)
+def unscheduled(document: Document, name: str, before: Notebook | None = None) -> Notebook:
+    """The notebook of the kernel `name` with its program, before its evaluation; `before` if its text is the same. The program stays the
+    same object if its text is the same.
+
+    Raises DocumentError "wrong-kernel" without that program, ParseError.
+    """
     if before is not None and before.document.text == document.text:
         return before
-    notebook = evaluate(document, before)
-    if notebook.error is not None:
-        raise notebook.error
-    program = notebook.program
-    if not isinstance(program, PrimFunc) or program.name != path.stem:
-        found = "a module" if isinstance(program, IRModule) else program.name if program is not None else "no program"
+    program = read_program(document, before)
+    if not isinstance(program, PrimFunc) or program.name != name:
         raise DocumentError(
             Refusal(
                 "wrong-kernel",
-                f"{path} does not have the program of the kernel {path.stem}",
-                found=found,
-                expected=f"one function {path.stem} under @T.prim_func",
+                f"{document.path or name} does not have the program of the kernel {name}",
+                found="a module" if isinstance(program, IRModule) else program.name,
+                expected=f"one function {name} under @T.prim_func",
             )
         )
-    return notebook
+    return Notebook(document, program)
+
+
+def _on_branch(document: Document, branch: str) -> Document:
+    return with_branch(document, branch) if branch in _branch_names(document) else document
+
+
+def _require_branch(path: str | Path, notebooks: Mapping[str, Notebook], branch: str) -> None:
+    names = {name for notebook in notebooks.values() for name in _branch_names(notebook.document)}
+    if branch not in names:
+        expected = ", ".join(sorted(names)) or "a model whose kernels have branches"
+        raise DocumentError(
+            Refusal("no-such-branch", f"no kernel of {path} has a branch {branch!r}", expected=expected)
+        )
 
 
 def _branch_names(document: Document) -> set[str]:
     return {branch.name for branch in branches(document)}
 
 
-def _linked(document: Document, notebooks: Mapping[str, Notebook]) -> Network:
-    """The graph of the file's text, with the programs of the notebooks."""
+def linked(document: Document, notebooks: Mapping[str, Notebook]) -> Network:
+    """The graph of a model's file, with the programs of the notebooks."""
     kernels = {name: n.program for name, n in notebooks.items() if isinstance(n.program, PrimFunc)}
     return read_graph(document.text, kernels, document.path or "")
+
+
+def _scheduled(notebook: Notebook, before: Notebook | None) -> Notebook:
+    """The evaluated notebook; the first lines of its schedule are those of `before` where they are the same. Raises its first error: a
+    schedule that is not applied would make the model's figures wrong."""
+    if notebook.evaluated:
+        return notebook
+    is_same = before is not None and before.program is notebook.program
+    found = evaluate(notebook.document, before if is_same else notebook)
+    if found.error is not None:
+        raise found.error
+    return found
 
 
 def _model_text(network: Network, title: str, machine: Machine, origin: str) -> str:

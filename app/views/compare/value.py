@@ -119,7 +119,10 @@ def choices(state: State, examples: Sequence[Example]) -> list[Value]:
     here = [{"key": "now", "text": "now"}, {"key": "step:0", "text": "original program"}, *opened]
     known = branches(state.notebook.document) if state.notebook is not None else ()
     own = {"title": "Branches", "items": [{"key": f"branch:{b.name}", "text": b.name} for b in known]}
-    others = {"title": "Examples", "items": [{"key": f"example:{e.name}", "text": e.title} for e in examples]}
+    others = {
+        "title": "Examples",
+        "items": [{"key": f"example:{e.name}", "text": e.title} for e in examples if not e.model],
+    }
     files = {"title": "Files", "items": _files(state)}
     groups = [{"title": "This notebook", "items": here}, {"title": "After a step", "items": steps}, own, files, others]
     return [group for group in groups if group["items"]]

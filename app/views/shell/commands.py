@@ -63,6 +63,11 @@ def _page_commands(state: State) -> list[Command]:
         *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
         *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),
         _command("Copy link", "Page", "copy a link that contains the notebook", {"kind": "link"}),
+        *(
+            [_command(f"Back to {state.model.title}", "Page", "show the model", {"kind": "model"})]
+            if state.model
+            else []
+        ),
         _command("Back to the gallery", "Page", "show the examples and the paste field", {"kind": "gallery"}),
     ]
 

@@ -50,7 +50,7 @@ _NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MU
 
 class Example(msgspec.Struct, frozen=True):
     """A card. `text` is the content of the notebook's file. A user's own file has a `path` and a modification time `changed` (seconds since
-    1970)."""
+    1970). `model` is the name of a model in its address, "" for a notebook; the text is that of its file then."""
 
     name: str
     title: str
@@ -63,6 +63,7 @@ class Example(msgspec.Struct, frozen=True):
     calls: tuple[str, ...] = ()
     path: str | None = None
     changed: float = 0.0
+    model: str = ""
 
 
 def example_called(examples: Sequence[Example], name: str) -> Example:
@@ -88,8 +89,13 @@ def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
 
 
 def example_at(examples: Sequence[Example], address: Address) -> Example:
-    """The example or served file at an address. Raises DocumentError "no-such-notebook"."""
+    """The example, served file or model at an address; for a kernel its model. Raises DocumentError "no-such-notebook"."""
+    wanted = address.model
     for example in examples:
+        if wanted or example.model:
+            if wanted and example.model == wanted:
+                return example
+            continue
         if example.name == address.name and (example.path is not None) == (address.place == "file"):
             return example
     message = f"there is no {address.place} {address.name[:80]!r} on this server"
@@ -214,7 +220,7 @@ def gallery_value(
         "drafts": [_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
         "examples": [_card(example, known.get(digest(example.text))) for example in examples],
         "theme": state.theme,
-        "problem": state.notice if state.notebook is None else None,
+        "problem": state.notice if state.screen == "gallery" else None,
         "folder": folder,
         "can_make": bool(state.folder),
     }
@@ -244,6 +250,7 @@ def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
         "discussion": example.discussion,
         "question": example.question,
         "machine": example.machine,
+        "model": example.model,
         "words": " ".join((*words, *example.calls)).lower(),
         "changed": example.changed if example.path is not None else None,
         "thumbnail": thumbnail,

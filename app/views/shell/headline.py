@@ -35,6 +35,7 @@ def headline_value(state: State, store: Store) -> dict[str, Any]:
     presets = preset_names()
     return {
         "title": state.title,
+        "model": "" if state.model is None else state.model.title,
         "machine": name,
         "machines": presets if name in presets else (*presets, name),
         "verdict": verdict_value(state, store),

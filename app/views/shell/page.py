@@ -11,7 +11,7 @@ from ..notebook.versions import versions_value
 
 
 def page_value(state: State, problem_count: int) -> dict[str, Any]:
-    """screen ("gallery" or "notebook"), theme, pane, title of the tab, notice (the tree and the gallery show their own).
+    """screen ("gallery", "model" or "notebook"), theme, pane, title of the tab, notice (the tree and the gallery show their own).
 
     `question`: the merge conflicts of the file; `versions`: its earlier versions. `save_as`: saving asks for a name.
     `unsaved`: whether leaving would lose edits. `address` is the page's path after the server's prefix; None keeps the current one.
@@ -19,12 +19,12 @@ def page_value(state: State, problem_count: int) -> dict[str, Any]:
     """
     notice = (
         state.notice
-        if state.notebook is not None and state.notice is not None and state.notice.where == "page"
+        if state.screen != "gallery" and state.notice is not None and state.notice.where == "page"
         else None
     )
     mark = "• " if state.unsaved else ""
     return {
-        "screen": "gallery" if state.notebook is None else "notebook",
+        "screen": state.screen,
         "theme": state.theme,
         "pane": state.pane,
         "comparing": state.comparison is not None,

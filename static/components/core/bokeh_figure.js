@@ -29,7 +29,7 @@ import { h } from "./dom.js";
  * @property {(values: Partial<Omit<Range, "properties" | "setv">>) => void} setv
  */
 
-/** @typedef {{ type: string, setv: (values: object) => void }} Part A scale, an axis or an annotation. */
+/** @typedef {{ type: string, ticker: Part, setv: (values: object) => void }} Part A scale, an axis or an annotation. */
 /** @typedef {{ x: number, y: number, sx: number, sy: number }} PlotEvent Data coordinates, and pixels of the figure. */
 
 /**

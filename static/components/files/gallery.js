@@ -21,6 +21,7 @@ import { thumbnail } from "./thumbnail.js";
  * @property {string} discussion
  * @property {string} question
  * @property {string} machine
+ * @property {string} model The name of a model; "" for a notebook.
  * @property {string} words The search index, in lower case.
  * @property {number | null} changed Seconds since 1970, of a user's file.
  * @property {Thumbnail | null} thumbnail
@@ -109,7 +110,9 @@ function fileRow(model, example) {
         h(
           "span",
           { class: "quiet" },
-          [example.name, ago(example.changed ?? 0), ...example.figures].filter(Boolean).join(" · "),
+          [example.name, ago(example.changed ?? 0), ...example.figures, ...(example.model ? example.facts : [])]
+            .filter(Boolean)
+            .join(" · "),
         ),
       ),
     ),

@@ -4,6 +4,7 @@ import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
+import { importText } from "../core/import_text.js";
 import { CellEditor } from "./cell_editor.js";
 import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./menus.js";
 import { Popup } from "../core/popup.js";
@@ -749,16 +750,4 @@ export class Notebook {
  */
 function stepTarget(cell, line) {
   return { cell: cell.index, item: line.item, text: line.text, line: line.line };
-}
-
-/**
- * Import a module from its text.
- * @param {string} text
- * @returns {Promise<CodeAreaModule>}
- */
-async function importText(text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  const module = await import(url);
-  URL.revokeObjectURL(url);
-  return module;
 }

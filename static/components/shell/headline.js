@@ -20,6 +20,7 @@ import { patchChildren } from "../core/patch.js";
 /**
  * @typedef {object} HeadlineData
  * @property {string} title
+ * @property {string} model The title of the model that the notebook is a kernel of; "" for others.
  * @property {string} machine
  * @property {string[]} machines
  * @property {Verdict} verdict
@@ -255,6 +256,17 @@ export function render({ model }) {
     },
     icon("back"),
   );
+  const toModel = h(
+    "button",
+    {
+      class: "tool framed small to-model",
+      type: "button",
+      hidden: true,
+      onclick: () => model.send_msg({ kind: "model" }),
+    },
+    icon("back"),
+    "Model",
+  );
   const title = h("h1", { class: "title" });
   const under = h("div", { class: "under" });
   const figures = h("div", { class: "figures" });
@@ -262,7 +274,7 @@ export function render({ model }) {
   const bar = h(
     "div",
     { class: "headline" },
-    h("div", { class: "headline-row" }, back, h("div", { class: "about" }, title, under), figures, tools),
+    h("div", { class: "headline-row" }, back, toModel, h("div", { class: "about" }, title, under), figures, tools),
   );
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
@@ -270,6 +282,8 @@ export function render({ model }) {
   const chip = new FileChip(model, bar);
   follow(model, (/** @type {HeadlineData} */ data) => {
     now = data;
+    toModel.hidden = !data.model;
+    toModel.title = `Back to ${data.model}, with this kernel's schedule`;
     title.title = data.title;
     patchChildren(title, data.title);
     patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file));

@@ -20,7 +20,7 @@ const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 /**
  * @typedef {object} PageData
- * @property {"gallery" | "notebook"} screen
+ * @property {"gallery" | "model" | "notebook"} screen
  * @property {import("./theme.js").Theme} theme
  * @property {string} pane
  * @property {boolean} comparing
@@ -124,7 +124,7 @@ function choosePane(pane) {
  * @param {KeyboardEvent} event
  */
 function openHelp(event) {
-  const button = [...document.querySelectorAll("#screen-gallery, #screen-notebook #area-headline")]
+  const button = [...document.querySelectorAll("#screen-gallery, #screen-model, #screen-notebook #area-headline")]
     .map((area) => helpButton(area))
     .find((found) => found?.checkVisibility());
   if (!button) return;

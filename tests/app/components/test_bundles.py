@@ -33,7 +33,7 @@ def test_given_the_working_tree_then_its_bundles_are_those_of_its_sources() -> N
 def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -> None:
     built = {file.relative_to(BUILT).as_posix() for file in BUILT.rglob("*.js")}
     names = {component._esm.name for component in COMPONENTS if isinstance(component._esm, Bundle)}
-    others = {"replay/replay.js", panels.NotebookView.EDITOR.name}
+    others = {"replay/replay.js", panels.NotebookView.EDITOR.name, figures.ModelView.GRAPH.name}
     assert built == names | {f"widgets/{name}" for name in names} | others
 
 
@@ -50,6 +50,12 @@ def test_given_the_editor_then_it_is_a_module_that_only_the_editor_contains() ->
     assert "CodeArea" in exports(panels.NotebookView.EDITOR)
     assert "MIT License" in panels.NotebookView.EDITOR
     assert not [component for component in COMPONENTS if "cm-content" in component._render_esm()]
+
+
+def test_given_the_graph_of_a_model_then_it_is_a_module_that_only_a_models_page_loads() -> None:
+    assert exports(figures.ModelView.GRAPH) == ["GraphView"]
+    assert "Permission is hereby granted" in figures.ModelView.GRAPH
+    assert not [component for component in COMPONENTS if "network-simplex" in component._render_esm()]
 
 
 def exports(module: str) -> list[str]:

@@ -1,0 +1,123 @@
+"""Models on a page: a model is read from its folder, its kernels open as notebooks, and an edited kernel returns to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from ...engine.ir import Refusal
+from ..actions.opening import OpenDocument, ShowModel
+from ..actions.table import act
+from ..document import Document, DocumentError, Notebook, load_document
+from ..protocol.messages import OpenKernel, RefreshModel
+from ..state.addresses import model_address
+from ..state.derived import Store
+from ..state.intents import Intent
+from ..state.model import State
+from ..state.model_results import known_result
+from ..state.open_model import OpenModel, read_open_model, refreshed
+from ..views.shell.gallery import Example
+from ..views.shell.model_cards import example_file
+from .file_sync import FileSync
+from .state_queue import InThread
+
+Made = tuple[State, Document | None]
+
+
+class ModelPage(Protocol):
+    """What the functions below need of a session."""
+
+    state: State
+    store: Store
+
+    @property
+    def file_sync(self) -> FileSync: ...
+
+    def show(self, state: State) -> None: ...
+
+    def apply(self, intent: Intent) -> Coroutine[Any, Any, None]: ...
+
+    def into_file(self, make: Callable[[State], Made]) -> Coroutine[Any, Any, None]: ...
+
+
+async def open_model(page: ModelPage, example: Example, kernel: str = "") -> None:
+    """Show the model of a card, or one of its kernels. A model that is open stays as it is."""
+    before = page.state
+    model = before.model if before.model is not None and before.model.name == example.model else None
+    if model is None:
+        model = await InThread(lambda: _model_of(example, page.file_sync))
+    if kernel:
+        await open_kernel(page, model, kernel)
+    elif before.model is model:
+        await show_model(page)
+    else:
+        address = model_address(model.name)
+        page.show(State(theme=before.theme, pane=before.pane, folder=before.folder, model=model, address=address))
+
+
+async def open_kernel(page: ModelPage, model: OpenModel, name: str) -> None:
+    """Open the notebook of a kernel of the model. Raises DocumentError "no-such-kernel"."""
+    result = known_result(model, model.called(name), page.store)
+    known = None if result is None else result.notebook
+    await page.into_file(lambda state: _opened_kernel(state, model, name, known, page.file_sync))
+
+
+async def show_model(page: ModelPage) -> None:
+    """Return from a kernel to its model, and read the other kernels that changed on disk."""
+    kernel = page.state.kernel
+    await page.apply(ShowModel())
+    await refresh_model(page, kernel)
+
+
+async def refresh_model(page: ModelPage, returned_from: str = "") -> None:
+    """Read the kernels of the visible model that changed on disk, as when a search writes schedules. The file of the kernel that the page
+    returned from may be older than its notebook."""
+    before = page.state
+    model = before.model
+    if model is None or before.notebook is not None or not model.path:
+        return
+    after = await InThread(lambda: refreshed(model, lambda path: page.file_sync.read(str(path)), returned_from))
+    if after is not model and page.state.model is model and page.state.notebook is None:
+        page.show(replace(page.state, model=after))
+
+
+def _model_of(example: Example, file_sync: FileSync) -> OpenModel:
+    """Read the model of a card. Raises the errors of `read_open_model`."""
+    if example.path is None:
+        return read_open_model(example.model, example_file(example.model), load_document, is_example=True)
+    return read_open_model(example.model, Path(example.path), lambda path: file_sync.read(str(path)))
+
+
+def _opened_kernel(state: State, model: OpenModel, name: str, known: Notebook | None, file_sync: FileSync) -> Made:
+    """The state of the page of a kernel, and the document of its file. `known` is its evaluated notebook, if the model's page has it. An
+    error of the text is a notice of the state."""
+    notebook = model.called(name).notebook
+    path = notebook.document.path
+    document = notebook.document if path is None else file_sync.read(path)
+    made = act(state, OpenDocument(document.text, name, path, known, model_address(model.name, name)))
+    if made.notebook is state.notebook:
+        return made, None
+    return replace(made, model=model, kernel=name), document
+
+
+# Handlers of messages.
+
+
+async def on_open_kernel(page: ModelPage, message: OpenKernel) -> None:
+    if page.state.model is None:
+        raise DocumentError(Refusal("no-model", "no model is open"))
+    await open_kernel(page, page.state.model, message.kernel)
+
+
+async def on_show_model(page: ModelPage, _: ShowModel) -> None:
+    await show_model(page)
+
+
+async def on_refresh_model(page: ModelPage, _: RefreshModel) -> None:
+    await refresh_model(page)
+
+
+__all__ = ["on_open_kernel", "on_refresh_model", "on_show_model", "open_kernel", "open_model"]

@@ -1,0 +1,91 @@
+"""The graph of a model as nodes and edges: the calls of an inference, its inputs and its results. Weights and their preparation are left
+out, as they are the same for each inference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ....engine.ir import Tensor
+from ....engine.network import tensor_text
+from ...state.derived import Store
+from ...state.model import State
+from ...state.open_model import OpenModel
+from ..labels.palette import BUFFER_COLOURS
+
+Value = dict[str, Any]
+
+
+def graph_now(state: State, store: Store) -> str:
+    """The graph of the visible model as JSON, the same text while the graph is the same; "" without a model."""
+    if state.model is None:
+        return ""
+    model = state.model
+    return store.remember(
+        "model graph", (model.network, model.kernels[0]), lambda: msgspec.json.encode(graph_value(model)).decode()
+    )
+
+
+def graph_value(model: OpenModel) -> Value:
+    """`nodes` of the kinds "input", "call" and "result", each with its id, a label, its shape and the tensors that it reads and writes; a
+    call also has its position in the graph and the `key` of its kernel. `edges` have the ids of two nodes and a shape."""
+    graph, sizes = model.network.graph, model.sizes
+    keys = {at: entry.key for entry in model.kernels for at in entry.kernel.calls}
+    nodes: list[Value] = []
+    edges: list[Value] = []
+    made: dict[Tensor, str] = {}
+    for number, tensor in enumerate(graph.inputs):
+        made[tensor] = f"in{number}"
+        nodes.append({"id": made[tensor], "kind": "input", "label": tensor.name, "shape": tensor_text(tensor, sizes)})
+    for at, call in enumerate(graph.calls):
+        if at in model.prepared:
+            continue
+        nodes.append(
+            {
+                "id": f"call{at}",
+                "kind": "call",
+                "label": operators_of(call.kernel),
+                "shape": ", ".join(tensor_text(t, sizes) for t in call.results),
+                "call": at,
+                "key": keys[at],
+                "reads": [f"{t.name} {tensor_text(t, sizes)}" for t in call.arguments],
+                "writes": [f"{t.name} {tensor_text(t, sizes)}" for t in call.results],
+            }
+        )
+        edges += _edges(call.arguments, made, f"call{at}", model)
+        made.update(dict.fromkeys(call.results, f"call{at}"))
+    for number, tensor in enumerate(graph.results):
+        nodes.append(
+            {"id": f"out{number}", "kind": "result", "label": tensor.name, "shape": tensor_text(tensor, sizes)}
+        )
+        edges += _edges((tensor,), made, f"out{number}", model)
+    return {"nodes": nodes, "edges": edges}
+
+
+def _edges(tensors: tuple[Tensor, ...], made: dict[Tensor, str], target: str, model: OpenModel) -> Iterator[Value]:
+    """An edge from each node that makes a tensor, once for each node."""
+    sources: dict[str, Tensor] = {}
+    for tensor in tensors:
+        if tensor in made:
+            sources.setdefault(made[tensor], tensor)
+    for source, tensor in sources.items():
+        yield {"from": source, "to": target, "shape": tensor_text(tensor, model.sizes)}
+
+
+def operators_of(kernel: str) -> str:
+    """The operators in the name of a kernel: "conv2d add relu" for fused_conv2d17_add9_relu9."""
+    parts = (re.sub(r"(?<=[a-z])\d+$", "", part) for part in kernel.removeprefix("fused_").split("_"))
+    return " ".join(part for part in parts if part and not part.isdecimal()) or kernel
+
+
+def hues_of(model: OpenModel) -> dict[str, int]:
+    """The colour index of each kernel that an inference calls more than once, by key. With more of them than colours, colours repeat."""
+    counts = {entry.key: len(set(entry.kernel.calls) - model.prepared) for entry in model.kernels}
+    repeated = [key for key, count in counts.items() if count > 1]
+    return {key: number % len(BUFFER_COLOURS) for number, key in enumerate(repeated)}
+
+
+__all__ = ["graph_now", "graph_value", "hues_of", "operators_of"]

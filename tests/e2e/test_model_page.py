@@ -1,0 +1,161 @@
+"""The page of a model in a real browser: list, graph and timeline, a kernel and back, by mouse and by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.browser.axe import assert_no_violations
+from support.browser.page import row as tree_row
+from support.pasted.relax_modules import MODEL
+
+from tilewright.app.document.networks import KERNELS, create_network, load_network
+from tilewright.app.storage.registry import open_file_registry
+from tilewright.app.views.labels.numbers import grouped
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.script.relax import parse_network
+
+LINES = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "work"
+    create_network(parse_network(MODEL), made / "net", "A small model", load_machine("dual-bank-npu"))
+    return made
+
+
+@pytest.fixture
+def url(serve_page: Callable[..., str], folder: Path) -> str:
+    return serve_page(folder, open_file_registry(folder)) + "/"
+
+
+def kernel(page: Page, key: str) -> Locator:
+    return page.locator(f'.kernel-row[data-kernel="{key}"]')
+
+
+def figure(page: Page) -> Locator:
+    return page.locator(".model .figure-value b").first
+
+
+def shown(page: Page, url: str) -> Page:
+    page.goto(f"{url}model/net")
+    expect(page.locator(".status.is-unscheduled")).to_have_count(2)
+    expect(page.locator(".graph-node.is-call")).to_have_count(4)
+    expect(page.locator(".inference .bokeh-figure canvas").first).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_given_a_model_then_its_page_has_figures_list_graph_and_timeline(
+    open_page: Callable[..., Page], url: str, folder: Path, shoot: Callable[[Page, str], Path], dark: bool
+) -> None:
+    page = open_page(dark=dark)
+    page.goto(url)
+    page.locator('.file[data-example="net/model.py"]').click()
+    expect(page.locator(".model .title")).to_have_text("A small model")
+    expect(page).to_have_url(f"{url}model/net")
+    shown(page, url)
+    report = load_network(folder / "net").simulate()
+    expect(figure(page)).to_have_text(grouped(report.cycles))
+    ranked = [cost.kernel.name for cost in report.ranked()]
+    rows = page.locator(".kernel-rows .kernel-row")
+    assert [one.get_attribute("data-kernel") for one in rows.all()] == ranked
+    expect(kernel(page, "both")).to_contain_text("×2")
+    kernel(page, "both").hover()
+    expect(page.locator(".graph-node.is-pointed")).to_have_count(2)
+    page.locator(".graph-node.is-call").first.hover()
+    expect(page.locator(".model-tip")).to_contain_text("16×16 float32")
+    expect(page.locator(".kernel-row.is-pointed")).to_have_count(1)
+    shoot(page, f"model-{'dark' if dark else 'light'}")
+    page.mouse.move(2, 2)
+    assert_no_violations(page)
+
+
+def test_given_a_search_or_a_filter_then_list_and_graph_show_what_matches(
+    open_page: Callable[..., Page], url: str
+) -> None:
+    page = shown(open_page(), url)
+    page.get_by_label("Find a kernel").fill("bo th")
+    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(1)
+    expect(page.locator(".graph-node.is-away")).to_have_count(2)
+    expect(page.locator(".kernels .found")).to_have_text("1 of 2")
+    page.keyboard.press("Escape")
+    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(2)
+    page.get_by_label("Find a kernel").fill("nothing like this")
+    expect(page.get_by_text("No kernel matches.")).to_be_visible()
+    page.get_by_label("Find a kernel").fill("")
+    page.locator('.kind[data-filter="unscheduled"]').click()
+    expect(page.locator('.kind[data-filter="unscheduled"]')).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(2)
+
+
+def test_given_a_kernel_by_keys_then_its_edit_is_in_the_model_on_return(
+    open_page: Callable[..., Page], url: str, folder: Path
+) -> None:
+    page = shown(open_page(), url)
+    before = figure(page).inner_text()
+    page.get_by_label("Find a kernel").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    last = page.locator(".kernel-rows .kernel-row").last
+    expect(last).to_be_focused()
+    page.keyboard.press("Home")
+    while page.evaluate("() => document.activeElement.shadowRoot.activeElement.dataset.kernel") != "both":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    tree_row(page, "s").click()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("p")
+    expect(page.locator(".step-text").last).to_contain_text("sch.parallel")
+    page.get_by_role("button", name="Model", exact=True).click()
+    expect(page).to_have_url(f"{url}model/net")
+    expect(kernel(page, "both")).to_be_focused()
+    expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
+    expect(kernel(page, "scale").locator(".status.is-unscheduled")).to_be_visible()
+    expect(page.locator('.kind[data-filter="proved"]')).to_have_text("1 proved")
+    expect(page.locator('.graph-node[data-status="proved"]')).to_have_count(2)
+    page.go_back()
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    page.reload()
+    tree_row(page, "s").wait_for()
+    page.get_by_role("button", name="Model", exact=True).click()
+    expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
+    assert before
+
+
+def test_given_a_press_on_the_graph_or_the_timeline_then_the_kernel_opens(
+    open_page: Callable[..., Page], url: str
+) -> None:
+    page = shown(open_page(), url)
+    page.locator(".graph-node.is-call").nth(1).click()
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    page.get_by_role("button", name="Model", exact=True).click()
+    box = page.locator(".inference .bokeh-figure").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 60, box["y"] + 48)
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    page.get_by_role("button", name="Model", exact=True).click()
+    area = page.locator(".graph-area")
+    place = page.locator(".graph-node.is-call").first
+    expect(place).to_be_visible()
+    first = place.bounding_box()
+    area.focus()
+    page.keyboard.press("ArrowDown")
+    moved = place.bounding_box()
+    page.keyboard.press("+")
+    larger = place.bounding_box()
+    assert first and moved and larger and moved["y"] < first["y"] and larger["width"] > moved["width"]
+
+
+def test_given_a_schedule_written_elsewhere_then_the_page_shows_it(
+    open_page: Callable[..., Page], url: str, folder: Path
+) -> None:
+    page = shown(open_page(), url)
+    path = folder / "net" / KERNELS / "both.py"
+    path.write_text(path.read_text() + "\n".join(LINES) + "\n")
+    expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
+    expect(figure(page)).to_have_text(grouped(load_network(folder / "net").simulate().cycles))
