@@ -73,7 +73,8 @@ function paintAxis(pen, model) {
   const y = layout.bottom + AXIS_TEXT;
   for (const time of timeTicks(pen)) {
     const x = pen.x(time);
-    if (x > GUTTER - 1 && x < layout.width - 34) pen.text(grouped(model.toReal(time)), x + 3, y, colors.muted);
+    const label = grouped(model.toReal(time));
+    if (x > GUTTER - 1 && x + 3 + pen.widthOf(label) <= layout.width) pen.text(label, x + 3, y, colors.muted);
   }
   pen.text("cycle", GUTTER - 8, y, colors.faint, { align: "right" });
 }

@@ -167,6 +167,15 @@ export class Pen {
   }
 
   /**
+   * The width of a text in pixels.
+   * @param {string} text
+   */
+  widthOf(text) {
+    this.context.font = `${FONT_SIZE}px ${this.colors.font}`;
+    return this.context.measureText(text).width;
+  }
+
+  /**
    * A hatching in a colour.
    * @param {string} color
    * @param {string} name
