@@ -56,6 +56,9 @@ def test_given_any_size_of_window_then_all_texts_of_a_notebook_can_be_read(page:
     page.get_by_role("button", name="Narrow").click()
     page.locator(".other-forms").click()
     look("export")
+    page.get_by_role("menuitem", name="Python for TVM 0.23 or older", exact=True).click()
+    expect(page.get_by_role("dialog", name="What the export leaves out")).to_be_visible()
+    look("export review")
     page.keyboard.press("Escape")
     page.locator(".step .step-text").nth(2).click()
     expect(page.locator(".banner, .banner-tools").first).to_be_visible()
@@ -63,6 +66,34 @@ def test_given_any_size_of_window_then_all_texts_of_a_notebook_can_be_read(page:
     page.get_by_role("button", name="A/B comparison").click()
     expect(page.locator("#area-compare .ab-line").first).to_be_visible()
     look("comparison")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+CONVOLUTION = """
+@T.prim_func(s_tir=True)
+def conv2d(X: T.Buffer((1, 32, 58, 58), "float32"), W: T.Buffer((64, 32, 3, 3), "float32"), Y: T.Buffer((1, 64, 56, 56), "float32")):
+    convolution_result = T.sblock_alloc_buffer((1, 64, 56, 56), "float32")
+    for n, f, y, x, c, ky, kx in T.grid(1, 64, 56, 56, 32, 3, 3):
+        with T.sblock("convolution"):
+            vn, vf, vy, vx, vc, vky, vkx = T.axis.remap("SSSSRRR", [n, f, y, x, c, ky, kx])
+            with T.init():
+                convolution_result[vn, vf, vy, vx] = T.float32(0)
+            convolution_result[vn, vf, vy, vx] += X[vn, vc, vy + vky, vx + vkx] * W[vf, vc, vky, vkx]
+    for n, f, y, x in T.grid(1, 64, 56, 56):
+        with T.sblock("rectified_result"):
+            vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
+            Y[vn, vf, vy, vx] = T.max(convolution_result[vn, vf, vy, vx], T.float32(0))
+"""
+
+
+def test_given_a_deep_nest_with_long_names_then_all_texts_can_be_read_at_any_size(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(CONVOLUTION)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("treeitem").first.wait_for()
+    page.locator('[data-pane-tab="problems"]').click()
+    expect(page.locator("#pane-problems")).to_contain_text("convolution", timeout=30_000)
+    found = wrong_texts(page, "convolution")
     assert not found, "\n".join(dict.fromkeys(found))
 
 

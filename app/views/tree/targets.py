@@ -59,7 +59,9 @@ def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dic
 def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: Placement | None) -> list[Entry]:
     """The entries of one block; with the `placement` of a block that a step has placed, of revisions of that step."""
     runs = iterations(schedule.index, block)
-    return [_entry(ids, block, verdict, runs) for verdict in _verdicts(schedule, block, placement)]
+    entries = [_entry(ids, block, verdict, runs) for verdict in _verdicts(schedule, block, placement)]
+    present = "" if placement is None else f"sch.{placement.method}({block!r}, {placement.loop.name})"
+    return [{**entry, "fix": [call for call in entry["fix"] if call != present]} for entry in entries]
 
 
 def _verdicts(schedule: Schedule, block: str, placement: Placement | None) -> Sequence[Verdict]:

@@ -349,3 +349,10 @@ def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_pre
     assert session.state.notebook.document.text == moved != text
     session.receive({"kind": "undo"})
     assert session.state.notebook.document.text == text
+
+
+def test_given_a_placed_block_then_no_refusal_proposes_the_loop_where_it_is(page: tuple[Session, Queue, Paper]) -> None:
+    session, _, _ = page
+    session.receive({"kind": "moves", "rows": [COPY], "loop": "ko"})
+    entries = session.targets([COPY])
+    assert entries and not any("compute_at('A_local.vtcm', ko)" in call for e in entries for call in e["fix"])
