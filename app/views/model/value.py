@@ -176,7 +176,10 @@ def _timeline(model: OpenModel, report: NetworkReport, store: Store) -> Value:
 
 
 def _ratio(cycles: int, bound: int) -> str:
-    return f"{cycles / bound:.2f}" if bound else ""
+    """The cycles over the bound; from 100 on as a whole number."""
+    if not bound:
+        return ""
+    return f"{cycles / bound:.2f}" if cycles < 100 * bound else grouped(cycles // bound)
 
 
 __all__ = ["STATUSES", "model_value"]

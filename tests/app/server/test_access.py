@@ -91,7 +91,8 @@ def test_given_a_page_of_another_site_then_it_reaches_no_websocket(headers: dict
 
 @pytest.mark.parametrize(
     "target",
-    ["/file/mine.py", "/example/box_blur", "/draft/0123456789ab", "/api", "/api/sessions", "/static/js/bokeh.min.js", "/login",
+    ["/file/mine.py", "/example/box_blur", "/draft/0123456789ab", "/model/net", "/kernel/net.both",
+     "/api", "/api/sessions", "/static/js/bokeh.min.js", "/login",
      "/healthz", "/components/payload/x/__css__/y", "/metadata", "/anything"],
 )  # fmt: skip
 def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_only(target: str) -> None:
@@ -163,7 +164,8 @@ def test_given_a_target_that_names_no_path_then_the_answer_is_400(target: str) -
 @pytest.mark.parametrize(
     "target",
     ["/autoload.js", "/metadata", "/components/os/x/__css__/y", "/static/../app.py", "/static/%2e%2e/x", "/static/js/..", "/static/x.js",
-     "/static/js/%2e%2e%2fx", "/file/", "/file", "/file/a/b", "/draft", "/main", "/ws/ws", "/example/x/autoload.js", "/index.html"],
+     "/static/js/%2e%2e%2fx", "/file/", "/file", "/file/a/b", "/model", "/model/net/kernels/both.py",
+     "/kernel/", "/draft", "/main", "/ws/ws", "/example/x/autoload.js", "/index.html"],
 )  # fmt: skip
 def test_given_an_address_that_is_not_listed_then_the_answer_is_403(target: str) -> None:
     assert status(TRUSTING, target) == 403
@@ -171,6 +173,7 @@ def test_given_an_address_that_is_not_listed_then_the_answer_is_403(target: str)
 
 def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_open_from_the_path_alone() -> None:
     assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == Pass("/?place=file&name=mine.py")
+    assert decided(TRUSTING, "/kernel/net.v2.both") == Pass("/?place=kernel&name=net.v2.both")
     assert decided(TRUSTING, "/file/a%20%26b.py") == Pass("/?place=file&name=a+%26b.py")
     assert decided(TRUSTING, "/example/box_blur/ws?place=file") == Pass("/ws")
     assert decided(TRUSTING, "/api/sessions?wait=1") == Pass("/api/sessions?wait=1")
