@@ -97,6 +97,8 @@ def _masked(
 
 def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: dict[Var, int]) -> Domain:
     iterations = int(mask.sum())
+    if iterations == prod(active.values()) and mask[tuple(slice(n) for n in active.values())].all():
+        return Domain(extents, active, iterations, None, outer)
     few = iterations * SPARSE <= mask.size
     chosen = dict(zip(extents, np.nonzero(mask), strict=True)) if few else None
     return Domain(extents, active, iterations, mask, outer, chosen)

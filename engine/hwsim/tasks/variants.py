@@ -207,7 +207,7 @@ class Variants:
         if self._waits is not None:
             waited = int(self._waits[tuple(at[v] for v in self._outer)])
             costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
-        cells = tuple(side.cells(at) for side in self._sides)
+        cells = tuple(side.cells(at) if self._accesses(side, at) else range(0) for side in self._sides)
         costs = costs.with_blocks(self._in_blocks(costs, cells, at)) if costs.in_blocks else costs
         engine = self._places.machine.engines[self._engine]
         if self._partners:
@@ -218,6 +218,12 @@ class Variants:
             self._numbers[key] = len(self._table)
             self._table.append(variant)
         return self._numbers[key]
+
+    def _accesses(self, side: Side, at: Mapping[Var, int]) -> bool:
+        """Returns whether a piece that accesses a buffer has iterations; of a task with one piece, it has."""
+        if len(self._pieces) == 1:
+            return True
+        return any(not piece.conditions or _domain(piece, at).iterations for _, piece in side.parts)
 
     def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:
         """Returns the cost of a task and its key, cached by the loops that determine the cost."""
@@ -230,8 +236,9 @@ class Variants:
 
     def _in_blocks(self, costs: Cost, cells: Sequence[range], at: Mapping[Var, int]) -> dict[PortSpec, int]:
         """Returns the demands of physical blocks that have their own ports, for the cells of a task, and of interleaved banks."""
-        of_buffer = {s.placement.buffer: c for s, c in zip(self._sides, cells, strict=True)}
-        of_side = {(s.placement.buffer, s.written): c for s, c in zip(self._sides, cells, strict=True)}
+        accessed = [(s.placement.buffer, s.written, c) for s, c in zip(self._sides, cells, strict=True) if c]
+        of_buffer = {buffer: c for buffer, _, c in accessed}
+        of_side = {(buffer, written): c for buffer, written, c in accessed}
         moved: list[tuple[Memory, bool, int, list[int]]] = []
         for t in costs.in_blocks:
             placement = self._places.by_buffer[t.buffer]

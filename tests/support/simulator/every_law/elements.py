@@ -106,7 +106,7 @@ def points(loops: dict[Var, Ints], count: int) -> Points:
 
 
 class Operand(NamedTuple):
-    """An access over the iterations of a piece: the place of each element (cells are `APART`), and its byte address."""
+    """An access over the iterations of a piece: the place of each element (cells are `APART`), its physical block and byte address."""
 
     placement: Placement
     written: bool
@@ -114,6 +114,7 @@ class Operand(NamedTuple):
     access: Access
     indices: list[Ints]
     place: Ints
+    block: Ints
     address: Ints
 
     @property
@@ -186,7 +187,8 @@ class Part(NamedTuple):
         loops = tuple(v for v in domain.loops if v in used)
         known = np.clip(cell, 0, placement.cells - 1)  # strides look beyond the buffer
         address = np.asarray(placement.addresses)[known] + within * dt.size_bytes(buffer.dtype)
-        return Operand(placement, written, loops, access, columns, cell * APART + within, address)
+        block = np.asarray(placement.banks)[known]
+        return Operand(placement, written, loops, access, columns, cell * APART + within, block, address)
 
     def moves(self, operand: Operand) -> tuple[int, ...]:
         """The steps of an access in the first iterations of each loop around."""

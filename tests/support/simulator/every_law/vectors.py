@@ -131,12 +131,13 @@ def _bursts(operand: Operand, lanes: _Lanes) -> int:
     width = lanes.width if part.lanes else max(lanes.width, memory.burst_bytes // operand.size)
     follows = None if part.lanes or along & set(operand.loops) else number
     operations = lanes.operations(once, width, follows)
-    address = once.operands[number].address
+    here = once.operands[number]
+    columns = (operations.number.tolist(), operations.lane.tolist(), here.block.tolist(), here.address.tolist())
     phases = 1 << 30
     if memory.phase_bytes:
         phases = max(1, max(memory.phase_bytes, memory.burst_bytes) // operand.size)
-    touched: set[tuple[int, int, int]] = set()
-    for op, lane, first in zip(operations.number.tolist(), operations.lane.tolist(), address.tolist(), strict=True):
+    touched: set[tuple[int, int, int, int]] = set()
+    for op, lane, block, first in zip(*columns, strict=True):
         rows = range(first // memory.burst_bytes, (first + operand.size - 1) // memory.burst_bytes + 1)
-        touched |= {(op, lane // phases, row) for row in rows}
+        touched |= {(op, lane // phases, block, row) for row in rows}
     return len(touched)

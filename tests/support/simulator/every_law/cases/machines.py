@@ -55,7 +55,7 @@ def _far(rng: Random) -> str:
 
 def _pad(rng: Random) -> str:
     kind, banks = rng.choice(["plain", "blocks", "interleaved", "interleaved", "groups"]), rng.choice([2, 4, 8])
-    capacity = rng.choice([3_840, 15_360, 1_966_080])
+    capacity = rng.choice([512, 1_024, 3_840, 1_966_080])
     head = f"[memories.pad]\nscopes = {SCOPES}\ncapacity_bytes = {capacity}\nlatency_cycles = {rng.choice([0, 0, 3])}\n"
     burst = f"burst_bytes = {rng.choice([1, 1, 8, 16])}\n"
     if kind == "plain":
