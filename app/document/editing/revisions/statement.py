@@ -50,13 +50,12 @@ def with_arguments(
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """The statement with other names of loops, blocks and buffers where an argument names them by a string: old name -> new name."""
+    """Statements with other names of loops, blocks and buffers where an argument names them by a string: old name -> new name."""
     if not any(name in text for name in names):
         return text
-    (statement,) = python_tree(text).body
     edits = [
         (*_range(text, node), quoted(names[node.value]))
-        for call in ast.walk(statement)
+        for call in ast.walk(python_tree(text))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         for argument in _naming_arguments(call, call.func.attr)
         for node in ast.walk(argument)

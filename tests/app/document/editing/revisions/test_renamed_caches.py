@@ -7,6 +7,7 @@ import pytest
 from tilewright.app.document import Notebook, evaluate, read_document
 from tilewright.app.document.editing.revisions.follow import followed
 from tilewright.app.document.editing.revisions.revise import revise
+from tilewright.app.document.editing.revisions.statement import with_names
 
 TEXT = """# %% workload
 @T.prim_func(s_tir=True)
@@ -97,3 +98,9 @@ def test_given_lines_that_still_apply_then_no_other_line_changes() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT + 'sch.annotate("C", "more", 1)\n')
     assert followed(before, typed).document.text == typed.text
+
+
+def test_given_several_statements_then_each_gets_the_new_names_and_only_where_it_names_something() -> None:
+    text = 'k = sch.get_loops("C")[2]\nsch.compute_at("A", "k")\nsch.annotate("A", "A", "A")'
+    expected = 'k = sch.get_loops("P")[2]\nsch.compute_at("B", "k")\nsch.annotate("B", "A", "A")'
+    assert with_names(text, {"A": "B", "C": "P"}) == expected
