@@ -12,27 +12,43 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from math import prod, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
+from msgspec.structs import replace
 
 from tilewright.app.document.networks import NetworkNotebook, load_network
-from tilewright.engine.ir import build
-from tilewright.engine.network import network_c, network_tvm_python
+from tilewright.engine.ir import Network, build
+from tilewright.engine.network import network_c, network_tvm_python, prepared_calls
 
 
-def random_arrays(model: NetworkNotebook) -> list[np.ndarray]:
+def unprepared(network: Network) -> Network:
+    """The network without the calls that prepare weights: their results are weights. The networks of the package `onnx` fill each weight
+    with one number, which would hide an exchange of elements."""
+    graph = network.graph
+    prepared = prepared_calls(graph)
+    calls = tuple(call for at, call in enumerate(graph.calls) if at not in prepared)
+    made = {t for call in calls for t in call.results}
+    read = dict.fromkeys(t for call in calls for t in call.arguments)
+    weights = tuple(t for t in read if t not in made and t not in graph.inputs)
+    names = {call.kernel for call in calls}
+    kernels = tuple(f for f in network.kernels if f.name in names)
+    return Network(replace(graph, calls=calls, weights=weights), kernels)
+
+
+def random_arrays(network: Network, sizes: Mapping[str, int]) -> list[np.ndarray]:
     """Inputs and weights whose products neither grow nor vanish; vectors are positive, since some are variances."""
     generator = np.random.default_rng(0)
     found: list[np.ndarray] = []
-    for tensor in (*model.network.graph.inputs, *model.network.graph.weights):
-        shape = [build.int_value(e) or model.sizes[e.name] for e in tensor.shape]  # type: ignore[attr-defined]
+    for tensor in (*network.graph.inputs, *network.graph.weights):
+        shape = [build.int_value(e) or sizes[e.name] for e in tensor.shape]  # type: ignore[attr-defined]
         if not tensor.dtype.startswith("float"):
             array = np.zeros(shape)
-        elif len(shape) < 2:
+        elif sum(extent > 1 for extent in shape) < 2:
             array = generator.uniform(0.5, 1.5, shape)
         else:
             array = generator.standard_normal(shape) * sqrt(2 / max(1, prod(shape[1:])))
@@ -57,11 +73,11 @@ def ran(machine: Any, name: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def ran_c(
-    model: NetworkNotebook, arrays: list[np.ndarray], expected: list[np.ndarray], folder: Path
+    network: Network, model: NetworkNotebook, arrays: list[np.ndarray], expected: list[np.ndarray], folder: Path
 ) -> list[np.ndarray]:
     compiler = shutil.which("cc")
     assert compiler is not None, "no C compiler on the path"
-    (folder / "net.c").write_text(network_c(model.network, model.scheduled, model.sizes))
+    (folder / "net.c").write_text(network_c(network, model.scheduled, model.sizes))
     subprocess.run([compiler, "-std=c11", "-O2", "-o", str(folder / "net"), str(folder / "net.c"), "-lm"], check=True)
     (folder / "in").write_bytes(b"".join(a.tobytes() for a in arrays))
     subprocess.run([str(folder / "net"), str(folder / "in"), str(folder / "out")], check=True)
@@ -85,17 +101,22 @@ def main() -> None:
     print(f"{'network':16}{'functions':>10}{'scheduled':>10}{'compile, s':>12}{'TVM error':>12}{'C error':>12}")
     for path in paths:
         model = load_network(path)
-        arrays = random_arrays(model)
-        name = model.network.graph.name
+        network = unprepared(model.network)
+        arrays = random_arrays(network, model.sizes)
+        name = network.graph.name
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
-            expected = ran(compiled(network_tvm_python(model.network), folder, f"plain_{path.stem}"), name, arrays)
+            expected = ran(compiled(network_tvm_python(network), folder, f"plain_{path.stem}"), name, arrays)
             begun = time.process_time()
-            machine = compiled(model.to_tvm_python(), folder, f"scheduled_{path.stem}")
+            machine = compiled(network_tvm_python(network, model.scheduled), folder, f"scheduled_{path.stem}")
             seconds = time.process_time() - begun
             tvm_error = error(ran(machine, name, arrays), expected)
-            c_error = f"{error(ran_c(model, arrays, expected, folder), expected):>12.1e}" if "--c" in sys.argv else ""
-        counts = f"{len(model.network.kernels):>10}{len(model.scheduled):>10}"
+            c_error = (
+                f"{error(ran_c(network, model, arrays, expected, folder), expected):>12.1e}"
+                if "--c" in sys.argv
+                else ""
+            )
+        counts = f"{len(network.kernels):>10}{len(model.scheduled.keys() & {f.name for f in network.kernels}):>10}"
         print(f"{path.stem:16}{counts}{seconds:>12.1f}{tvm_error:>12.1e}{c_error}", flush=True)
 
 

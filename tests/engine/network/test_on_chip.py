@@ -192,6 +192,37 @@ def test_given_a_weight_on_chip_then_the_dma_copies_it_while_the_call_before_lea
     assert first.spans[0][1] == copy.ready
 
 
+PRODUCT = """
+    @R.function
+    def main(a: R.Tensor((64, 64), "float32"), b: R.Tensor((64, 64), "float32"), w: R.Tensor((64, 64), "float32")):
+        cls = Module
+        t0 = R.call_tir(cls.product, (a, b), out_ty=R.Tensor((64, 64), "float32"))
+        t1 = R.call_tir(cls.join, (t0, w), out_ty=R.Tensor((64, 64), "float32"))
+        return t1
+"""
+
+
+@pytest.mark.parametrize("cycles_per_tile", [1, 16, 32, 64, 1000])
+@pytest.mark.parametrize("slots", [1, 2])
+def test_given_a_product_that_leaves_the_dma_idle_then_a_weight_is_copied_meanwhile(
+    cycles_per_tile: int, slots: int
+) -> None:
+    network = parse_network(HEAD + kernel_text("product") + kernel_text("join") + PRODUCT)
+    scheduled = {
+        "product": staged("product", 16, slots, "local.acc"),
+        "join": staged("join", 16, 1, "local.vtcm"),
+    }
+    machine = NPU.replace("engines.matrix.cycles_per_tile", cycles_per_tile)
+    case = Case(network, machine, scheduled, {"w": "local.vtcm_Block_2"})
+    known = Simulations(machine)
+    found = simulate_network(network, machine, scheduled=scheduled, on_chip=case.on_chip, known=known)
+    (copy,) = found.plan.transfers
+    assert copy.during == 0 and found.cycles == replayed(case, call_programs(case, known))
+    if cycles_per_tile == 1000:
+        assert copy.hidden == copy.descriptors == 4 and found.plan.waits == {}
+    assert found.plan.waits == ({1: copy.ready} if copy.hidden < copy.descriptors else {})
+
+
 @pytest.mark.parametrize(
     ("scopes", "code"),
     [
