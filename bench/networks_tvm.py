@@ -25,7 +25,6 @@ from tilewright.app.document.networks import NetworkNotebook, load_network
 from tilewright.engine.ir import Network, build
 from tilewright.engine.network import network_c, network_tvm_python, prepared_calls
 
-
 LEAST = 1e-30
 """Smaller results, which are near the end of float32, do not count."""
 
