@@ -13,7 +13,7 @@ import pytest
 from support.pasted.relax_modules import MODEL, OPEN
 
 from tilewright.engine.hwsim import load_machine
-from tilewright.engine.ir import Network, PrimFunc, build
+from tilewright.engine.ir import AXIS_SEPARATOR, Network, PrimFunc, build
 from tilewright.engine.network import (
     NetworkProgress,
     explore_network,
@@ -23,6 +23,7 @@ from tilewright.engine.network import (
     run_network,
     scheduled_program,
 )
+from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
 tvm = pytest.importorskip("tvm")
@@ -128,3 +129,12 @@ def test_given_a_network_then_tvm_reads_its_text_and_so_does_import() -> None:
     module = tvm.script.from_source(text)
     assert {v.name_hint for v in module.functions} == {"main", *(f.name for f in network.kernels)}
     assert [c.kernel for c in parse_network(text).graph.calls] == [c.kernel for c in network.graph.calls]
+
+
+def test_given_axis_separators_of_an_intermediate_buffer_then_the_text_does_not_have_them() -> None:
+    network = merged(parse_network(MODEL))
+    schedule = Schedule(network["scale"])
+    schedule.cache_write("scale", 0, "local")
+    schedule.transform_layout("scale", ("write", 0), lambda i, j: [i // 4, AXIS_SEPARATOR, i % 4, j])
+    text = network_tvm_script(network, {"scale": schedule.func})
+    assert "axis_separators" not in text and tvm.script.from_source(text) is not None
