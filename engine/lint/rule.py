@@ -17,8 +17,11 @@ from .subject import Subject
 MOST_FIXES = 3
 """Maximum number of fixes offered for a finding."""
 
-MOST_EACH, MOST_TRIALS = 40, 60
-"""Maximum trials for a finding, and for all findings of one lint; the worst findings come first."""
+MOST_EACH, LEAST_EACH, MOST_TRIALS = 40, 6, 60
+"""Maximum and minimum trials for a finding, and maximum for all findings of one lint. The trials are shared; the worst findings come
+first, and take what is left if it is not enough for all."""
+
+NO_TRIALS = f"No call was tried: worse findings used the {MOST_TRIALS} trials of this lint"
 
 FAR_BEHIND = 1.5
 """A fix that costs more than this multiple of the best fix's cycles is not offered."""
@@ -85,10 +88,12 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     def linted(self, subject: Subject) -> Iterator[LintFinding | None]:
         """Yields the findings with their fixes, and None after each trial, so that the caller can stop."""
         left = MOST_TRIALS
-        for finding in self.find(subject):
+        findings = list(self.find(subject))
+        for number, finding in enumerate(findings):
             fixes: list[Fix] = []
             failed = Counter[Failure]()
-            each = min(left, MOST_EACH)
+            each = min(left, MOST_EACH, max(LEAST_EACH, left // (len(findings) - number)))
+            was_tried = bool(left)
             for after in self.find_fixes(subject, finding) if left else ():
                 if after is None:
                     failed["refused"] += 1
@@ -104,7 +109,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
                     break
             if fixes or not self.requires_speedup:
                 severity = "info" if self.informational and not fixes else finding.severity
-                no_fix = "" if fixes else self.no_fix or _no_fix(failed)
+                no_fix = "" if fixes else self.no_fix or (_no_fix(failed) if was_tried else NO_TRIALS)
                 yield replace(finding, severity=severity, fixes=_best(fixes), no_fix=no_fix)
 
     def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | Failure:
