@@ -73,9 +73,8 @@ class ModelPage {
       icon("back"),
     );
     this.graphArea = h("section", { class: "graph-part", "aria-label": "Graph" });
-    this.view = h(
-      "main",
-      { class: "model" },
+    this.view = h("main", { class: "model" });
+    this.parts = [
       h(
         "header",
         { class: "headline" },
@@ -91,7 +90,7 @@ class ModelPage {
       this.list.element,
       this.graphArea,
       this.inference.element,
-    );
+    ];
     model.on("graph", () => this.drawGraph());
     model.on("figure", () => this.drawInference());
     model.on("msg:custom", (message) => {
@@ -133,6 +132,7 @@ class ModelPage {
 
   /** @param {ModelData} data */
   draw(data) {
+    if (!this.data) this.view.append(...this.parts);
     if (this.data?.name !== data.name) {
       this.before = this.opened = null;
       this.list.field.value = "";
