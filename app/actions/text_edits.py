@@ -142,7 +142,8 @@ def _edit(state: State, intent: Intent) -> State:
 def _typed(state: State, document: Document) -> Notebook:
     """The notebook of a typed document; lines that name a renamed cache, block or loop by a text follow."""
     last = _last_read(state)
-    return evaluate(document) if last is None else followed(last, document)
+    found = evaluate(document, last)
+    return found if last is None else followed(last, found, document)
 
 
 def _edit_cell(state: State, intent: EditCell) -> State:

@@ -59,7 +59,7 @@ def test_given_a_round_trip_then_its_place_is_chosen_its_fix_applied_and_taken_b
     assert steps(page)[-2:] == ["sch.compute_inline(mm_back)", "sch.compute_inline(matmul_local)"]
     expect(trip).to_have_count(0)
     expect(page.locator(".problems-head")).to_contain_text("No problems.", timeout=SLOW)
-    assert number(page, "Cycles") == 3005
+    assert number(page, "Cycles") == 3004
     expect(tab.locator(".count")).to_have_text("")
 
     page.get_by_label("Undo").click()

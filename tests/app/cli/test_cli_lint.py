@@ -40,10 +40,10 @@ def test_given_a_warning_then_1_with_where_why_and_the_calls(trip: Path, capsys:
 warning  round-trip
          intermediate mm is copied from local to global (256 bytes) and back (256 bytes)
          at mm_local, mm_local_1, mm
-         fix: 5,261 → 3,005 cycles (-43%), local 3,712 → 3,648 bytes
+         fix: 5,260 → 3,004 cycles (-43%), local 3,712 → 3,648 bytes
              sch.compute_inline("mm_local_1")
              sch.compute_inline("mm_local")
-         or: 5,261 → 3,038 cycles (-42%), local 3,712 → 3,776 bytes
+         or: 5,260 → 3,038 cycles (-42%), local 3,712 → 3,776 bytes
              sch.set_scope("mm_local", 0, "local")
 
 1 warning on matrix-vector-npu; 1 fixable
@@ -80,7 +80,7 @@ def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
     assert main(["lint", str(trip), "--fix"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(
-        "fixed    round-trip: 5,261 → 3,005 cycles (-43%), local 3,712 → 3,648 bytes\n"
+        "fixed    round-trip: 5,260 → 3,004 cycles (-43%), local 3,712 → 3,648 bytes\n"
     ) and out.endswith("no findings on matrix-vector-npu\n")
     assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in trip.read_text(encoding="utf-8")
     assert evaluate(load_document(trip)).error is None

@@ -10,10 +10,9 @@ from ..apply import replace_call
 from .later_lines import LaterLines
 
 
-def followed(before: Notebook, document: Document) -> Notebook:
-    """The notebook of an edited `document`. If a line fails only because the edit has changed a name, the lines that name it are rewritten.
-    Else the text stays as it was typed."""
-    typed = evaluate(document, before)
+def followed(before: Notebook, typed: Notebook, document: Document) -> Notebook:
+    """The notebook of an edited `document`, evaluated as `typed`. If a line fails only because the edit has changed a name, the lines that
+    name it are rewritten. Else the text stays as it was typed."""
     if typed.error is None or before.error is not None or not typed.states or len(typed.steps) != len(before.steps):
         return typed
     try:
