@@ -58,13 +58,13 @@ def test_given_a_typed_line_with_another_scope_then_later_lines_follow_too() -> 
     before = opened(TEXT)
     typed = read_document(TEXT.replace('0, "local")', '0, "shared")'))
     assert evaluate(typed, before).error is not None
-    assert followed(before, typed, typed.document).document.text == FOLLOWED
+    assert followed(before, evaluate(typed, before), typed).document.text == FOLLOWED
 
 
 def test_given_a_block_of_the_program_with_another_name_then_the_lines_that_name_it_follow() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace('T.sblock("C")', 'T.sblock("product")'))
-    after = followed(before, typed, typed.document)
+    after = followed(before, evaluate(typed, before), typed)
     assert after.error is None
     expected = TEXT.replace('T.sblock("C")', 'T.sblock("product")').replace('("C"', '("product"')
     assert after.document.text == expected
@@ -73,7 +73,7 @@ def test_given_a_block_of_the_program_with_another_name_then_the_lines_that_name
 def test_given_other_names_of_loops_then_the_lines_that_name_them_follow() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace('names=["ko", "ki"]', 'names=["k_outer", "ki"]'))
-    after = followed(before, typed, typed.document)
+    after = followed(before, evaluate(typed, before), typed)
     assert after.error is None and 'sch.compute_at("A_local", "k_outer")' in after.document.text
 
 
@@ -90,14 +90,14 @@ def test_given_an_edit_that_breaks_a_line_for_another_reason_then_the_text_stays
 ) -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace(*edit, 1))
-    after = followed(before, typed, typed.document)
+    after = followed(before, evaluate(typed, before), typed)
     assert after.error is not None and after.document.text == typed.text
 
 
 def test_given_lines_that_still_apply_then_no_other_line_changes() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT + 'sch.annotate("C", "more", 1)\n')
-    assert followed(before, typed, typed.document).document.text == typed.text
+    assert followed(before, evaluate(typed, before), typed).document.text == typed.text
 
 
 def test_given_several_statements_then_each_gets_the_new_names_and_only_where_it_names_something() -> None:
