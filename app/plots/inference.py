@@ -42,26 +42,12 @@ def inference_figure() -> figure:
     write_amounts(drawn.xaxis[0], "cycles")
     table_axis(drawn.yaxis[0], [], [])
     box = ("left", "right", "bottom", "top", "color", "alpha")
-    drawn.quad(
-        "left",
-        "right",
-        "top",
-        "bottom",
-        source=data_source("rows", *box),
-        color="color",
-        alpha="alpha",
-        line_color=None,
-    )
-    loads = drawn.quad(
-        "left",
-        "right",
-        "top",
-        "bottom",
-        source=data_source("loads", *box),
-        color="color",
-        alpha="alpha",
-        line_color=None,
-    )
+    _, loads = (
+        drawn.quad(
+            "left", "right", "top", "bottom", source=data_source(name, *box), color="color", alpha="alpha", line_color=None
+        )
+        for name in ("rows", "loads")
+    )  # fmt: skip
     calls = drawn.quad(
         "left", "right", "top", "bottom", source=data_source("calls", *box), fill_color="color", fill_alpha="alpha",
         line_color=style.ink("surface"), line_width=1,

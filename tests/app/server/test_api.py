@@ -57,7 +57,18 @@ def until(holds: Callable[[], bool]) -> None:
 
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
     inner = {intent.__name__ for intent in INTENTS if not issubclass(intent, Message)}
-    resolved = {"Call", "Calls", "Drop", "DropSeveral", "Revise", "Repair", "ApplyFoundFix", "OpenDocument", "OpenNotebook", "Compare"}
+    resolved = {
+        "Call",
+        "Calls",
+        "Drop",
+        "DropSeveral",
+        "Revise",
+        "Repair",
+        "ApplyFoundFix",
+        "OpenDocument",
+        "OpenNotebook",
+        "Compare",
+    }
     assert inner == {"Say", "Saved", "KeepTyped"} | resolved
     pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
     assert pages == {
