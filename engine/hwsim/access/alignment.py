@@ -50,24 +50,26 @@ def deciding_places(
     for start in starts:
         memory = places.by_buffer[start.access.buffer].memory
         if is_aligned_by(engine, memory, places) and isinstance(engine, VectorEngine) and memory.burst_bytes > 1:
-            yield from _remainders([start], memory.burst_bytes, inner, places, analyzer)
+            yield from _remainders([start], memory.burst_bytes, memory.burst_bytes, inner, places, analyzer)
     for memory in places.machine.memories:
         rule = banking(memory)
         if rule is None or not is_aligned_by(engine, memory, places):
             continue
         for group in groups:
             here = [s for s in group if places.by_buffer[s.access.buffer].memory is memory]
-            yield from _remainders(here, _period(rule, engine, here, places), inner, places, analyzer)
+            one, all_ = _periods(rule, engine, here, places)
+            yield from _remainders(here, one, all_, inner, places, analyzer)
 
 
-def _period(rule: Banking, engine: Engine, group: Sequence[Start], places: Places) -> int:
-    """Returns the distance of equal places for accesses that are made at once."""
+def _periods(rule: Banking, engine: Engine, group: Sequence[Start], places: Places) -> tuple[int, int]:
+    """Returns the distances by which one, or all of the accesses that are made at once, may move without other conflicts."""
     several = len(group) > 1
     if rule.region_bytes and (rule.ports > 1 or several):
         ends = [end for s in group for end in _ends(places.by_buffer[s.access.buffer])]
         if len({end // rule.region_bytes for end in ends}) > 1:
-            return rule.region_bytes * rule.regions
-    return rule.row_bytes * (rule.groups if several else 1)
+            period = rule.region_bytes * rule.regions
+            return period, period
+    return rule.row_bytes * rule.groups, rule.row_bytes
 
 
 def _ends(placement: Placement) -> tuple[int, int]:
@@ -76,26 +78,32 @@ def _ends(placement: Placement) -> tuple[int, int]:
 
 
 def _remainders(
-    group: Iterable[Start], period: int, inner: Collection[Var], places: Places, analyzer: Analyzer
+    group: Sequence[Start], one: int, all_: int, inner: Collection[Var], places: Places, analyzer: Analyzer
 ) -> Iterator[Expr]:
+    """Yields the place of the first access, and the distances of the others from it, as remainders: of the distances by which `one` access
+    may move, and all of them.
+    """
+    first: Expr = build.const(0, "int32")
     for start in group:
-        place = _place(start, period, inner, places.by_buffer[start.access.buffer])
-        if place is not None:
-            yield analyzer.simplify(build.floormod(place, period))
+        place = _place(start, one, inner, places.by_buffer[start.access.buffer])
+        if start is group[0]:
+            first = place
+            yield analyzer.simplify(build.floormod(place, all_))
+        else:
+            yield analyzer.simplify(build.floormod(build.sub(place, first), one))
 
 
-def _place(start: Start, period: int, inner: Collection[Var], placement: Placement) -> Expr | None:
-    """Returns the part of the first address, in bytes, that loops around do not move by whole periods; None if there is none."""
+def _place(start: Start, period: int, inner: Collection[Var], placement: Placement) -> Expr:
+    """Returns the part of the first address, in bytes, that loops around do not move by whole periods."""
     progression = start.layout.progression
     if progression is None:
         assert start.layout.address is not None
         zeros = {v: IntImm(0, v.dtype) for v in inner}
         return build.mul(substitute(start.layout.address, zeros), element_bytes(start.access))
-    found: Expr | None = None
+    found: Expr = build.const(0, "int32")
     for around, factor in progression.around.items():
         step = step_bytes(placement, factor)
         moved = factor * element_bytes(start.access) if step is None else step
         if moved % period:
-            term = build.mul(around, moved % period)
-            found = term if found is None else build.add(found, term)
+            found = build.add(found, build.mul(around, moved % period))
     return found

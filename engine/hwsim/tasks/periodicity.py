@@ -13,6 +13,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer, Bounds, linear
 from ...ir import (
@@ -94,38 +95,61 @@ def runs_of(
     var: Var, extent: int, iteration_class: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
 ) -> tuple[Run, ...]:
     """Returns the runs of a loop, with its outer loops at iterations `at`."""
-    conditions = [c for c in iteration_class.conditions if var in free_vars(c)]
-    shifted = [e for e in iteration_class.shifted if var in free_vars(e)]
-    fixed = [e for e in iteration_class.fixed if var in free_vars(e)]
-    period = period_of(var, iteration_class)
+    own = _using(var, iteration_class)
+    period = period_of(var, own)
     whole = (Run(0, extent, max(extent, 1)),)
-    if var in iteration_class.single or period >= extent:
+    if own.single:
         return whole
-    moves = _moves_evenly(var, period, shifted, fixed, analyzer)
-    if not moves:
-        chosen = [c for c in choices([*shifted, *fixed]) if uses_var(c, var)]
-        if not chosen:
-            return whole
-        conditions += chosen
+    moves = period < extent and moves_evenly(var, period, own, analyzer)
+    chosen = () if moves else tuple(c for c in choices([*own.shifted, *own.fixed]) if uses_var(c, var))
+    if not (moves or chosen):
+        return whole
+    if chosen:
+        # A choice of addresses hides their period until its side is known.
+        period = period_of(var, replace_fields(own, shifted=(), fixed=()))
     known = {v: build.const(n, v.dtype) for v, n in at.items()}
     cuts: set[int] = {0, extent}
     apart: list[tuple[int, int]] = []
-    for condition in conditions:
+    for condition in (*own.conditions, *chosen):
         if not comes_back(condition, var, period, analyzer):
             changes, unclear = edges(substitute(condition, known), var, extent, analyzer)
             cuts |= changes
             apart += unclear
     for start, stop in apart:
         cuts |= {start, stop}
-    shifted, fixed = ([substitute(e, known) for e in exprs] for exprs in (shifted, fixed))
     points = sorted(c for c in cuts if 0 <= c <= extent)
     found: list[Run] = []
+    addresses = IterationClass((), *(tuple(substitute(e, known) for e in es) for es in (own.shifted, own.fixed)))
     for start, stop in pairwise(points):
-        alone = any(a <= start and stop <= b for a, b in apart) or (
-            not moves and not _moves_evenly(var, period, shifted, fixed, _between(var, start, stop - period, analyzer))
-        )
-        found.append(Run(start, stop, stop - start if alone else min(period, stop - start)))
+        recurs: int | None = period
+        if any(a <= start and stop <= b for a, b in apart):
+            recurs = None
+        elif chosen:
+            recurs = _period_between(var, start, stop, period, addresses, analyzer)
+        found.append(Run(start, stop, min(recurs or stop - start, stop - start)))
     return tuple(found)
+
+
+def _using(var: Var, iteration_class: IterationClass) -> IterationClass:
+    """Returns the part of a class that depends on a loop."""
+    conditions, shifted, fixed = (
+        tuple(e for e in exprs if var in free_vars(e))
+        for exprs in (iteration_class.conditions, iteration_class.shifted, iteration_class.fixed)
+    )
+    slots = tuple(s for s in iteration_class.slots if s[0] is var)
+    return IterationClass(conditions, shifted, fixed, slots, tuple(v for v in iteration_class.single if v is var))
+
+
+def _period_between(
+    var: Var, start: int, stop: int, multiple_of: int, addresses: IterationClass, analyzer: Analyzer
+) -> int | None:
+    """Returns the period of addresses in a range of a loop in which each choice in them has one side; None if they do not recur."""
+    near = _between(var, start, stop, analyzer)
+    shifted, fixed = (tuple(near.simplify(e) for e in exprs) for exprs in (addresses.shifted, addresses.fixed))
+    period = lcm(multiple_of, period_of(var, IterationClass((), shifted, fixed)))
+    if period >= stop - start:
+        return None
+    return period if _moves_evenly(var, period, shifted, fixed, _between(var, start, stop - period, analyzer)) else None
 
 
 def _between(var: Var, start: int, stop: int, analyzer: Analyzer) -> Analyzer:
@@ -289,7 +313,7 @@ def _mirrored(condition: Predicate) -> Predicate:
 
 
 def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple[set[int], list[tuple[int, int]]]:
-    changes: set[int] = set()
+    decided: dict[tuple[int, int], bool] = {}
     unclear: list[tuple[int, int]] = []
     open_ranges = [(0, extent)]
     for _ in range(HALVINGS):
@@ -297,11 +321,13 @@ def _halved(condition: Expr, var: Var, extent: int, analyzer: Analyzer) -> tuple
             break
         start, stop = open_ranges.pop()
         near = _between(var, start, stop, analyzer)
-        if near.proves(condition) or near.proves(build.logical_not(condition)):
-            changes |= {start, stop}
+        if (always := near.proves(condition)) or near.proves(build.logical_not(condition)):
+            decided[start, stop] = always
         elif stop - start == 1:
             unclear.append((start, stop))
         else:
             middle = (start + stop) // 2
             open_ranges += [(middle, stop), (start, middle)]
-    return changes, unclear + open_ranges
+    ranges = sorted(decided)
+    joined = {a[1] for a, b in pairwise(ranges) if a[1] == b[0] and decided[a] == decided[b]}
+    return {edge for ends in ranges for edge in ends} - joined, unclear + open_ranges

@@ -24,7 +24,7 @@ from ..replay.exclusive import Variant
 from .geometry import Domain, Layout, at_points, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
-from .periodicity import IterationClass
+from .periodicity import IterationClass, Run, runs_of
 from .work import Access, Work
 
 NOTHING = -1
@@ -139,15 +139,18 @@ class Variants:
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
+        self._extents = {loop.var: loop.extent for loop in outer}
+        self._analyzer = analyzer
         here = places.machine.engines[engine]
         self.iteration_class = _iteration_class(pieces, self._sides, outer, here, places, analyzer)
         if waits is not None:
             self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
         used = self.iteration_class.variables()
         self._matters = tuple(loop.var for loop in outer if loop.var in used)
-        self._decide = _deciding(pieces, here, places, self._matters)
+        self._decide = _deciding(pieces, here, places, analyzer, self._matters)
         self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
         self._known: dict[tuple[int, ...], int] = {}
+        self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
         self._numbers: dict[object, int] = {}
 
     @property
@@ -195,7 +198,23 @@ class Variants:
         key = tuple(at[v] for v in self._matters)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._found(dict(zip(self._matters, key, strict=True)))
+            first = self._first_alike(key)
+            same = tuple(first.values())
+            if same not in self._known:
+                self._known[same] = self._found(first)
+            found = self._known[key] = self._known[same]
+        return found
+
+    def _first_alike(self, key: tuple[int, ...]) -> dict[Var, int]:
+        """Returns the first of the iterations that are equivalent for this template."""
+        found: dict[Var, int] = {}
+        for var, iteration in zip(self._matters, key, strict=True):
+            around = tuple(found.values())
+            runs = self._runs.get(around)
+            if runs is None:
+                runs = self._runs[around] = runs_of(var, self._extents[var], self.iteration_class, found, self._analyzer)
+            run = next(r for r in runs if iteration < r.stop)
+            found[var] = run.like(iteration)
         return found
 
     def _found(self, at: dict[Var, int]) -> int:
@@ -226,8 +245,8 @@ class Variants:
         return any(not piece.conditions or _domain(piece, at).iterations for _, piece in side.parts)
 
     def _cost(self, at: dict[Var, int]) -> tuple[Cost, object] | None:
-        """Returns the cost of a task and its key, cached by the loops that determine the cost."""
-        key = tuple(at[v] for v in self._decide)
+        """Returns the cost of a task and its key, cached by what determines the cost."""
+        key = tuple(int(values(e, at)) for e in self._decide)
         if key not in self._costs:
             pieces = [(p.measured, _domain(p, at)) for p in self._pieces]
             found = cost(self._places.machine.engines[self._engine], pieces, self._places)
@@ -299,24 +318,27 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
     return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())
 
 
-def _deciding(pieces: Sequence[Piece], engine: Engine, places: Places, among: Sequence[Var]) -> tuple[Var, ...]:
-    """Returns the loops around a task that affect its cost: those in conditions, and those in addresses if the cost depends on absolute
-    addresses, not only on strides. The other loops select slots and parts.
+def _deciding(
+    pieces: Sequence[Piece], engine: Engine, places: Places, analyzer: Analyzer, among: Sequence[Var]
+) -> tuple[Expr, ...]:
+    """Returns what affects a task's cost: the loops around it in conditions and in addresses without strides, and where its accesses begin.
+    Other loops select slots and parts.
     """
-    found: set[Var] = set()
+    free: list[Expr] = []
+    found: list[Expr] = []
     for piece in pieces:
         measured = piece.measured
-        exprs = [*piece.conditions, *measured.work.inside]
+        free += [*piece.conditions, *measured.work.inside]
+        found += deciding_places(engine, measured.work, measured.layouts, measured.inner, places, analyzer)
         for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
             placement = places.by_buffer[access.buffer]
-            absolute, slot_loop = is_aligned_by(engine, placement.memory, places), placement.site.slot_loop
-            if absolute or layout.strides is None or progression is None:
-                exprs += [*access.indices, *access.extents]
-            if absolute and slot_loop is not None:
-                found.add(slot_loop.var)
-        for expr in exprs:
-            found |= free_vars(expr)
-    return tuple(v for v in among if v in found)
+            slot_loop = placement.site.slot_loop
+            if layout.strides is None or progression is None:
+                free += [*access.indices, *access.extents]
+            if slot_loop is not None and is_aligned_by(engine, placement.memory, places):
+                found.append(build.floormod(slot_loop.var, placement.slots))
+    loops = [v for v in among if any(v in free_vars(e) for e in free)]
+    return tuple(dict.fromkeys((*loops, *(e for e in found if not free_vars(e) <= {*loops} and free_vars(e) <= {*among}))))
 
 
 def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
