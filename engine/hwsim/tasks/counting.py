@@ -53,7 +53,11 @@ class _Counting:
                 here = {**at, **node.place(run.start + n + periods * run.period)}
                 return self.nodes(node.children, here, {**like, **node.place(same.start + n)})
 
-            found.update(_series(counts, often, run.grows * (node.depth - 1)))
+            if run.grows:
+                found.update(_series(counts, often, node.depth - 1))
+            else:
+                for number, count in counts(0).items():
+                    found[number] += count * often
         return found
 
 

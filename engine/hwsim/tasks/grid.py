@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -122,37 +123,60 @@ def is_known(expr: Expr) -> bool:
 
 def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
     """Returns the values of an integer or bool expression; an unused axis has length 1. Raises UnknownValueError."""
-    shapes = [np.shape(over[v]) for v in free_vars(expr) if v in over]
+    used, function = _compiled(expr)
+    shapes = [n.shape for v in used if isinstance(n := over.get(v), np.ndarray)]
     if prod(map(prod, shapes)) > MAX_POINTS and prod(np.broadcast_shapes(*shapes)) > MAX_POINTS:
         raise UnknownValueError
-    return np.asarray(_value(expr, over), dtype=np.int64)
+    return np.asarray(function(over), dtype=np.int64)
 
 
-def _value(expr: Expr, over: Mapping[Var, Values | int]) -> Any:
+Function = Callable[[Mapping[Var, Any]], Any]
+
+
+@lru_cache(maxsize=1 << 12)
+def _compiled(expr: Expr) -> tuple[frozenset[Var], Function]:
+    """Returns the variables of an expression, and a function of them: an expression is often evaluated at many points."""
+    return frozenset(free_vars(expr)), _function(expr)
+
+
+def _function(expr: Expr) -> Function:
     match expr:
         case Var():
-            if expr not in over:
-                raise UnknownValueError
-            return over[expr]
-        case IntImm():
-            return expr.value
+            return lambda over: _known(expr, over)
+        case IntImm(value=constant):
+            return lambda _: constant
         case Cast(value=value):
-            return _value(value, over)
+            return _function(value)
         case Not(a=a):
-            return np.logical_not(_value(a, over))
-        case Select(condition=condition, true_value=a, false_value=b):
-            return _chosen(condition, a, b, over)
-        case Call(op="if_then_else", args=(condition, a, b)):
-            return _chosen(condition, a, b, over)
+            return _applied(np.logical_not, a)
+        case Select(condition=condition, true_value=a, false_value=b) | Call(op="if_then_else", args=(condition, a, b)):
+            return _applied(_chosen, condition, a, b)
         case Call(op=op, args=(a, b)) if op in _BITWISE:
-            return _BITWISE[op](_value(a, over), _value(b, over))
+            return _applied(_BITWISE[op], a, b)
         case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
-            return _BINARY[type(expr)](_value(a, over), _value(b, over))
+            return _applied(_BINARY[type(expr)], a, b)
         case _:
             # Data (a BufferLoad), or a call with an unknown value.
-            raise UnknownValueError
+            return _unknown
 
 
-def _chosen(condition: Expr, a: Expr, b: Expr, over: Mapping[Var, Values | int]) -> Any:
-    holds = np.asarray(_value(condition, over), np.bool_)
-    return np.where(holds, np.asarray(_value(a, over), np.int64), np.asarray(_value(b, over), np.int64))
+def _applied(operator: Callable[..., Any], *operands: Expr) -> Function:
+    functions = [_function(e) for e in operands]
+    if len(functions) == 2:
+        first, second = functions
+        return lambda over: operator(first(over), second(over))
+    return lambda over: operator(*(f(over) for f in functions))
+
+
+def _known(var: Var, over: Mapping[Var, Any]) -> Any:
+    if var not in over:
+        raise UnknownValueError
+    return over[var]
+
+
+def _unknown(over: Mapping[Var, Any]) -> Any:
+    raise UnknownValueError
+
+
+def _chosen(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(np.asarray(condition, np.bool_), np.asarray(a, np.int64), np.asarray(b, np.int64))

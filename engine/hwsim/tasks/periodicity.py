@@ -95,7 +95,7 @@ def runs_of(
     var: Var, extent: int, iteration_class: IterationClass, at: Mapping[Var, int], analyzer: Analyzer
 ) -> tuple[Run, ...]:
     """Returns the runs of a loop, with its outer loops at iterations `at`."""
-    own = _using(var, iteration_class)
+    own = using(var, iteration_class)
     period = period_of(var, own)
     whole = (Run(0, extent, max(extent, 1)),)
     if own.single:
@@ -130,7 +130,7 @@ def runs_of(
     return tuple(found)
 
 
-def _using(var: Var, iteration_class: IterationClass) -> IterationClass:
+def using(var: Var, iteration_class: IterationClass) -> IterationClass:
     """Returns the part of a class that depends on a loop."""
     conditions, shifted, fixed = (
         tuple(e for e in exprs if var in free_vars(e))

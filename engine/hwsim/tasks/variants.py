@@ -24,7 +24,8 @@ from ..replay.exclusive import Variant
 from .geometry import Domain, Layout, at_points, domain
 from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
 from .nest import Loop
-from .periodicity import IterationClass, Run, runs_of
+from .periodicity import IterationClass
+from .representatives import Representatives
 from .work import Access, Work
 
 NOTHING = -1
@@ -139,18 +140,17 @@ class Variants:
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
-        self._extents = {loop.var: loop.extent for loop in outer}
-        self._analyzer = analyzer
         here = places.machine.engines[engine]
         self.iteration_class = _iteration_class(pieces, self._sides, outer, here, places, analyzer)
         if waits is not None:
             self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
         used = self.iteration_class.variables()
-        self._matters = tuple(loop.var for loop in outer if loop.var in used)
+        mattering = [loop for loop in outer if loop.var in used]
+        self._matters = tuple(loop.var for loop in mattering)
+        self._representatives = Representatives(mattering, self.iteration_class, analyzer)
         self._decide = _deciding(pieces, here, places, analyzer, self._matters)
         self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
         self._known: dict[tuple[int, ...], int] = {}
-        self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
         self._numbers: dict[object, int] = {}
 
     @property
@@ -198,23 +198,11 @@ class Variants:
         key = tuple(at[v] for v in self._matters)
         found = self._known.get(key)
         if found is None:
-            first = self._first_alike(key)
+            first = self._representatives.of(key)
             same = tuple(first.values())
             if same not in self._known:
                 self._known[same] = self._found(first)
             found = self._known[key] = self._known[same]
-        return found
-
-    def _first_alike(self, key: tuple[int, ...]) -> dict[Var, int]:
-        """Returns the first of the iterations that are equivalent for this template."""
-        found: dict[Var, int] = {}
-        for var, iteration in zip(self._matters, key, strict=True):
-            around = tuple(found.values())
-            runs = self._runs.get(around)
-            if runs is None:
-                runs = self._runs[around] = runs_of(var, self._extents[var], self.iteration_class, found, self._analyzer)
-            run = next(r for r in runs if iteration < r.stop)
-            found[var] = run.like(iteration)
         return found
 
     def _found(self, at: dict[Var, int]) -> int:
@@ -338,7 +326,9 @@ def _deciding(
             if slot_loop is not None and is_aligned_by(engine, placement.memory, places):
                 found.append(build.floormod(slot_loop.var, placement.slots))
     loops = [v for v in among if any(v in free_vars(e) for e in free)]
-    return tuple(dict.fromkeys((*loops, *(e for e in found if not free_vars(e) <= {*loops} and free_vars(e) <= {*among}))))
+    return tuple(
+        dict.fromkeys((*loops, *(e for e in found if not free_vars(e) <= {*loops} and free_vars(e) <= {*among})))
+    )
 
 
 def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
