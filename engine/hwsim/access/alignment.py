@@ -7,7 +7,7 @@ over the banks. Loops around a task that move its accesses otherwise make tasks 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
