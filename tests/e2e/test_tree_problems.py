@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+SLOW = 60_000
+"""Milliseconds for the lint of a program whose iterations all have bank conflicts of their own."""
+
 
 def opened(open_page: Callable[..., Page], app_url: str, example: str) -> Page:
     page = open_page()
@@ -20,7 +23,7 @@ def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_key
     page = opened(open_page, app_url, "box_blur")
     row, quiet = page.locator('.row[data-id="x"]'), page.locator('.row[data-id="y"]')
     sign = row.locator(".problem-mark")
-    expect(sign).to_have_text("!")
+    expect(sign).to_have_text("!", timeout=SLOW)
     expect(page.locator('.row[data-id="box_blur"] .problem-mark')).to_have_text("i")
     expect(quiet.locator(".problem-mark")).to_be_hidden()
     expect(row).to_have_accessible_name("loop, x, extent 96, warning: x_blur computes each element 2.9 times in loop "
@@ -44,7 +47,7 @@ def test_given_rows_with_problems_then_their_signs_lead_to_them_by_mouse_and_key
 
 def test_given_a_problem_that_is_mended_then_its_sign_goes(open_page: Callable[..., Page], app_url: str) -> None:
     page = opened(open_page, app_url, "box_blur")
-    page.locator('.row[data-id="x_blur"] .problem-mark').click()
-    page.locator('.problem[data-code="recompute"]').get_by_role("button", name="Apply").click()
-    expect(page.locator('.problem[data-code="recompute"]')).to_have_count(0)
-    expect(page.locator('.row .problem-mark[data-severity="warning"]:visible')).to_have_count(0)
+    page.locator('.row[data-id="x_blur"] .problem-mark').click(timeout=SLOW)
+    page.locator('.problem[data-code="recompute"]').get_by_role("button", name="Apply").click(timeout=SLOW)
+    expect(page.locator('.problem[data-code="recompute"]')).to_have_count(0, timeout=SLOW)
+    expect(page.locator('.row .problem-mark[data-severity="warning"]:visible')).to_have_count(0, timeout=SLOW)
