@@ -10,8 +10,8 @@ from .draft import Draft, word
 
 
 def tile_last(draft: Draft) -> None:
-    """Requires loops of the last block that drive one iterator each. Lines: a `split` of each tiled loop, its size a hole, and a `reorder`
-    that moves the loops over tiles outside, reductions innermost among them."""
+    """Requires loops of the last block that drive one iterator each. Lines: a `split` of each tiled loop, its size a hole, up to the whole
+    loop, which leaves it untiled, and a `reorder` that moves the loops over tiles outside, reductions innermost among them."""
     builder, group = draft.builder, draft.group
     loops = draft.loops_of(group.last)
     names = [builder.fresh(word(loop.loop_var.name)) for loop in loops]
@@ -31,8 +31,8 @@ def tile_last(draft: Draft) -> None:
         extent = build.int_value(loop.extent) or 1
         dim = Dim(original, iterator.var, extent, iterator.iter_type == "reduce", _grain(draft, original, extent))
         period = draft.periods.get(original)
-        sizes = [n for n in dim.tiles if n < extent and (period is None or period % n == 0)]
-        if original not in order or not sizes:
+        sizes = [n for n in dim.tiles if period is None or period % n == 0]
+        if original not in order or not any(n < extent for n in sizes):
             inner.append(name)
             continue
         size, o, i = builder.fresh(f"tile_{name}"), builder.fresh(f"{name}_o"), builder.fresh(f"{name}_i")

@@ -16,6 +16,7 @@ import msgspec
 
 from ...analysis import ProgramIndex
 from ...ir import (
+    Block,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -37,7 +38,8 @@ from ..access.ports import PortSpec, block_port, demands, memory_port, over
 from ..access.vectors import lanes_of_type, tree_steps
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
-from ..tasks.engine_selection import PREFERENCE, supports
+from ..tasks.engine_selection import PREFERENCE, is_named, supports
+from ..tasks.nest import requested_engine
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
 from ..tasks.work import Kind, activations_of, padded_load, steps_of
 from .operand_traffic import operand_traffic
@@ -104,7 +106,8 @@ Paths = Mapping[BlockRealize, Sequence[Stmt]]
 
 class _Task(msgspec.Struct, frozen=True, eq=False):
     """A leaf's store, as `count` equal tasks. `loads` excludes the buffer that the store writes. `loops` are the leaf's own loops; `used`
-    maps each block iterator to the loops that it depends on, `lanes` is the number of iterations of its vectorized loops.
+    maps each block iterator to the loops that it depends on, `lanes` is the number of iterations of its vectorized loops, `engine` the
+    name in its annotation.
     """
 
     store: BufferStore
@@ -114,6 +117,7 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
     loops: dict[Var, int]
     used: dict[Var, frozenset[Var]]
     lanes: int = 1
+    engine: str | None = None
 
     @property
     def iterations(self) -> int:
@@ -158,7 +162,10 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
     values = zip(leaf.block.iter_vars, leaf.iter_values, strict=True)
     used = {iv.var: frozenset(v for v in free_vars(value) if v in loops) for iv, value in values}
     lanes = _times(s for s in path if below[s] == 1 and isinstance(s, For) and s.kind == "vectorized")
-    return _Task(store, loads, kind, _times(s for s in path if below[s] > 1), loops, used, lanes)
+    count = _times(s for s in path if below[s] > 1)
+    marks = (leaf.block.annotations, *(s.annotations for s in path if isinstance(s, For | Block)))
+    engine = next(filter(None, map(requested_engine, marks)), None)
+    return _Task(store, loads, kind, count, loops, used, lanes, engine)
 
 
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
@@ -222,17 +229,21 @@ def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
 
 
 def _engine_of(task: _Task, machine: Machine) -> Engine | None:
-    """Returns the best engine for the task's kind that reaches its operands and its result."""
+    """Returns the best engine for the task's kind that reaches its operands and its result; the annotated one if that does."""
     target = _memory(task.store.buffer, machine).name
     sources = {_memory(load.buffer, machine).name for load in task.loads}
     applied = activations_of(task.store.value) if task.kind == "elementwise" else None
     activations = applied and applied[0]
-    for wanted in PREFERENCE[task.kind]:
-        for engine in machine.engines:
-            reaches = target in engine.writes and sources <= {*engine.reads}
-            if KINDS[type(engine)] == wanted and reaches and supports(engine, task.kind, activations):
-                return engine
-    return None
+    able = [
+        engine
+        for wanted in PREFERENCE[task.kind]
+        for engine in machine.engines
+        if KINDS[type(engine)] == wanted
+        and target in engine.writes
+        and sources <= {*engine.reads}
+        and supports(engine, task.kind, activations)
+    ]
+    return next((e for e in able if is_named(e, task.engine)), able[0] if able else None)
 
 
 def _duration(engine: Engine, task: _Task, machine: Machine) -> int:

@@ -114,6 +114,11 @@ def _copies(leaf: ComputeBlock) -> bool:
     return all(piece.store is not None and isinstance(piece.store.value, BufferLoad) for piece in leaf.pieces)
 
 
+def is_named(engine: Engine, wanted: str | None) -> bool:
+    """Returns whether an annotation means this engine: by its name, that of the engine of which it is a channel, or its kind."""
+    return wanted in (engine.name, engine_of_channel(engine.name), KINDS[type(engine)])
+
+
 def supports(engine: Engine, kind: Kind, activations: Activations | None) -> bool:
     """Returns whether an engine does this kind of work, elementwise work with these functions; a DMA pads if it has zero padding."""
     if kind == "pad" and isinstance(engine, DmaEngine) and not engine.zero_padding:
@@ -146,9 +151,7 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
 
 def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Places, able: Sequence[int]) -> Choice:
     machine = places.machine
-    named = [
-        n for n, e in enumerate(machine.engines) if leaf.engine in (e.name, engine_of_channel(e.name), KINDS[type(e)])
-    ]
+    named = [n for n, e in enumerate(machine.engines) if is_named(e, leaf.engine)]
     name = leaf.block.name
     if not named:
         raise refuse("unknown-engine", f"block {name!r} requests engine {leaf.engine!r}, which machine {machine.name!r} does not have",

@@ -247,7 +247,7 @@ class _Reader:
             inside,
             loops=(*around.loops, loop),
             turning=around.turning if loop.extent == 1 else loop if stmt.kind in ("serial", "unrolled") else None,
-            engine=_annotated(stmt.annotations) or around.engine,
+            engine=requested_engine(stmt.annotations) or around.engine,
         )
         children = self.read(stmt.body, inside)
         return [LoopNode(loop, tuple(children))] if children else []
@@ -285,7 +285,9 @@ class _Reader:
         around = self._under(around, realize.predicate)
         self._own(block.alloc_buffers, around, block.annotations)
         around = msgspec.structs.replace(
-            around, block=block if block.name else around.block, engine=_annotated(block.annotations) or around.engine
+            around,
+            block=block if block.name else around.block,
+            engine=requested_engine(block.annotations) or around.engine,
         )
         if any(isinstance(s, BlockRealize) for s in walk_stmts(block.body)):
             return self.read(block.body, around)
@@ -374,7 +376,8 @@ class _Reader:
         return BufferRegion(region.buffer, axes)
 
 
-def _annotated(annotations: Annotations) -> str | None:
+def requested_engine(annotations: Annotations) -> str | None:
+    """The engine that a block's `engine` annotation names; None if it has none."""
     for key, value in annotations:
         if key == ENGINE and isinstance(value, StringImm):
             return value.value

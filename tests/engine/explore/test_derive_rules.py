@@ -84,7 +84,7 @@ def test_engine_a_product_is_for_the_matrix_unit_and_a_depthwise_convolution_for
 
 
 def test_tile_sizes_are_whole_tiles_of_the_engine_and_loops_over_tiles_are_outside() -> None:
-    assert 'choose("tile i", [32, 64, 128, 256, 512, 1024])' in lines(
+    assert 'choose("tile i", [32, 64, 128, 256, 512, 1024, 2048])' in lines(
         draft("hand/gemm/gemm_tall", ("i",), "engine tile")
     )
     assert "sch.reorder(j_o, i_o, i_i, j_i)" in lines(draft("hand/grid/transpose", ("j", "i"), "engine tile"))
