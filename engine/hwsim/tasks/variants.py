@@ -325,10 +325,9 @@ def _deciding(
                 free += [*access.indices, *access.extents]
             if slot_loop is not None and is_aligned_by(engine, placement.memory, places):
                 found.append(build.floormod(slot_loop.var, placement.slots))
-    loops = [v for v in among if any(v in free_vars(e) for e in free)]
-    return tuple(
-        dict.fromkeys((*loops, *(e for e in found if not free_vars(e) <= {*loops} and free_vars(e) <= {*among})))
-    )
+    loops = {v: None for v in among if any(v in free_vars(e) for e in free)}
+    places_of_loops = (e for e in found if is_known(e) and free_vars(e) <= {*among} and not free_vars(e) <= {*loops})
+    return tuple(dict.fromkeys((*loops, *places_of_loops)))
 
 
 def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:

@@ -46,7 +46,7 @@ Ints = npt.NDArray[np.int64]
 APART = 1 << 40
 """Elements between two cells: no run crosses from one to the next."""
 
-FIRST = 8
+FIRST = 64
 """Iterations of a loop around that show how accesses move."""
 
 BINARY: dict[type[Expr], Any] = {

@@ -148,10 +148,18 @@ class _Maker:
         pitch = rng.choice([b, b, b + 1, 16, 24, 40])
         steps = rng.choice([[pitch, 1], [pitch, 1], [1, pitch], [1, 1], [3, 2], [pitch, 2]])
         terms = [f"v{v} * {s}" for v, s in zip(loops, steps[-len(loops) :], strict=True)]
-        terms += [f"v{t} * {rng.choice([b, a * pitch, 1, 3, 5, 8, 16, 20])}" for t in around if rng.random() < 0.8]
+        for t in around:
+            if rng.random() < 0.8:
+                terms.append(f"{self.clamped(t)} * {rng.choice([b, a * pitch, 1, 3, 5, 8, 16, 20])}")
         if around and rng.random() < 0.08:
             terms.append(f"v{around[0]} % 3 * {rng.choice([4, 7])}")
         return " + ".join([*terms, str(rng.choice([0, 0, 1, 6]))])
+
+    def clamped(self, loop: str) -> str:
+        """A loop around, or it or its neighbour within a smaller range, as at the border of an image."""
+        n = dict(self.around)[loop]
+        plain, lower, upper = f"v{loop}", f"T.max(v{loop} - 1, 0)", f"T.min(v{loop} + 1, {n - 1})"
+        return self.rng.choice([*[plain] * 7, lower, upper, f"T.max({upper.replace('+ 1', '- 1')}, 0)"])
 
     def near(self, n: int, i: str, j: str) -> str:
         """An element of a tile."""
