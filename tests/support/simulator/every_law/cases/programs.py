@@ -148,9 +148,11 @@ class _Maker:
         pitch = rng.choice([b, b, b + 1, 16, 24, 40])
         steps = rng.choice([[pitch, 1], [pitch, 1], [1, pitch], [1, 1], [3, 2], [pitch, 2]])
         terms = [f"v{v} * {s}" for v, s in zip(loops, steps[-len(loops) :], strict=True)]
-        for t in around:
-            if rng.random() < 0.8:
-                terms.append(f"{self.clamped(t)} * {rng.choice([b, a * pitch, 1, 3, 5, 8, 16, 20])}")
+        terms += [
+            f"{self.clamped(t)} * {rng.choice([b, a * pitch, 1, 3, 5, 8, 16, 20])}"
+            for t in around
+            if rng.random() < 0.8
+        ]
         if around and rng.random() < 0.08:
             terms.append(f"v{around[0]} % 3 * {rng.choice([4, 7])}")
         return " + ".join([*terms, str(rng.choice([0, 0, 1, 6]))])
