@@ -1,7 +1,8 @@
 """Networks with and without their schedules on TVM's compiler for the CPU: `python bench/networks_tvm.py MODEL_FOLDER... [--c]`.
 
-Both modules get the same random inputs and weights. "error" is the largest relative difference of an element. `--c` also
-compiles the C export with the machine's compiler and compares it with the unscheduled module.
+Both modules get the same random inputs and weights. "error" is the largest relative difference of an element, "fault" that of the
+scheduled module with one operator exchanged, which must be seen. `--c` also compiles the C export with the machine's compiler and compares
+it with the unscheduled module.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from tilewright.app.document.networks import NetworkNotebook, load_network
 from tilewright.engine.ir import Network, build
 from tilewright.engine.network import network_c, network_tvm_python, prepared_calls
 
+MOST = 1e-4
+"""The largest relative error of an element that counts as equal."""
+
 LEAST = 1e-30
 """Smaller results, which are near the end of float32, do not count."""
 
@@ -43,8 +47,12 @@ def unprepared(network: Network) -> Network:
     return Network(replace(graph, calls=calls, weights=weights), kernels)
 
 
-def random_arrays(network: Network, sizes: Mapping[str, int]) -> list[np.ndarray]:
-    """Inputs and weights whose products neither grow nor vanish; vectors are positive, since some are variances."""
+GAINS = (1.0, 0.6, 0.4, 0.25, 0.15)
+"""Factors of the weights: sums along branches grow, and a softmax of large values has one result that is not zero."""
+
+
+def random_arrays(network: Network, sizes: Mapping[str, int], gain: float) -> list[np.ndarray]:
+    """Inputs and weights whose products neither grow nor vanish if `gain` is 1; vectors are positive, since some are variances."""
     generator = np.random.default_rng(0)
     found: list[np.ndarray] = []
     for tensor in (*network.graph.inputs, *network.graph.weights):
@@ -54,7 +62,7 @@ def random_arrays(network: Network, sizes: Mapping[str, int]) -> list[np.ndarray
         elif sum(extent > 1 for extent in shape) < 2:
             array = generator.uniform(0.5, 1.5, shape)
         else:
-            array = generator.standard_normal(shape) * sqrt(2 / max(1, prod(shape[1:])))
+            array = generator.standard_normal(shape) * gain * sqrt(2 / max(1, prod(shape[1:])))
         found.append(array.astype(tensor.dtype))
     return found
 
@@ -91,39 +99,65 @@ def ran_c(
     return found
 
 
+def varies(results: list[np.ndarray]) -> bool:
+    """Whether results are finite and differ between elements, so that a wrong kernel changes them."""
+    return all(np.isfinite(e).all() and len(np.unique(e[np.abs(e) > LEAST])) > e.size / 2 for e in results)
+
+
+def unscheduled_results(
+    machine: Any, network: Network, sizes: Mapping[str, int]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The arrays with the largest gain whose results vary, and these results."""
+    for gain in GAINS:
+        arrays = random_arrays(network, sizes, gain)
+        results = ran(machine, network.graph.name, arrays)
+        if varies(results):
+            return arrays, results
+    raise AssertionError(f"the results of {network.graph.name} are nearly all equal for every gain")
+
+
 def error(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
     """The largest relative difference of an element. A softmax of large values has very small elements, which tell the most."""
-    assert all(np.isfinite(e).all() for e in expected), "the unscheduled network has results that are not finite"
     worst = 0.0
     for f, e in zip(found, expected, strict=True):
         counted = np.abs(e) > LEAST
-        assert counted.sum() > 9 and len(np.unique(e)) > 9, "the results are nearly all equal"
         worst = max(worst, float((np.abs(f.astype("float64") - e)[counted] / np.abs(e[counted])).max()))
     return worst
 
 
+def with_a_fault(text: str) -> str:
+    """An export in which one operator of a kernel is another: the comparison must see it."""
+    return text.replace("T.max(", "T.min(", 1)
+
+
 def main() -> None:
     paths = [Path(a) for a in sys.argv[1:] if not a.startswith("--")]
-    print(f"{'network':16}{'functions':>10}{'scheduled':>10}{'compile, s':>12}{'TVM error':>12}{'C error':>12}")
+    print(
+        f"{'network':16}{'functions':>10}{'scheduled':>10}{'compile, s':>12}{'TVM error':>12}{'fault':>12}{'C error':>12}"
+    )
     for path in paths:
         model = load_network(path)
         network = unprepared(model.network)
-        arrays = random_arrays(network, model.sizes)
         name = network.graph.name
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
-            expected = ran(compiled(network_tvm_python(network), folder, f"plain_{path.stem}"), name, arrays)
+            plain = compiled(network_tvm_python(network), folder, f"plain_{path.stem}")
+            arrays, expected = unscheduled_results(plain, network, model.sizes)
+            text = network_tvm_python(network, model.scheduled)
             begun = time.process_time()
-            machine = compiled(network_tvm_python(network, model.scheduled), folder, f"scheduled_{path.stem}")
+            machine = compiled(text, folder, f"scheduled_{path.stem}")
             seconds = time.process_time() - begun
             tvm_error = error(ran(machine, name, arrays), expected)
+            faulty = compiled(with_a_fault(text), folder, f"faulty_{path.stem}")
+            fault = error(ran(faulty, name, arrays), expected)
+            assert fault > MOST >= tvm_error, f"{path.stem}: error {tvm_error:.1e}, with a fault {fault:.1e}"
             c_error = (
                 f"{error(ran_c(network, model, arrays, expected, folder), expected):>12.1e}"
                 if "--c" in sys.argv
                 else ""
             )
         counts = f"{len(network.kernels):>10}{len(model.scheduled.keys() & {f.name for f in network.kernels}):>10}"
-        print(f"{path.stem:16}{counts}{seconds:>12.1f}{tvm_error:>12.1e}{c_error}", flush=True)
+        print(f"{path.stem:16}{counts}{seconds:>12.1f}{tvm_error:>12.1e}{fault:>12.1e}{c_error}", flush=True)
 
 
 if __name__ == "__main__":

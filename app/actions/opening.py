@@ -9,7 +9,7 @@ from typing import Any
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
-from ..document.pasted import path_beside
+from ..document.pasted import path_beside, plain_notebook
 from ..state.addresses import NEW_DRAFT, Address, model_address
 from ..state.intents import Intent, Message
 from ..state.model import Pane, State
@@ -141,10 +141,7 @@ def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
     """A plain TVMScript program as the cells of a notebook. Raises ParseError with the program's line numbers."""
     program = parse(text).program
     name = program.name if isinstance(program, PrimFunc) else _module_name(text)
-    return (
-        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
-        f"# %% workload\n{text.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
-    )
+    return plain_notebook(text, name, machine)
 
 
 def _module_name(text: str) -> str:

@@ -18,7 +18,6 @@ from ..document import (
     Converted,
     Document,
     DocumentError,
-    converted,
     evaluate,
     read_document,
     save_document,
@@ -26,7 +25,7 @@ from ..document import (
 from ..document.editing.machine_parameters import with_machine
 from ..document.pasted import machine_for, workload_text
 from .exit_codes import EXIT_OK, RefusedError
-from .opened import source, split_program, whole
+from .opened import of_program, source, split_program
 from .output import print_json, print_text
 
 _DECORATOR = re.compile(r"^[ \t]*@(?:(?P<name>\w+)\.(?P<what>prim_func|ir_module)\b|.*)", re.MULTILINE)
@@ -34,10 +33,10 @@ _TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MUL
 
 
 def as_cells(file: str, sizes: Mapping[str, int]) -> Converted:
-    """Convert FILE, any text that contains a program, or FILE#2 to a notebook."""
+    """Convert FILE, any text that contains a program, or FILE#2 or FILE#NAME to a notebook."""
     path, number = split_program(file)
     found = source(path)
-    made = whole(lambda: converted(found, DEFAULT_MACHINE, sizes, number))
+    made = of_program(found, path, number, sizes)
     if any(cell.kind != "preamble" for cell in made.document.cells):
         return made
     program = parse(found.text, found.path or "").program

@@ -1,12 +1,14 @@
 """The input of commands: a notebook with its schedule applied, its sizes and its machine.
 
 All commands share one syntax: a path, `-` for standard input, or a link that contains a notebook. `FILE@3` is the schedule after three of
-its lines, `FILE@start` the program before it, `FILE@NAME` a branch. `FILE#2` is the second program of a text with several.
+its lines, `FILE@start` the program before it, `FILE@NAME` a branch. `FILE#2` is the second program of a text with several,
+`FILE#NAME` the one of this name.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -44,6 +46,11 @@ from .exit_codes import RefusedError
 from .logs import log, timed
 
 STANDARD_INPUT = "-"
+
+_PROGRAM = re.compile(r"\d{1,3}|[A-Za-z_]\w*")
+
+MOST_OTHERS = 8
+"""Maximum number of other programs of a text that are named in notes."""
 
 MOST_NAMES = 10_000
 """Maximum number of files in a folder that are searched for a similar name."""
@@ -114,15 +121,17 @@ def _split_step(file: str) -> tuple[str, str]:
     return (path, at) if sign and path and at and not is_link(f"@{at}") and not os.path.exists(file) else (file, "")
 
 
-def split_program(path: str) -> tuple[str, int]:
-    """Split FILE#2 into the file and the number of the program; 0 without one. An existing path that contains a # is not split."""
-    file, sign, number = path.rpartition("#")
-    named = sign and file and number.isdecimal() and len(number) < 4
-    return (file, int(number)) if named and not is_link(path) and not os.path.exists(path) else (path, 0)
+def split_program(path: str) -> tuple[str, int | str]:
+    """Split FILE#2 or FILE#NAME into the file and the number or name of the program; 0 without one. An existing path that contains a #
+    is not split."""
+    file, sign, name = path.rpartition("#")
+    if not (sign and file and _PROGRAM.fullmatch(name)) or is_link(path) or os.path.exists(path):
+        return path, 0
+    return file, int(name) if name.isdecimal() else name
 
 
 def path_of(file: str) -> str:
-    """The path in `FILE@3` and in `FILE#2`."""
+    """The path in `FILE@3`, `FILE#2` and `FILE#NAME`."""
     return split_program(_split_step(file)[0])[0]
 
 
@@ -200,9 +209,7 @@ def _notebook_file(file: str, sizes: Mapping[str, int]) -> tuple[Document, dict[
     path, at = _split_step(file)
     path, number = split_program(path)
     read = source(path)
-    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, number))
-    if number == 0 and found.post is not None and len(found.post.labels) > 1:
-        log.info("note: %s#2 is %s", path, found.post.labels[1])
+    found = of_program(read, path, number, sizes)
     count = 0 if at == "start" else int(at) if at.isdecimal() else None
     document = _on_branch(found.document, at) if at and count is None else found.document
     return document, {} if found.sizes_used else dict(sizes), count, document.text == read.text
@@ -226,6 +233,23 @@ def whole(read: Any) -> Converted:
         raise RefusedError(found.stopped) from found.stopped
     if found.stopped is not None:
         raise found.stopped
+    return found
+
+
+def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str, int]) -> Converted:
+    """The document, converted to a notebook of the program that FILE#2 or FILE#NAME names (0: none). Logs its notes, and the other programs
+    if none is named. Raises the errors of `whole`, DocumentError "no-such-program"."""
+    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program))
+    if found.post is None and program not in (0, 1):
+        raise DocumentError(Refusal("no-such-program", f"{path} has one program", found=str(program), fix=(path,)))
+    if program == 0 and found.post is not None:
+        others = [(n, label) for n, label in enumerate(found.post.labels, 1) if n != found.post.number]
+        for number, label in others[:MOST_OTHERS]:
+            log.info("note: %s#%d is %s", path, number, label)
+        if len(others) > MOST_OTHERS:
+            log.info("note: %d more: tilewright import %s --list", len(others) - MOST_OTHERS, path)
+        if found.post.has_graph:
+            log.info("note: tilewright import %s -o FOLDER makes a model of the graph that calls them", path)
     return found
 
 

@@ -17,10 +17,11 @@ from ...engine.export import call_text, unique_name
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
 from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
 from ...engine.schedule import Step
-from ...engine.script import Note, to_script
+from ...engine.script import Note, Parsed, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
+from .functions import function_of, has_choice
 from .posts import Post, read_post, with_prose_around
 from .workload import read_workload
 
@@ -41,9 +42,11 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
     post: Post | None = None
 
 
-def converted(document: Document, machine: str, sizes: Mapping[str, int] | None = None, program: int = 0) -> Converted:
-    """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of program number `program`
-    of a post; other documents unchanged.
+def converted(
+    document: Document, machine: str, sizes: Mapping[str, int] | None = None, program: int | str = 0
+) -> Converted:
+    """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of one program of a post or
+    function of a module, by its number from 1 or its name (`program`; 0 is the first); other documents unchanged.
 
     The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
     file. `sizes` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes; `sizes_used` names
@@ -57,8 +60,12 @@ def converted(document: Document, machine: str, sizes: Mapping[str, int] | None 
         written = with_prose_around(post, notebook_of(post.program.text, post.found, _machine_of(post.found, machine)))
         made = read_document(written, path_beside(document.path) if document.path else None)
         return Converted(made, post.notes, post.found.stopped, post.used, post.post)
-    if not is_te(text) and not is_post(text) and not _has_notes(document):
-        return Converted(document)
+    if not is_te(text) and not is_post(text):
+        parsed = _parsed(document)
+        if parsed is not None and isinstance(parsed.program, IRModule) and has_choice(parsed.program, text):
+            return _function_notebook(document, parsed, machine, program)
+        if parsed is None or not parsed.notes:
+            return Converted(document)
     used: frozenset[str] = frozenset()
     try:
         found = read_as_far_as_possible(text, filename=document.path or "")
@@ -92,18 +99,35 @@ def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Conv
     return Converted(document, made.notes, made.stopped)
 
 
-def _has_notes(document: Document) -> bool:
+def _parsed(document: Document) -> Parsed | None:
     try:
-        return bool(read_workload(document).notes)
+        return read_workload(document)
     except TilewrightError:
-        return False  # `evaluate` reports it
+        return None  # `evaluate` reports it
 
 
-def path_beside(path: str) -> str:
+def _function_notebook(document: Document, parsed: Parsed, machine: str, wanted: int | str) -> Converted:
+    """The notebook of one function of a plain module. Raises DocumentError "no-such-program"."""
+    assert isinstance(parsed.program, IRModule), "a module has the functions"
+    func, choice = function_of(parsed.program, document.text.lstrip("\ufeff"), wanted)
+    written = plain_notebook(workload_text(func), func.name, machine_for(func, machine))
+    made = read_document(written, path_beside(document.path, func.name) if document.path else None)
+    return Converted(made, parsed.notes, post=choice)
+
+
+def plain_notebook(workload: str, name: str, machine: str) -> str:
+    """The text of a notebook without schedule calls; `name` is that of the program in `workload`."""
+    return (
+        f'# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{machine}")\n\n'
+        f"# %% workload\n{workload.strip()}\n\n# %% schedule\nsch = tilewright.Schedule({name})\n"
+    )
+
+
+def path_beside(path: str, name: str = "blocks") -> str:
     """An unused path beside the file: `matmul_blocks.py` for `matmul.py`."""
-    number, found = 1, Path(path).with_name(f"{Path(path).stem}_blocks.py")
+    number, found = 1, Path(path).with_name(f"{Path(path).stem}_{name}.py")
     while os.path.lexists(found):  # a dangling link also counts as used
-        number, found = number + 1, Path(path).with_name(f"{Path(path).stem}_blocks_{number}.py")
+        number, found = number + 1, Path(path).with_name(f"{Path(path).stem}_{name}_{number}.py")
     return str(found)
 
 
@@ -239,6 +263,7 @@ __all__ = [
     "edited_cell",
     "machine_for",
     "notebook_of",
+    "plain_notebook",
     "program_name",
     "trace_line",
     "workload_text",

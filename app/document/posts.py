@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -25,15 +26,19 @@ from .cells import Cell
 from .files.read_write import DocumentError
 
 _MAKERS = re.compile(r"^[^#\n]*\b(?:create_schedule|Schedule)\(", re.MULTILINE)
+_PROGRAMS = re.compile(r"^@(?:\w+\.)*(?:prim_func|ir_module)\b", re.MULTILINE)
 _HEADING = re.compile(r"[^\W\d_][^.?!:;,]{2,90}\??$")
 
 
 class Post(msgspec.Struct, frozen=True):
-    """A text with one or more programs: `labels` has one for each, `number` (from 1) is the one that is open."""
+    """A text with one or more programs: `labels` has one for each, `number` (from 1) is the one that is open. `words` names them to
+    users; `has_graph`: a relax function in the text calls them, so that it can be opened as a model."""
 
     text: str
     labels: tuple[str, ...]
     number: int
+    words: Literal["programs", "functions"] = "programs"
+    has_graph: bool = False
 
 
 class PostRead(msgspec.Struct, frozen=True, eq=False):
@@ -47,24 +52,34 @@ class PostRead(msgspec.Struct, frozen=True, eq=False):
     used: frozenset[str] = frozenset()
 
 
-def read_post(text: str, filename: str, number: int, sizes: Mapping[str, int]) -> PostRead | None:
-    """Read program `number` (from 1; 0 is the first) of a post; None for a text that is a single program.
+def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, int]) -> PostRead | None:
+    """Read the program of a post that `wanted` names, see `numbered`; None for a text that is a single program or module.
 
     Raises the errors of `read_program`, and DocumentError "no-such-program".
     """
-    if not is_te(text) and _MAKERS.search(text) is None and find_tree(text) is not None:
+    is_plain = not is_te(text) and _MAKERS.search(text) is None and len(_PROGRAMS.findall(text)) < 2
+    if is_plain and find_tree(text) is not None:
         return None
     sliced = programs_in(text, filename)
     if not sliced.programs or not (len(sliced.programs) > 1 or has_prose(sliced.parts)):
         return None
-    if number > len(sliced.programs):
-        raise DocumentError(Refusal("no-such-program", f"the text has no program {number}",
-                                    expected=f"1 to {len(sliced.programs)}"))  # fmt: skip
-    number = number or 1
+    number = numbered(wanted, [program.name for program in sliced.programs])
     program = sliced.programs[number - 1]
     found, used = _with_sizes(program, filename, sizes)
     post = Post(text, tuple(_label(p) for p in sliced.programs), number)
     return PostRead(post, sliced, program, found, _notes(post, sliced, program, found, filename), used)
+
+
+def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
+    """The number, from 1, of the program that `wanted` names; 0 is the program `first`. Raises DocumentError "no-such-program"."""
+    if wanted == 0:
+        return first
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted) + 1
+    if isinstance(wanted, int) and wanted <= len(names):
+        return wanted
+    known = ", ".join(f"{name} ({number})" for number, name in enumerate(names, 1))
+    raise DocumentError(Refusal("no-such-program", "the text has no such program", found=str(wanted), expected=known))
 
 
 def _with_sizes(program: PostProgram, filename: str, sizes: Mapping[str, int]) -> tuple[Snippet, frozenset[str]]:
@@ -145,4 +160,4 @@ def _prose(lines: list[str], *, title: bool, apart: bool) -> str:
     return "\n".join(spread).strip("\n")
 
 
-__all__ = ["Post", "PostRead", "read_post", "with_prose_around"]
+__all__ = ["Post", "PostRead", "numbered", "read_post", "with_prose_around"]

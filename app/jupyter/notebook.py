@@ -17,7 +17,7 @@ from ..components.esm import Compiled
 from ..document import Notebook
 from ..page.notebook_catalog import NotebookCatalog
 from ..page.page import Page
-from ..protocol.messages import CompareSides, CompareWithText, DiscardDraft, GoTo, NewFile, Open
+from ..protocol.messages import CompareSides, CompareWithText, DiscardDraft, GoTo, NewFile, Open, OpenAsModel
 from ..session.session import Reply, Session, no_reply
 from ..state.comparison import EndCompare
 from ..state.derived import Store
@@ -42,6 +42,7 @@ ELSEWHERE = (
     Open,
     OpenText,
     OpenProgram,
+    OpenAsModel,
     NewFile,
     GoTo,
     DiscardDraft,

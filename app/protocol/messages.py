@@ -36,6 +36,11 @@ class OpenKernel(Message, frozen=True, tag="open_kernel"):
     kernel: str
 
 
+class OpenAsModel(PageMessage, frozen=True, tag="open_as_model"):
+    """Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show
+    it."""
+
+
 class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):
     """Read the kernels of the open model that changed on disk."""
 
@@ -264,7 +269,7 @@ IN_HAND = (BeginDrag, DragOver)
 """Messages of a drag in progress; the preview of its drop has priority."""
 
 _SESSION: tuple[type[Message], ...] = (
-    Open, OpenKernel, RefreshModel, GoTo, CompareSides, CompareWithText,
+    Open, OpenKernel, OpenAsModel, RefreshModel, GoTo, CompareSides, CompareWithText,
     Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
     BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
     FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindTotals, FindRemedy, FindTask,

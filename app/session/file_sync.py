@@ -5,7 +5,6 @@ While the user types, the page keeps the text that the draft began with; at the 
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +19,6 @@ from ..actions.text_edits import DraftCell, DraftItem, EditCell, EditItem, EditP
 from ..document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
 from ..document.files.history import History
 from ..document.files.merging import Part
-from ..document.files.read_write import real_path
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address, model_address
@@ -39,8 +37,6 @@ text."""
 MOST_OVERTAKEN = 20
 
 Found = TypeVar("Found")
-
-_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
 class FileSync:
@@ -288,8 +284,9 @@ class FileSync:
             self._file.answer(state.file.save.conflicts, choices)
         return self.caught_up(state)
 
-    def place_for(self, name: str, *, replacing: bool = False) -> Path:
-        """The path for a new file in the served folder. Raises DocumentError "no-folder", "bad-name", "file-exists"."""
+    @property
+    def folder(self) -> Path:
+        """The served folder. Raises DocumentError "no-folder"."""
         folder = self.open_files.folder if self.open_files is not None else None
         if folder is None:
             raise DocumentError(
@@ -299,32 +296,7 @@ class FileSync:
                     expected="`tilewright serve FOLDER`, or a download",
                 )
             )
-        name = name.strip()
-        stem = name.removesuffix(".py")
-        if not _NAME.fullmatch(stem) or stem != stem.strip(" ."):
-            raise DocumentError(
-                Refusal(
-                    "bad-name",
-                    "this is not a valid file name",
-                    found=repr(name[:120]),
-                    expected="letters and digits, such as tiles.py",
-                )
-            )
-        path = folder / f"{stem}.py"
-        if path.is_symlink() and ((real := real_path(path)) is None or real.parent != folder.resolve()):
-            raise DocumentError(Refusal("bad-name", f"{path.name} is outside of the folder", expected="another name"))
-        if path.exists() and not path.is_file():
-            raise DocumentError(Refusal("bad-name", f"{path.name} is not a file", expected="another name"))
-        if path.exists() and not replacing:
-            raise DocumentError(
-                Refusal(
-                    "file-exists",
-                    f"the file {path.name} already exists",
-                    found=path.name,
-                    expected="another name, or to replace it",
-                )
-            )
-        return path
+        return folder
 
 
 def _address(state: State, path: Path) -> Address:

@@ -8,11 +8,15 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from ...engine.hwsim import load_machine
 from ...engine.ir import Refusal
+from ...engine.network import distinct_kernels
+from ...engine.script.relax import parse_network
 from ..actions.opening import OpenDocument, ShowModel
 from ..actions.table import act
-from ..document import Document, DocumentError, Notebook, load_document
-from ..protocol.messages import OpenKernel, RefreshModel
+from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, load_document
+from ..document.networks import create_network
+from ..protocol.messages import OpenAsModel, OpenKernel, RefreshModel
 from ..state.addresses import model_address
 from ..state.derived import Store
 from ..state.intents import Intent
@@ -20,8 +24,9 @@ from ..state.model import State
 from ..state.model_results import known_result
 from ..state.open_model import OpenModel, read_open_model, refreshed
 from ..views.shell.gallery import Example
-from ..views.shell.model_cards import example_file
+from ..views.shell.model_cards import example_file, model_card
 from .file_sync import FileSync
+from .new_places import model_place
 from .state_queue import InThread
 
 Made = tuple[State, Document | None]
@@ -32,6 +37,7 @@ class ModelPage(Protocol):
 
     state: State
     store: Store
+    examples: tuple[Example, ...]
 
     @property
     def file_sync(self) -> FileSync: ...
@@ -91,6 +97,19 @@ def _model_of(example: Example, file_sync: FileSync) -> OpenModel:
     return read_open_model(example.model, Path(example.path), lambda path: file_sync.read(str(path)))
 
 
+def _written(state: State, file_sync: FileSync) -> Example:
+    """Write the model of the opened text to a new folder, and return its card. Raises the errors of `parse_network` and of
+    `model_place`, "no-folder", "missing-size"."""
+    assert state.post is not None and state.notebook is not None
+    network = parse_network(state.post.text)
+    distinct_kernels(network)  # nothing is written for a model with open sizes, which has no figures yet
+    machine = state.notebook.machine or load_machine(DEFAULT_MACHINE)
+    folder = model_place(file_sync.folder, state.named or network.graph.name)
+    card = model_card(create_network(network, folder, state.named or folder.name, machine))
+    assert card is not None, "the model was just written"
+    return card
+
+
 def _opened_kernel(state: State, model: OpenModel, name: str, known: Notebook | None, file_sync: FileSync) -> Made:
     """The state of the page of a kernel, and the document of its file. `known` is its evaluated notebook, if the model's page has it. An
     error of the text is a notice of the state."""
@@ -112,6 +131,15 @@ async def on_open_kernel(page: ModelPage, message: OpenKernel) -> None:
     await open_kernel(page, page.state.model, message.kernel)
 
 
+async def on_open_as_model(page: ModelPage, _: OpenAsModel) -> None:
+    state = page.state
+    if state.post is None or not state.post.has_graph:
+        raise DocumentError(Refusal("no-graph", "the opened text has no relax function", expected="@R.function"))
+    card = await InThread(lambda: _written(state, page.file_sync))
+    page.examples = (card, *page.examples)
+    await open_model(page, card)
+
+
 async def on_show_model(page: ModelPage, _: ShowModel) -> None:
     await show_model(page)
 
@@ -120,4 +148,4 @@ async def on_refresh_model(page: ModelPage, _: RefreshModel) -> None:
     await refresh_model(page)
 
 
-__all__ = ["on_open_kernel", "on_refresh_model", "on_show_model", "open_kernel", "open_model"]
+__all__ = ["on_open_as_model", "on_open_kernel", "on_refresh_model", "on_show_model", "open_kernel", "open_model"]

@@ -43,6 +43,7 @@ from ..protocol.messages import (
     HideVersions,
     NewFile,
     Open,
+    OpenAsModel,
     OpenKernel,
     RefreshModel,
     Resolve,
@@ -64,7 +65,8 @@ from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.tour import tour_text
 from .file_sync import FileSync, readable, with_version
-from .model_pages import on_open_kernel, on_refresh_model, on_show_model, open_model
+from .model_pages import on_open_as_model, on_open_kernel, on_refresh_model, on_show_model, open_model
+from .new_places import file_place
 from .queries import QUERIES
 from .state_queue import Change, InThread, StateQueue, StoppedError, brought_together
 from .view_updater import ViewUpdater
@@ -401,7 +403,7 @@ async def _export(session: Session, message: Export) -> None:
 
 
 async def _new_file(session: Session, message: NewFile) -> None:
-    new = OpenDocument(new_notebook(), path=str(session.file_sync.place_for(message.name)))
+    new = OpenDocument(new_notebook(), path=str(file_place(session.file_sync.folder, message.name)))
     await session.into_file(lambda state: (act(state, new), None), anew=True)
 
 
@@ -419,7 +421,7 @@ async def _save(session: Session, message: Save) -> None:
 
 async def _save_as(session: Session, message: SaveAs) -> None:
     if session.state.notebook is not None:
-        path = session.file_sync.place_for(message.name, replacing=message.replacing)
+        path = file_place(session.file_sync.folder, message.name, replacing=message.replacing)
         before = session.state
         await session.into_file(lambda state: (saved_as(state, path), None), anew=True)
         session.file_sync.discard_saved_draft(before, session.state)
@@ -496,6 +498,7 @@ async def _resume(session: Session, _: ResumeWork) -> None:
 
 HANDLERS: dict[type[Message], Callable[[Session, Any], Coroutine[Any, Any, None]]] = {
     Open: _open,
+    OpenAsModel: on_open_as_model,
     OpenKernel: on_open_kernel,
     ShowModel: on_show_model,
     RefreshModel: on_refresh_model,

@@ -4,6 +4,7 @@ from .errors import ExecuteError
 from .inputs import random_inputs
 from .lanes import element, lane_of, lanes_of
 from .layouts import Image, ParameterLayout, image
+from .operation_count import operation_count
 from .program import run
 from .values import DIVISIONS, KNOWN_INTRINSICS, NO_OPERATION, PURE_CALLS
 from .verify import Expectation, Verdict, verify
@@ -22,6 +23,7 @@ __all__ = [
     "image",
     "lane_of",
     "lanes_of",
+    "operation_count",
     "random_inputs",
     "run",
     "verify",

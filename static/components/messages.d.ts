@@ -63,6 +63,7 @@ export type Message =
   | ReviewExport
   | Open
   | OpenKernel
+  | OpenAsModel
   | RefreshModel
   | GoTo
   | CompareSides
@@ -564,6 +565,12 @@ export interface Open {
 export interface OpenKernel {
   kind: "open_kernel";
   kernel: string;
+  base?: number | null;
+}
+
+/** Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show it. */
+export interface OpenAsModel {
+  kind: "open_as_model";
   base?: number | null;
 }
 

@@ -159,3 +159,34 @@ def test_given_a_schedule_written_elsewhere_then_the_page_shows_it(
     path.write_text(path.read_text() + "\n".join(LINES) + "\n")
     expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
     expect(figure(page)).to_have_text(grouped(load_network(folder / "net").simulate().cycles))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_given_a_module_when_pasted_then_its_functions_are_offered_and_it_opens_as_a_model(
+    open_page: Callable[..., Page], url: str, shoot: Callable[[Page, str], Path], dark: bool
+) -> None:
+    page = open_page(dark=dark)
+    page.goto(url)
+    page.locator('.file[data-example="net/model.py"]').wait_for()
+    page.get_by_label("A TVMScript program or a notebook").fill(MODEL)
+    page.get_by_role("button", name="Open", exact=True).click()
+    bar = page.locator(".banner.is-programs")
+    expect(bar).to_contain_text(
+        "The text has 3 functions. This is scale (16×16, 16×16 float32), 25.0 % of the operations."
+    )
+    expect(tree_row(page, "scale")).to_be_visible()
+    shoot(page, f"module-functions-{'dark' if dark else 'light'}")
+    column = bar.bounding_box()
+    for part in (bar.get_by_label("Open another program"), bar.get_by_role("button")):
+        box = part.bounding_box()
+        assert box is not None and column is not None and box["x"] + box["width"] <= column["x"] + column["width"]
+    bar.get_by_label("Open another program").select_option(index=2)
+    expect(tree_row(page, "p")).to_be_visible()
+    expect(bar).to_contain_text("This is both (16×16, 16×16, 16×16, 16×16 float32), 50.0 % of the operations.")
+    bar.get_by_role("button", name="Open as a model").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{url}model/main")
+    expect(page.locator(".graph-node.is-call")).to_have_count(4)
+    shoot(page, f"module-as-model-{'dark' if dark else 'light'}")
+    page.reload()
+    expect(page.locator(".graph-node.is-call")).to_have_count(4)

@@ -16,10 +16,11 @@ from ...document import DEFAULT_MACHINE, Document, DocumentError, evaluate
 from ...document.editing.from_schedule import notebook_of_schedule
 from ...document.networks import KERNELS, create_network
 from ...document.pasted import machine_for
+from ...document.workload import program_names
 from ..arguments import takes_file, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK, RefusedError
-from ..opened import source, split_program
+from ..opened import of_program, source, split_program
 from ..output import print_json, print_line, working
 from ..usage import Parser, takes_json
 
@@ -27,6 +28,7 @@ EXAMPLES = (
     "matmul_te.py -o matmul.py",
     "model.onnx -o model",
     "model.pt2 -o model",
+    "module.py#fused_add -o fused_add.py",
     "trace.json --program module.py",
     "- --machine gemmini < post.txt",
 )
@@ -44,14 +46,34 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="output file (default: standard output); a folder for a model"
     )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="list the programs of a text, or the functions of a module, each of which is FILE#NUMBER",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.list:
+        return _listed(arguments)
     if is_model_file(arguments.file) or _is_folder(arguments.output):
         return _model(arguments)
     document, notes = _imported(arguments)
     return write_notebook(arguments, document, {"notes": notes})
+
+
+def _listed(arguments: Namespace) -> int:
+    """Print the programs of a text with their numbers."""
+    path, number = split_program(arguments.file)
+    made = of_program(source(path), path, number or 1, dict(arguments.size))
+    names = program_names(made.document)
+    labels = list(made.post.labels if made.post is not None else names)
+    if arguments.json:
+        print_json({"programs": labels})
+    else:
+        print_line("\n".join(f"{path}#{number}  {label}" for number, label in enumerate(labels, 1)))
+    return EXIT_OK
 
 
 def _is_folder(output: str | None) -> bool:

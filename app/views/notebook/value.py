@@ -12,6 +12,7 @@ from ...document.editing.branches import branches, steps_shared
 from ...document.editing.suggestions import culprit, suggestion
 from ...document.items import Item, takes_steps
 from ...document.notebook import GIVEN_UP, revision_of
+from ...document.posts import Post
 from ...state.derived import Store
 from ...state.model import State
 from .file_status import file_banners
@@ -55,11 +56,8 @@ def _banners(state: State) -> list[dict[str, Any]]:
     notebook, shown = state.notebook, state.shown
     assert notebook is not None
     found: list[dict[str, Any]] = []
-    if state.post is not None and len(state.post.labels) > 1:
-        post = state.post
-        text = f"The text has {len(post.labels)} programs. This is {post.labels[post.number - 1]}."
-        others = [{"number": n, "label": label} for n, label in enumerate(post.labels, 1) if n != post.number]
-        found.append({"kind": "programs", "text": text, "count": post.number, "others": others})
+    if state.post is not None and (len(state.post.labels) > 1 or state.post.has_graph):
+        found.append(_choice_banner(state.post, state.folder))
     if state.looks_back and shown is not None:
         numbers = shown.step_numbers
         here = sum(index < state.step_count for index in numbers)
@@ -80,6 +78,18 @@ def _banners(state: State) -> list[dict[str, Any]]:
         text = f"{where} does not apply. The views show the program after the {applied} line{'s' * (applied != 1)} before it."
         found.append({"kind": "stopped", "text": text, "count": None})
     return found
+
+
+def _choice_banner(post: Post, folder: str) -> dict[str, Any]:
+    """The other programs of the text that was opened, and the model that it describes; a model needs a `folder`."""
+    count, can_be_model = len(post.labels), post.has_graph and bool(folder)
+    text = (
+        f"The text has {count} {post.words if count > 1 else post.words[:-1]}. This is {post.labels[post.number - 1]}."
+    )
+    if post.has_graph and not can_be_model:
+        text += " tilewright import FILE -o FOLDER makes a model of its graph."
+    others = [{"number": n, "label": label} for n, label in enumerate(post.labels, 1) if n != post.number]
+    return {"kind": "programs", "text": text, "count": post.number, "others": others, "model": can_be_model}
 
 
 def _branches(notebook: Notebook) -> list[dict[str, Any]]:

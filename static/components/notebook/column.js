@@ -38,6 +38,9 @@ import { keepTyped, takeTyped } from "./typed_text.js";
 /** @type {NotebookData} */
 const EMPTY = { title: "", cells: [], chosen: 0, banners: [], branches: [], problems: [], draft: false };
 
+/** The most characters of another program's label on a button; longer ones are in a list. */
+const LONGEST_BUTTON = 40;
+
 /** The component; `menus.js` calls it. */
 export class Notebook {
   /** @param {PayloadModel} model */
@@ -311,7 +314,7 @@ export class Notebook {
   }
 
   /** @param {Banner} banner */
-  banner({ kind, text, count, others = [] }) {
+  banner({ kind, text, count, others = [], model = false }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
     const event = (/** @type {string} */ words, /** @type {string} */ name) =>
@@ -345,10 +348,12 @@ export class Notebook {
     const files = {
       unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
       conflict: [event("Decide…", "tilewright:decide")],
-      programs:
-        others.length > 2
+      programs: [
+        ...(others.length > 2 || others.some(({ label }) => label.length > LONGEST_BUTTON)
           ? [this.programList(others)]
-          : others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number })),
+          : others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number }))),
+        ...(model ? [tool("Open as a model", { kind: "open_as_model" })] : []),
+      ],
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);

@@ -77,8 +77,8 @@
  */
 
 /**
- * `others`: the other programs of the text that was opened.
- * @typedef {{ kind: string, text: string, count: number | null, others?: { number: number, label: string }[] }} Banner
+ * `others`: the other programs of the text that was opened; `model`: its functions can be opened as a model.
+ * @typedef {{ kind: string, text: string, count: number | null, others?: { number: number, label: string }[], model?: boolean }} Banner
  */
 /** @typedef {{ name: string, current: boolean, shared: number | null }} Branch */
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pasted.relax_modules import MODEL
+from support.pasted.relax_modules import MODEL, OPEN
 from support.sessions.paper import PaperClock, PaperScreen
 
 from tilewright.app.document.networks import KERNELS, create_network, load_network
@@ -242,3 +242,59 @@ def test_given_a_model_then_its_graph_has_the_calls_of_an_inference(session: Ses
 )
 def test_given_the_name_of_a_kernel_then_its_operators_are_read_from_it(name: str, words: str) -> None:
     assert operators_of(name) == words
+
+
+def opened_text(session: Session, title: str = "") -> None:
+    send(session, "open_text", text=MODEL, title=title)
+    assert session.state.notice is None and session.state.post is not None
+
+
+@pytest.mark.parametrize(("title", "name"), [("", "main"), ("My small: net!", "my_small_net"), ("net", "net_2")])
+def test_given_a_module_with_a_graph_when_opened_as_a_model_then_a_new_folder_has_it(
+    begin: Callable[..., Session], folder: Path, title: str, name: str
+) -> None:
+    session = begin()
+    opened_text(session, title)
+    send(session, "open_as_model")
+    assert session.state.notice is None and session.state.screen == "model"
+    assert session.state.address == Address("model", name)
+    assert sorted(p.stem for p in (folder / name / KERNELS).glob("*.py")) == ["both", "scale"]
+    settle(session)
+    assert value(session)["head"]["count"] == load_network(folder / name).simulate().cycles > 0
+    assert value(session)["head"]["title"] == (title or name)
+    send(session, "go", path="/")
+    send(session, "go", path=f"/model/{name}")
+    assert session.state.screen == "model" and session.state.notice is None
+
+
+def test_given_a_text_without_a_graph_when_opened_as_a_model_then_nothing_is_written(
+    begin: Callable[..., Session], folder: Path
+) -> None:
+    session = begin()
+    before = sorted(folder.rglob("*"))
+    send(session, "open_text", text=MODEL.split("    @R.function")[0])
+    assert session.state.post is not None and not session.state.post.has_graph
+    send(session, "open_as_model")
+    assert session.state.notice is not None and session.state.notice.code == "no-graph"
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_given_a_model_is_served_when_a_module_is_opened_as_a_model_then_nothing_is_written_into_it(
+    begin: Callable[..., Session], folder: Path
+) -> None:
+    session = begin(folder / "net")
+    opened_text(session)
+    send(session, "open_as_model")
+    assert session.state.notice is not None and session.state.notice.code == "no-folder"
+    assert {p.name for p in (folder / "net").iterdir() if not p.name.startswith(".")} == {"model.py", KERNELS}
+
+
+def test_given_open_sizes_when_opened_as_a_model_then_the_missing_size_is_named_and_nothing_is_written(
+    begin: Callable[..., Session], folder: Path
+) -> None:
+    session = begin()
+    send(session, "open_text", text=OPEN)
+    before = sorted(folder.iterdir())
+    send(session, "open_as_model")
+    assert session.state.notice is not None and session.state.notice.code == "missing-size"
+    assert sorted(folder.iterdir()) == before
