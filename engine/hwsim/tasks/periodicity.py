@@ -119,13 +119,17 @@ def runs_of(
         cuts |= {start, stop}
     points = sorted(c for c in cuts if 0 <= c <= extent)
     found: list[Run] = []
-    addresses = IterationClass((), *(tuple(substitute(e, known) for e in es) for es in (own.shifted, own.fixed)))
+    here = replace_fields(
+        own,
+        shifted=tuple(substitute(e, known) for e in own.shifted),
+        fixed=tuple(substitute(e, known) for e in own.fixed),
+    )
     for start, stop in pairwise(points):
         recurs: int | None = period
         if any(a <= start and stop <= b for a, b in apart):
             recurs = None
         elif chosen:
-            recurs = _period_between(var, start, stop, period, addresses, analyzer)
+            recurs = _period_between(var, start, stop, period, here, analyzer)
         found.append(Run(start, stop, min(recurs or stop - start, stop - start)))
     return tuple(found)
 
@@ -141,11 +145,13 @@ def using(var: Var, iteration_class: IterationClass) -> IterationClass:
 
 
 def _period_between(
-    var: Var, start: int, stop: int, multiple_of: int, addresses: IterationClass, analyzer: Analyzer
+    var: Var, start: int, stop: int, multiple_of: int, iteration_class: IterationClass, analyzer: Analyzer
 ) -> int | None:
     """Returns the period of addresses in a range of a loop in which each choice in them has one side; None if they do not recur."""
     near = _between(var, start, stop, analyzer)
-    shifted, fixed = (tuple(near.simplify(e) for e in exprs) for exprs in (addresses.shifted, addresses.fixed))
+    shifted, fixed = (
+        tuple(near.simplify(e) for e in exprs) for exprs in (iteration_class.shifted, iteration_class.fixed)
+    )
     period = lcm(multiple_of, period_of(var, IterationClass((), shifted, fixed)))
     if period >= stop - start:
         return None
