@@ -174,9 +174,9 @@ class Served(NamedTuple):
     process: int
 
     def cpu_ms(self) -> float:
-        """Processor time of the process so far."""
-        fields = Path(f"/proc/{self.process}/schedstat")
-        return int(fields.read_text().split()[0]) / 1e6 if fields.exists() else 0.0
+        """Processor time of all threads of the process so far."""
+        # The clock of another process, as clock_getcpuclockid(3) of Linux makes it.
+        return time.clock_gettime_ns((~self.process << 3) | 2) / 1e6
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...engine.ir import PrimFunc, Refusal
-from ...engine.script import Note, parse
+from ...engine.script import Note, Parsed, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside, plain_notebook
 from ..state.addresses import NEW_DRAFT, Address, model_address
@@ -97,9 +97,9 @@ def opened(state: State, intent: OpenDocument) -> State:
         path = intent.path and path_beside(
             intent.path
         )  # the program's file stays unchanged: its notebook has a separate file
-        document = read_document(as_notebook(intent.text), path)
+        document = read_document(as_notebook(intent.text, parsed=made.plain), path)
     known = intent.read is not None and intent.read.document.text == document.text
-    notebook = intent.read if known and intent.read is not None else evaluate(document)
+    notebook = intent.read if known and intent.read is not None else evaluate(document, parsed=made.plain)
     if notebook.schedule is None:
         raise notebook.error or DocumentError(Refusal("no-workload", "the text contains no program"))
     return State(
@@ -137,9 +137,11 @@ def notes_of(made: Converted) -> tuple[Note, ...]:
     return (*made.notes, Note(text, stopped.refusal.place))
 
 
-def as_notebook(text: str, machine: str = DEFAULT_MACHINE) -> str:
-    """A plain TVMScript program as the cells of a notebook. Raises ParseError with the program's line numbers."""
-    program = parse(text).program
+def as_notebook(text: str, machine: str = DEFAULT_MACHINE, *, parsed: Parsed | None = None) -> str:
+    """A plain TVMScript program as the cells of a notebook; `parsed` is the parsed text, if known. Raises ParseError with the program's
+    line numbers."""
+    text = text.lstrip("\ufeff")
+    program = (parsed or parse(text)).program
     name = program.name if isinstance(program, PrimFunc) else _module_name(text)
     return plain_notebook(text, name, machine)
 

@@ -43,9 +43,15 @@ class LoopTree(Compiled):
         super().__init__(**params)
         # Every assignment counts as a change: comparing all rows and menus is slower than packing them.
         self.param.watch(self._pack, ["rows", "targets", "menus", "costs"], onlychanged=False)
-        self.param.watch(lambda _: self.param.update(packed_marks=_json(self.marks)), "marks")
+        self.param.watch(lambda _: self.param.update(packed_marks=_json(self.marks)), "marks", onlychanged=False)
         self._pack()
         self.packed_marks = _json(self.marks)
+
+    @property
+    def _synced_params(self) -> list[str]:
+        """Panel's list of the parameters that it watches, without those that only their packed text sends: param would compare their old
+        and new values item by item."""
+        return [name for name in super()._synced_params if f"packed_{name}" not in self.param]
 
     def notify(
         self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad"

@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_fields
 from ...engine.adopt import Trial, after_line
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.schedule import Schedule
-from ...engine.script import CallStep, Note
+from ...engine.script import CallStep, Note, Parsed
 from .calls import schedule_calls, schedule_variable
 from .cells import Document
 from .intrinsics import intrinsic_text, read_intrinsics
@@ -27,15 +27,17 @@ from .workload import read_workload, workload_cell
 T = TypeVar("T")
 
 
-def evaluate(document: Document, previous: Notebook | None = None, trial: Trial | None = None) -> Notebook:
+def evaluate(
+    document: Document, previous: Notebook | None = None, trial: Trial | None = None, parsed: Parsed | None = None
+) -> Notebook:
     """The notebook that `document` describes. Never raises for its content: errors are in the result, with the file's line.
 
     With `previous`, an unchanged program and the unchanged first lines of the schedule are reused, handles included.
-    A line that makes the call of `trial` reuses the result of the trial.
+    A line that makes the call of `trial` reuses the result of the trial. `parsed` is the parsed program of the workload cell, if known.
     """
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
-    read = _caught(errors, lambda: _workload(document, previous))
+    read = _caught(errors, lambda: _workload(document, previous, parsed))
     program, notes = (None, ()) if read is None else read
     sizes = _caught(errors, lambda: read_sizes(document, program)) or {}
     notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes, notes=notes)
@@ -66,12 +68,14 @@ def read_program(document: Document, before: Notebook | None = None) -> IRModule
     return _workload(document, before)[0]
 
 
-def _workload(document: Document, previous: Notebook | None) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
+def _workload(
+    document: Document, previous: Notebook | None, parsed: Parsed | None = None
+) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
     if previous is not None and previous.program is not None:
         before, now = workload_cell(previous.document), workload_cell(document)
         if before is not None and now is not None and before.text.rstrip() == now.text.rstrip():
             return previous.program, previous.notes
-    parsed = read_workload(document)
+    parsed = parsed or read_workload(document)
     return parsed.program, parsed.notes
 
 

@@ -33,13 +33,14 @@ _OURS = ("sch", "machine", "tilewright", "T", "I", "sizes")
 
 class Converted(msgspec.Struct, frozen=True, eq=False):
     """A document with cells, notes on its source text, and the error of the first schedule line that was not applied (`stopped`). `post`
-    has the programs of a text with several."""
+    has the programs of a text with several; `plain` is the parsed program of a document that is a program without cells."""
 
     document: Document
     notes: tuple[Note, ...] = ()
     stopped: TilewrightError | None = None
     sizes_used: frozenset[str] = frozenset()
     post: Post | None = None
+    plain: Parsed | None = None
 
 
 def converted(
@@ -65,7 +66,7 @@ def converted(
         if parsed is not None and isinstance(parsed.program, IRModule) and has_choice(parsed.program, text):
             return _function_notebook(document, parsed, machine, program)
         if parsed is None or not parsed.notes:
-            return Converted(document)
+            return Converted(document, plain=parsed)
     used: frozenset[str] = frozenset()
     try:
         found = read_as_far_as_possible(text, filename=document.path or "")
@@ -100,6 +101,7 @@ def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Conv
 
 
 def _parsed(document: Document) -> Parsed | None:
+    """The program of a document without cells; None if it is unreadable."""
     try:
         return read_workload(document)
     except TilewrightError:

@@ -25,6 +25,10 @@ class RowIds(Mapping[str, Handle]):
     def __len__(self) -> int:
         return len(self._handles)
 
+    def has(self, handle: Handle) -> bool:
+        """Whether a loop or block has a row."""
+        return handle in self._ids
+
     def of(self, handle: Handle) -> str:
         """The row id of a loop or block. Raises KeyError for a handle without a row (the root block)."""
         return self._ids[handle]

@@ -15,7 +15,7 @@ from ..cancellation import checkpoint
 def python_tree(text: str) -> ast.Module:
     """Return the syntax tree, without Python's warnings about odd escapes and the like. Raises as `ast.parse`."""
     checkpoint()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), collection_paused():
         warnings.simplefilter("ignore")
         return ast.parse(text)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Set
 from zlib import crc32
 
 from ....engine.ir import Buffer, PrimFunc, allocated_buffers
@@ -43,19 +43,23 @@ def buffer_colours(func: PrimFunc, known: dict[str, int] | None = None) -> dict[
         colour = known.get(buffer.name)
         if colour is not None and (colour not in parameters or len(parameters) == count):
             found[buffer] = colour
+    used, given = set(found.values()), set(known.values())
     for buffer in allocated:
         if buffer not in found:
-            found[buffer] = known[buffer.name] = _free_colour(buffer.name, frozenset(found.values()), known)
+            index = _free_colour(buffer.name, used, given)
+            found[buffer] = known[buffer.name] = index
+            used.add(index)
+            given.add(index)
     return found
 
 
-def _free_colour(name: str, used: frozenset[int], known: Mapping[str, int]) -> int:
-    """A colour that no other buffer of the program uses: if possible unlike all of those, and none that the session knows."""
+def _free_colour(name: str, used: Set[int], given: Set[int]) -> int:
+    """A colour that no other buffer of the program uses: if possible unlike all of those, and none that the session has given."""
     count = len(BUFFER_COLOURS)
     preferred = [(crc32(name.encode()) + n) % count for n in range(count)]
-    unused = [n for n in preferred if n not in used] or preferred
-    distinct = [n for n in unused if not any(_are_alike(n, other) for other in used)] or unused
-    return next((n for n in distinct if n not in known.values()), distinct[0])
+    unused = [n for n in preferred if n not in used]
+    distinct = [n for n in unused if not any(_are_alike(n, other) for other in used)] or unused or preferred
+    return next((n for n in distinct if n not in given), distinct[0])
 
 
 def _are_alike(one: int, other: int) -> bool:

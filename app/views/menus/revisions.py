@@ -58,7 +58,7 @@ def revision_entries(facts: Facts, notebook: Notebook, count: int, row: str) -> 
     made: list[Entry] = []
     for method, handle in handles.items():
         step = last_step(notebook, count, (method,), handle)
-        if step is None or handle not in facts.ids.values():
+        if step is None or not facts.ids.has(handle):
             continue
         fields = _fields(facts, traced_steps(notebook, step)[-1])
         if not fields:

@@ -114,8 +114,7 @@ def _verdict(state: State, store: Store, report: Report | TilewrightError | None
 
 def _rows_of(handles: Iterable[Handle], ids: RowIds) -> list[str]:
     """The rows of the loops and blocks that the tree shows."""
-    known = set(ids.values())
-    return [ids.of(handle) for handle in dict.fromkeys(handles) if handle in known]
+    return [ids.of(handle) for handle in dict.fromkeys(handles) if ids.has(handle)]
 
 
 def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:

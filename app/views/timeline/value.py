@@ -202,7 +202,7 @@ def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, 
     """A kind of wait; `row` is the tree row of the block that holds the resource."""
     return {
         "lane": wait.lane, "cause": wait.cause, "what": wait.what, "buffer": wait.buffer, "block": wait.block,
-        "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if wait.block in ids.values() else "",
+        "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if ids.has(wait.block) else "",
     }  # fmt: skip
 
 

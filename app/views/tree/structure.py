@@ -96,7 +96,7 @@ class _Shape:
             self.loops[node.loop_var] = node
             self.above[node.loop_var] = above
             above = (*above, node.loop_var)
-        elif isinstance(node, BlockRealize) and node.block.name in self.ids.values():
+        elif isinstance(node, BlockRealize) and self.ids.has(node.block.name):
             self.blocks[node.block.name] = node
             self.above[node.block.name] = above
         for child in children(node):

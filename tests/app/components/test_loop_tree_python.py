@@ -58,3 +58,9 @@ def test_given_marks_then_only_they_are_packed():
     assert json.loads(tree.packed_marks) == marks
     tree.marks = dict(marks)
     assert changed == ["packed_marks"], "equal marks do not travel"
+
+
+def test_given_values_that_travel_packed_then_the_page_watches_their_text_only():
+    watched = LoopTree()._synced_params
+    assert not {"rows", "targets", "menus", "marks", "costs"} & set(watched)
+    assert {"packed_rows", "packed_marks", "selected"} <= set(watched)

@@ -8,6 +8,7 @@ from support.programs.sources import MATMUL_RELU
 
 from tilewright.app.components.esm import style
 from tilewright.app.views.labels.palette import BUFFER_COLOURS, buffer_colours, colour, colours_by_name
+from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -85,3 +86,18 @@ def test_given_either_theme_then_text_can_be_read():
         assert contrast(tokens["on-accent"][theme], tokens["accent"][theme]) >= 4.5
         for name in ("accent", "good", "warn", "bad"):
             assert contrast(tokens[name][theme], tokens[f"{name}-soft"][theme]) >= 4.5, name
+
+
+def test_given_more_buffers_than_colours_then_each_has_one_and_parameters_the_first():
+    lines = [f"    X{n} = T.alloc_buffer((4,))" for n in range(1, 40)]
+    for n in range(40):
+        source, target = "A" if n == 0 else f"X{n}", "B" if n == 39 else f"X{n + 1}"
+        lines += ["    for i in range(4):", f'        with T.block("b{n}"):', "            v = T.axis.spatial(4, i)",
+                  f"            {target}[v] = {source}[v]"]  # fmt: skip
+    head = '@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n'
+    func = parse(head + "\n".join(lines)).program
+    assert isinstance(func, PrimFunc)
+    colours = buffer_colours(func)
+    assert [colours[buffer] for buffer in func.buffers] == [0, 1]
+    assert len(colours) == 41
+    assert set(list(colours.values())[:12]) == set(range(12)), "no colour repeats before all are used"

@@ -1,0 +1,42 @@
+"""Opening a text: the program is read once, and the notebook is the one that reading its text again gives."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs.sources import MATMUL, MATMUL_RELU
+
+from tilewright.app.actions import opening
+from tilewright.app.actions.opening import OpenText, as_notebook
+from tilewright.app.actions.table import act
+from tilewright.app.document import DEFAULT_MACHINE, converted, evaluate, read_document
+from tilewright.app.document import workload as workloads
+from tilewright.app.state.model import State
+from tilewright.engine.ir import structural_equal
+from tilewright.engine.script import Parsed, parse
+
+
+@pytest.mark.parametrize("text", [MATMUL, MATMUL_RELU, "\ufeff" + MATMUL])
+def test_given_a_plain_program_when_opened_then_it_is_read_once_and_equals_the_notebook_of_its_text(
+    text: str, monkeypatch: pytest.MonkeyPatch
+):
+    read: list[str] = []
+
+    def counted(text: str, filename: str = "") -> Parsed:
+        read.append(text)
+        return parse(text, filename)
+
+    for module in (opening, workloads):
+        monkeypatch.setattr(module, "parse", counted)
+    notebook = act(State(), OpenText(text)).notebook
+    assert notebook is not None and notebook.schedule is not None and notebook.error is None
+    assert len(read) == 1
+    again = evaluate(read_document(as_notebook(text)))
+    assert again.document.text == notebook.document.text
+    assert again.schedule is not None and structural_equal(again.schedule.func, notebook.schedule.func)
+
+
+def test_given_a_plain_document_when_converted_then_its_parsed_program_comes_with_it():
+    made = converted(read_document(MATMUL), DEFAULT_MACHINE)
+    assert made.plain is not None
+    assert evaluate(made.document, parsed=made.plain).program is made.plain.program
+    assert converted(read_document(as_notebook(MATMUL)), DEFAULT_MACHINE).plain is None
