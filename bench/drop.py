@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
@@ -54,6 +55,12 @@ DRAGS = (
 """Example, call, block, loop. The last but one makes 16 528 tasks of 400."""
 
 FILES: dict[str, Callable[[], str]] = {"transformer": transformer_notebook}
+
+HEAD = (
+    "| example | drop | tasks | map CPU | map p50 | map p95 | CPU p50 | server p50 | page p50 | p50 | p95 |\n"
+    "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+)
+"""Of the table of drops."""
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -146,8 +153,7 @@ def main() -> None:
     print(
         f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} drops each; ms from the button's release\n"
     )
-    print("| example | drop | tasks | map CPU | map p50 | map p95 | CPU p50 | server p50 | page p50 | p50 | p95 |")
-    print(f"|---|---|{'---:|' * 9}")
+    print(HEAD)
     with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for drag in drags:
@@ -192,15 +198,22 @@ def server(path: Path | None = None) -> Iterator[Served]:
         "0",
         *([] if path is None else [str(path)]),
     ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
-    try:
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found is not None, "the server did not start"
-        yield Served(found[0], process.pid)
-    finally:
-        process.terminate()
-        process.wait(10)
+    with TemporaryDirectory() as state:  # no draft of the user costs time, and none stays
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | {"TILEWRIGHT_STATE_DIR": state},
+        )
+        assert process.stdout is not None
+        try:
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None, "the server did not start"
+            yield Served(found[0], process.pid)
+        finally:
+            process.terminate()
+            process.wait(10)
 
 
 def opened_in(page: Page, url: str, example: str) -> None:

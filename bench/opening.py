@@ -19,6 +19,9 @@ from drop import FLAGS, Served, chromium, server
 from growth import chain_program
 from playwright.sync_api import Browser, sync_playwright
 
+BLOCKS = (100, 300)
+HEAD = "| blocks | server CPU | browser CPU | first tree |\n|---:|---:|---:|---:|"
+
 WATCH = """
 () => {
   const find = (node, selector) => {
@@ -49,18 +52,24 @@ WATCH = """
 def main() -> None:
     reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     reader.add_argument("--rounds", type=int, default=5)
-    reader.add_argument("--blocks", type=int, nargs="+", default=[100, 300])
+    reader.add_argument("--blocks", type=int, nargs="+", default=list(BLOCKS))
     options = reader.parse_args()
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {options.rounds} rounds; the least of each, ms\n")
-    print("| blocks | server CPU | browser CPU | first tree |\n|---:|---:|---:|---:|")
-    with server() as served, sync_playwright() as playwright:
+    print(HEAD)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for blocks in options.blocks:
-            # The first round warms the server up.
-            rounds = [opened(browser, served, chain_program(blocks)) for _ in range(options.rounds + 1)][1:]
-            figures = [min(found[key] for found in rounds) for key in ("server", "browser", "tree")]
-            print(f"| {blocks} | {' | '.join(f'{figure:.0f}' for figure in figures)} |", flush=True)
+            print(measured(browser, blocks, options.rounds), flush=True)
         browser.close()
+
+
+def measured(browser: Browser, blocks: int, rounds: int) -> str:
+    """The row of a program, on a server of its own. Its first opening is not counted."""
+    text = chain_program(blocks)
+    with server() as served:
+        found = [opened(browser, served, text) for _ in range(rounds + 1)][1:]
+    figures = [min(times[key] for times in found) for key in ("server", "browser", "tree")]
+    return f"| {blocks} | {' | '.join(f'{figure:.0f}' for figure in figures)} |"
 
 
 def opened(browser: Browser, served: Served, text: str) -> dict[str, float]:

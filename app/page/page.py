@@ -101,8 +101,8 @@ class Page:
         with pn.io.hold():
             problems = problems_value(state, store)
             self.page.draw(_page_of(state, store, problems))
-            self.gallery.draw(self._gallery(state))
             if state.notebook is None:
+                self.gallery.draw(self._gallery(state))
                 self._draw_model(state, store)
                 return
             self._draw_comparison(state, store)

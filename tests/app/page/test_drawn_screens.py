@@ -1,0 +1,31 @@
+"""A page draws the screen that is visible: the start screen costs an open notebook nothing."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions.hostile import EXAMPLES, NoClock
+
+from tilewright.app.page import page as pages
+from tilewright.app.page.notebook_catalog import NotebookCatalog
+from tilewright.app.page.page import Page
+from tilewright.app.session.session import Session
+
+
+def test_given_an_open_notebook_then_the_start_screen_is_drawn_on_the_return_only(monkeypatch: pytest.MonkeyPatch):
+    session = Session(NoClock(), EXAMPLES)
+    page = Page(session, NotebookCatalog())
+    session.updater.screen = page
+    session.receive({"kind": "open", "name": "place_the_copies"})
+    made = pages.gallery_value
+    drawn: list[str] = []
+
+    def watched(*args: object) -> object:
+        drawn.append("gallery")
+        return made(*args)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(pages, "gallery_value", watched)
+    session.receive({"kind": "theme", "theme": "dark"})
+    assert session.state.theme == "dark" and not drawn
+    session.receive({"kind": "gallery"})
+    assert session.state.notebook is None and drawn
+    assert '"theme":"dark"' in page.gallery.payload
