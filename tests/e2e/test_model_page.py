@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
 from support.browser.page import row as tree_row
+from support.browser.sizes import wrong_texts
 from support.pasted.relax_modules import MODEL
 
 from tilewright.app.document.networks import KERNELS, create_network, load_network
@@ -190,3 +191,8 @@ def test_given_a_module_when_pasted_then_its_functions_are_offered_and_it_opens_
     shoot(page, f"module-as-model-{'dark' if dark else 'light'}")
     page.reload()
     expect(page.locator(".graph-node.is-call")).to_have_count(4)
+
+
+def test_given_any_size_of_window_then_all_texts_of_a_model_can_be_read(page: Page, url: str) -> None:
+    found = wrong_texts(shown(page, url), "model")
+    assert not found, "\n".join(dict.fromkeys(found))

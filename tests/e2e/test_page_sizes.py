@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
-from support.browser.cut_text import unreadable_texts
 from support.browser.page import go_to_example
-
-SIZES = ((1000, 700), (1100, 700), (1280, 800), (1440, 900), (1920, 1080), (640, 400), (600, 900))
-"""640x400 is 1280x800 at 200 %."""
+from support.browser.sizes import FRAMES, wrong_texts
 
 PANES = ("next", "script", "python", "problems", "machine", "traffic", "explore")
-FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
-
-
-def wrong_texts(page: Page, view: str) -> list[str]:
-    """The findings of a view at each size, with a title for each."""
-    found: list[str] = []
-    page.mouse.move(2, 2)
-    for width, height in SIZES:
-        page.set_viewport_size({"width": width, "height": height})
-        page.evaluate(FRAMES)
-        found += [f"{view} at {width}: {text}" for text in unreadable_texts(page)]
-    page.set_viewport_size({"width": 1280, "height": 800})
-    return found
 
 
 def test_given_any_size_of_window_then_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
@@ -94,6 +78,17 @@ def test_given_a_deep_nest_with_long_names_then_all_texts_can_be_read_at_any_siz
     page.locator('[data-pane-tab="problems"]').click()
     expect(page.locator("#pane-problems")).to_contain_text("convolution", timeout=30_000)
     found = wrong_texts(page, "convolution")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+def test_given_a_search_that_has_ended_then_all_texts_can_be_read_at_any_size(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "explore_tiles")
+    page.locator('[data-pane-tab="explore"]').click()
+    page.get_by_role("button", name="Start").click()
+    page.locator("[data-status=ended]").wait_for(timeout=120_000)
+    page.get_by_role("row").nth(1).click()
+    page.evaluate(FRAMES)
+    found = wrong_texts(page, "explore")
     assert not found, "\n".join(dict.fromkeys(found))
 
 

@@ -98,7 +98,12 @@ function limitBars(limits) {
       h(
         "li",
         {},
-        h("span", { class: "xp-limit-name" }, limit.name, h("span", { class: "quiet" }, ` ${limit.kind}`)),
+        h(
+          "span",
+          { class: "xp-limit-name", title: `${limit.name} ${limit.kind}` },
+          limit.name,
+          h("span", { class: "quiet" }, ` ${limit.kind}`),
+        ),
         h(
           "span",
           { class: "xp-bar", "aria-hidden": "true" },

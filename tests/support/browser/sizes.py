@@ -1,0 +1,24 @@
+"""A view at every size of window that people use."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from .cut_text import unreadable_texts
+
+SIZES = ((1000, 700), (1100, 700), (1280, 800), (1440, 900), (1920, 1080), (640, 400), (600, 900))
+"""640x400 is 1280x800 at 200 %."""
+
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
+
+
+def wrong_texts(page: Page, view: str) -> list[str]:
+    """The findings of a view at each size, with a title for each."""
+    found: list[str] = []
+    page.mouse.move(2, 2)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(FRAMES)
+        found += [f"{view} at {width}: {text}" for text in unreadable_texts(page)]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    return found
