@@ -1,7 +1,8 @@
 """The speed of the app in one run: `python bench/speed.py [--rounds 8] [PART ...]` writes the tables of docs/speed.md.
 
-The parts are `drop`, `first_page` and `opening`, after the scripts of that name, which have the definitions; without names all are measured.
-Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH). Run it on a quiet machine: the load before each part is recorded.
+The parts are `drop`, `first_page` and `opening`, after the scripts of that name, which have the definitions; without names all are
+measured. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH). Run it on a quiet machine: the load before each
+part is recorded.
 """
 
 from __future__ import annotations
