@@ -1,14 +1,14 @@
 """Cooperative cancellation: long loops call `checkpoint`, which ends a cancelled job by the exception `Cancelled`.
 
-A job runs with a token (`running_under`); any thread may cancel the token. NumPy, islpy and other calls into C are not interrupted, so the
-job ends at the first checkpoint after such a call. A checkpoint costs about 100 ns.
+A job runs with a token (`running_under`); any thread may cancel the token. `cut_short` ends a part of a job. NumPy, islpy and other
+calls into C are not interrupted, so the job ends at the first checkpoint after such a call. A checkpoint costs about 100 ns.
 
 A checkpoint may end any function above it. Functions that fill a cache therefore store a result only when it is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import local
 
@@ -21,11 +21,41 @@ class CancellationToken:
     """Whether a job is cancelled."""
 
     def __init__(self) -> None:
-        self.is_cancelled = False
+        self._is_cancelled = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._is_cancelled
 
     def cancel(self) -> None:
         """Cancel the job; may be called from any thread."""
-        self.is_cancelled = True
+        self._is_cancelled = True
+
+
+class _PartToken(CancellationToken):
+    """The token of a part of a job: it is cancelled with the job, and when `is_due` returns True. `is_due` runs under the token of the
+    job, so that it may call `checkpoint`."""
+
+    def __init__(self, is_due: Callable[[], bool], job: CancellationToken | None) -> None:
+        super().__init__()
+        self._is_due, self._job = is_due, job
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `is_due` has returned True."""
+        return self._is_cancelled
+
+    @property
+    def is_cancelled(self) -> bool:
+        if self._job is not None and self._job.is_cancelled:
+            return True
+        if not self._is_cancelled:
+            part, _current.token = _current.token, self._job
+            try:
+                self._is_cancelled = self._is_due()
+            finally:
+                _current.token = part
+        return self._is_cancelled
 
 
 class _Current(local):
@@ -47,6 +77,19 @@ def running_under(token: CancellationToken) -> Generator[None]:
         _current.token = before
 
 
+@contextmanager
+def cut_short(is_due: Callable[[], bool]) -> Generator[None]:
+    """End the body, without an exception, at its first checkpoint at which `is_due()` is True. Each checkpoint of the body calls
+    `is_due`."""
+    token = _PartToken(is_due, _current.token)
+    try:
+        with running_under(token):
+            yield
+    except Cancelled:
+        if not token.is_cut:
+            raise
+
+
 def checkpoint() -> None:
     """Raise `Cancelled` if the job of this thread is cancelled."""
     token = _current.token
@@ -54,4 +97,4 @@ def checkpoint() -> None:
         raise Cancelled
 
 
-__all__ = ["CancellationToken", "Cancelled", "checkpoint", "running_under"]
+__all__ = ["CancellationToken", "Cancelled", "checkpoint", "cut_short", "running_under"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...engine.adopt import is_hole
 from ...engine.explore import DerivedSpace, Space, derive_space, space_of
@@ -45,8 +45,9 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
     return document
 
 
-def derived_space(notebook: Notebook, machine: Machine) -> DerivedSpace:
-    """The space derived from program and machine. Raises DocumentError, TilingTargetError "no-main-block"."""
+def derived_space(notebook: Notebook, machine: Machine, stop: Callable[[], bool] | None = None) -> DerivedSpace:
+    """The space derived from program and machine; `stop` ends the derivation with the best so far. Raises DocumentError, TilingTargetError
+    "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     return derive_space(
@@ -55,6 +56,7 @@ def derived_space(notebook: Notebook, machine: Machine) -> DerivedSpace:
         sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
         schedule_name=notebook.schedule_name,
         intrinsics=read_intrinsics(notebook.document),
+        stop=stop,
     )
 
 

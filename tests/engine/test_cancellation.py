@@ -19,7 +19,7 @@ from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
+from tilewright.engine.cancellation import CancellationToken, Cancelled, checkpoint, cut_short, running_under
 from tilewright.engine.hwsim import Report, load_machine
 from tilewright.engine.ir import Var, build
 from tilewright.engine.schedule import Schedule
@@ -53,7 +53,7 @@ class Countdown(CancellationToken):
         self.checkpoints = 0
 
     @property
-    def is_cancelled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_cancelled(self) -> bool:
         self.checkpoints += 1
         return self.checkpoints == self.last
 
@@ -65,7 +65,7 @@ class StepCounter(CancellationToken):
         self.steps = self.most = self.imports = 0
 
     @property
-    def is_cancelled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_cancelled(self) -> bool:
         self.most, self.steps = max(self.most, self.steps), 0
         return False
 
@@ -89,6 +89,43 @@ def test_given_a_cancelled_token_then_a_checkpoint_raises_and_later_ones_of_the_
         token.cancel()
         checkpoint()
     checkpoint()
+
+
+def test_given_a_part_that_is_cut_short_then_it_ends_at_the_checkpoint_and_the_job_goes_on() -> None:
+    steps: list[int] = []
+    with running_under(CancellationToken()):
+        with cut_short(lambda: len(steps) == 2):
+            for step in range(5):
+                checkpoint()
+                steps.append(step)
+        checkpoint()
+    assert steps == [0, 1]
+
+
+def test_given_a_cancelled_job_then_its_part_raises() -> None:
+    token, job = CancellationToken(), CancellationToken()
+    token.cancel()
+    with pytest.raises(Cancelled), running_under(token), cut_short(lambda: False):
+        checkpoint()
+
+    def due() -> bool:
+        job.cancel()
+        checkpoint()  # under the token of the job
+        return True
+
+    with pytest.raises(Cancelled), running_under(job), cut_short(due):
+        checkpoint()
+
+
+def test_given_parts_within_parts_then_the_outer_one_ends_both() -> None:
+    passed: list[str] = []
+    with cut_short(lambda: "inner" in passed):
+        with cut_short(lambda: False):
+            checkpoint()
+            passed.append("inner")
+            checkpoint()
+        passed.append("outer")
+    assert passed == ["inner"]
 
 
 def test_given_a_token_then_other_threads_do_not_run_under_it() -> None:

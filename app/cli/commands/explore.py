@@ -86,7 +86,8 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--seconds", metavar="S", type=seconds, default=0.0,
-        help="time limit in seconds; --study can resume the search (default: none)",
+        help="time limit in seconds, at most half of them for --auto; at least one candidate is evaluated. --study can resume the "
+        "search (default: none)",
     )  # fmt: skip
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -130,7 +131,7 @@ def run(arguments: Namespace) -> int:
     if arguments.auto:
         begun = time.monotonic()
         with working(arguments, "deriving", "applying rules"):
-            derived = derived_space(notebook, machine)
+            derived = derived_space(notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun))
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
         budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0

@@ -21,7 +21,7 @@ from math import inf, prod
 import msgspec
 
 from ...analysis import ProgramIndex
-from ...cancellation import checkpoint
+from ...cancellation import checkpoint, cut_short
 from ...hwsim import Machine
 from ...ir import IRModule, PrimFunc
 from ...lower import with_sizes
@@ -98,8 +98,8 @@ def derive_space(
     """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
     blocks; without any, only the main block is tiled, and nothing is simulated.
 
-    `stop` is polled after each sketch and each simulated sketch: True ends the derivation with the best so far, of at least one sketch for
-    each way to group the blocks. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    `stop` is polled after each sketch and, once a schedule fits, at each checkpoint of a simulation: True ends the derivation with the
+    best so far, of at least one sketch for each way to group the blocks. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
     found: DerivedSpace | None = None
     for now in deriving_space(
@@ -135,7 +135,7 @@ def deriving_space(
         for sketch in batch:
             sketches.append(sketch)
             is_early = rules and len(sketches) == begun + 1 and not deriving.fits()
-            yield deriving.simulate(sketch) if is_early else None
+            yield deriving.simulate(sketch, until_fit=True) if is_early else None
         best = min(sketches[begun:], key=_rank, default=None)
         if rules and best is not None and not stop() and not deriving.is_simulated(best):
             yield deriving.simulate(best)
@@ -144,7 +144,7 @@ def deriving_space(
         yield DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
         return
     for sketch in deriving.to_simulate(sketches):
-        yield deriving.simulate(sketch)
+        yield deriving.simulate(sketch, is_best=sketch is sketches[0])
     yield deriving.result(sketches)
 
 
@@ -170,6 +170,7 @@ class _Deriving:
         self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
         self.rules, self.stop = rules, stop
         self.results: list[tuple[float, Point, _Sketch]] = []
+        self.simulated: list[_Sketch] = []
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
 
     def batches(self) -> Iterator[Iterator[_Sketch]]:
@@ -205,19 +206,35 @@ class _Deriving:
         return any(cycles < inf for cycles, _, _ in self.results)
 
     def is_simulated(self, sketch: _Sketch) -> bool:
-        return any(s is sketch for _, _, s in self.results)
+        return any(s is sketch for s in self.simulated)
 
-    def simulate(self, sketch: _Sketch) -> DerivedSpace | None:
-        """Simulates points of a sketch. Returns its space if it has the fastest schedule so far."""
-        found = self._best_point(sketch, min((cycles for cycles, _, _ in self.results), default=inf))
-        self.results.append(found)
-        return None if found[0] == inf else DerivedSpace(*_with_default(sketch, found[1]), sketch.decisions)
+    def simulate(self, sketch: _Sketch, *, until_fit: bool = False, is_best: bool = False) -> DerivedSpace | None:
+        """Simulates points of a sketch, or only those up to the first that fits. Returns its space if it has the fastest schedule so far.
+        Of the best sketch by estimate, a point is simulated even if the derivation is stopped."""
+        known = min((cycles for cycles, _, _ in self.results), default=inf)
+        tried: list[tuple[float, Point]] = []
+
+        def is_due() -> bool:
+            fits = known < inf or any(cycles < inf for cycles, _ in tried)
+            return fits and (bool(tried) or not is_best) and self.stop()
+
+        with cut_short(is_due):
+            for cycles, point in self._tried(sketch, known):
+                tried.append((cycles, point))
+                if until_fit and cycles < inf:
+                    break
+        cycles, point = min(tried, key=lambda one: one[0], default=(inf, sketch.points[0]))
+        self.results.append((cycles, point, sketch))
+        if not until_fit:
+            self.simulated.append(sketch)
+        return None if cycles == inf else DerivedSpace(*_with_default(sketch, point), sketch.decisions)
 
     def result(self, sketches: Sequence[_Sketch]) -> DerivedSpace:
         """The space of the fastest schedule, with what was left out."""
         _, point, best = min(self.results, key=lambda result: result[0])
-        others = [f"{s.title}: {_cycles(c)}" for c, _, s in self.results if s is not best]
-        others += [f"{s.title}: a higher estimate" for s in sketches if not self.is_simulated(s)]
+        least = {s: min(c for c, _, other in self.results if other is s) for _, _, s in self.results if s is not best}
+        others = [f"{s.title}: {_cycles(c)}" for s, c in least.items()]
+        others += [f"{s.title}: a higher estimate" for s in sketches if s is not best and s not in least]
         space, text = _with_default(best, point)
         left_out = (*best.omissions, *others)
         text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
@@ -276,20 +293,20 @@ class _Deriving:
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         return _Sketch(title, builder, space, points, ranked[0][0] if ranked else inf, kind, decisions, omissions)
 
-    def _best_point(self, sketch: _Sketch, known: float) -> tuple[float, Point, _Sketch]:
-        """The fastest of some points that fit, and its cycles; the first point, and infinite cycles, if none fits in less than `known`."""
+    def _tried(self, sketch: _Sketch, known: float) -> Iterator[tuple[float, Point]]:
+        """Simulates points of a sketch. Yields each with its cycles, infinite if it does not fit or is not faster than `known` and the
+        points before it."""
         estimator = Estimator(sketch.space, self.machine)
         evaluator = Evaluator(sketch.space, self.machine, ("cycles",), estimator=estimator)
         refined = estimates_of(LocalSearch(sketch.points[0], REFINED, 0), estimator)
         first = [p for _, p in sorted((rank_of(e), p) for p, e in refined if e is not None)]
-        best, cycles = sketch.points[0], inf
+        limit = known
         for number, point in enumerate(_spread(list(dict.fromkeys([*first, *sketch.points])))):
             checkpoint()
-            limit = min(cycles, known)
             outcome = evaluator.tried(EvaluationRequest(number, point, ((limit,),) if limit < inf else ()))
-            if outcome.fits and outcome.figures is not None and outcome.figures.cycles < limit:
-                best, cycles = point, outcome.figures.cycles
-        return cycles, best, sketch
+            cycles = outcome.figures.cycles if outcome.fits and outcome.figures is not None else inf
+            yield cycles if cycles < limit else inf, point
+            limit = min(limit, cycles)
 
 
 def _spread(points: Sequence[Point]) -> Sequence[Point]:

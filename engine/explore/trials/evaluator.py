@@ -63,6 +63,10 @@ class Evaluator:
         self._far = machine.far.scope
         self._estimator = estimator or Estimator(space, machine)
 
+    def answer(self, task: Task) -> Answer:
+        """The answer to a task."""
+        return tuple(self.estimates(task)) if isinstance(task, LocalSearch) else self.tried(task)
+
     def tried(self, question: EvaluationRequest) -> Outcome:
         """The outcome of a candidate. Never raises because of the candidate."""
         try:

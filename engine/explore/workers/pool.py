@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
-from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from ...cancellation import cut_short
 from ...ir import Refusal, TilewrightError
-from ..search.local_search import LocalSearch
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task, failed
 from ..trials.outcome import LOST
 from ..trials.study import Enough
@@ -47,17 +46,20 @@ class Workers(Protocol):
 
 
 class InProcess:
-    """Sequential evaluation in this thread. Limits of time and memory do not apply, and an evaluation that has begun is completed."""
+    """Sequential evaluation in this thread. Limits of time and memory do not apply; `enough` is polled at each checkpoint, and ends the
+    present task."""
 
     def __init__(self, bench: Evaluator) -> None:
         self._bench = bench
 
     def answers(self, tasks: Sequence[Task], enough: Enough) -> Iterator[tuple[Task, Answer]]:
         for task in tasks:
-            if isinstance(task, LocalSearch):
-                yield task, tuple(takewhile(lambda _: not enough(), self._bench.estimates(task)))
-            else:
-                yield task, self._bench.tried(task)
+            answered: list[Answer] = []
+            with cut_short(enough):
+                answered.append(self._bench.answer(task))
+            if not answered:
+                return
+            yield task, answered[0]
 
     def close(self) -> None:
         """Has nothing to release."""

@@ -214,3 +214,19 @@ def test_given_steps_then_each_space_is_faster_and_the_last_is_the_result() -> N
     cycles = [tilewright.simulate(s.space.schedule_at(s.space.default).schedule, machine).cycles for s in spaces]
     assert len(cycles) > 1 and cycles == sorted(cycles, reverse=True)
     assert spaces[-1].text == derive_space(program("conv2d"), machine).text
+
+
+@pytest.mark.parametrize("polls", [1, 100])
+def test_given_a_stop_during_a_simulation_then_the_derivation_ends_there_with_a_schedule_that_fits(polls: int) -> None:
+    polled = 0
+
+    def stop() -> bool:
+        nonlocal polled
+        polled += 1
+        return polled >= polls
+
+    space = derive_space(program("layer_norm"), load_machine(NPU), stop=stop).space
+    outcome = Evaluator(space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, space.default))
+    assert outcome.fits
+    # A poll for each way to group the blocks, one for its best sketch, and one at the end.
+    assert polls <= polled <= polls + 8

@@ -159,6 +159,22 @@ def test_who_watches_is_told_of_each_trial_and_may_stop() -> None:
     assert study.offers and study.offers[0].trial == study.best
 
 
+@pytest.mark.parametrize("polls", [1, 40, 400])
+def test_given_a_stop_during_an_evaluation_then_it_ends_at_that_checkpoint_and_earlier_trials_stay(polls: int) -> None:
+    polled = 0
+
+    def stop() -> bool:
+        nonlocal polled
+        polled += 1
+        return polled >= polls
+
+    study = explore(SPACE, GEMMINI, Settings(batch=8), stop=stop)
+    expected = explore(SPACE, GEMMINI, Settings(batch=8)).trials
+    assert study.trials == expected[: len(study.trials)] and len(study.trials) < len(expected)
+    # After the evaluation is left, the batch and the search ask once each.
+    assert not study.ended and polled <= polls + 2
+
+
 def test_given_some_seconds_then_the_study_ends_with_them_and_goes_on_with_more(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     short = explore(SPACE, GEMMINI, Settings(seconds=1e-9), store=store)
