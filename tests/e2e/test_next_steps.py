@@ -41,7 +41,7 @@ def test_given_a_fresh_convolution_then_it_is_scheduled_with_one_press_and_undon
     shoot(page, f"next-fresh-{scheme}")
     assert_no_violations(page)
 
-    expect(pane).to_contain_text("Any schedule needs at least", timeout=SLOW)
+    expect(pane).to_contain_text("any schedule needs at least", timeout=SLOW)
     first.get_by_role("button", name="Apply").click()
     expect(pane.locator(".machine-cards")).to_be_hidden(timeout=SLOW)
     assert any("sch.split" in line for line in steps(page))

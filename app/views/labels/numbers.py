@@ -46,5 +46,7 @@ def change_of(before: int, after: int) -> tuple[str, str]:
 
 
 def percent_text(fraction: float) -> str:
-    """A fraction as a percentage: `87 %`."""
+    """A fraction as a percentage: `87 %`; `< 1 %` for a part that is less than a hundredth, but not nothing."""
+    if 0 < fraction < 0.01:
+        return f"<{THIN_SPACE}1{THIN_SPACE}%"
     return f"{100 * float(fraction):.0f}{THIN_SPACE}%"

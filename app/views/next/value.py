@@ -75,7 +75,7 @@ def bound_text(report: Report | TilewrightError | None, bound: int | None) -> st
     """The lower bound of every schedule of the program, and how far the displayed one is from it; "" if unknown."""
     if not bound:
         return ""
-    text = f"Any schedule needs at least {grouped(bound)} cycles"
+    text = f"Program bound: any schedule needs at least {grouped(bound)} cycles"
     if not isinstance(report, Report) or report.overflow_bytes:
         return text
     ratio = report.cycles / bound
@@ -92,8 +92,7 @@ def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | 
         spent[task.block] += task.cycles
         engines[task.block] = task.engine
     ids = row_ids(state.moment.schedule.func)
-    known = {handle for handle in ids if isinstance(handle, str)}
-    name, cycles = next(((n, c) for n, c in spent.most_common() if n in known), ("", 0))
+    name, cycles = next(((n, c) for n, c in spent.most_common() if ids.has(n)), ("", 0))
     if not cycles:
         return None
     text = (

@@ -91,9 +91,10 @@ def figures(state: State, store: Store) -> list[Figure]:
     if isinstance(bound, int) and bound:
         hint = (
             "The busy cycles of the busiest engine or memory port: with these tasks the program cannot be faster. "
-            f"It takes {report.cycles / bound:.2f} × as many cycles"
+            f"It takes {report.cycles / bound:.2f} × as many cycles. "
+            "Other schedules have other tasks: the Next pane shows the program bound"
         )
-        found.append(_figure("Lower bound", grouped(bound), hint=hint))
+        found.append(_figure("Schedule bound", grouped(bound), hint=hint))
     found.append(
         _figure(
             "Overlap",

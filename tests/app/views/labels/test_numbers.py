@@ -50,3 +50,9 @@ def test_given_a_change_then_it_has_a_sign_and_a_trend(before: int, after: int, 
 
 def test_given_a_fraction_then_it_is_in_per_cent() -> None:
     assert percent_text(0.8749) == f"87{THIN}%"
+
+
+def test_given_a_small_part_then_it_is_not_called_nothing() -> None:
+    assert percent_text(0.0) == f"0{THIN}%"
+    assert percent_text(1e-9) == percent_text(0.004) == percent_text(0.0099) == f"<{THIN}1{THIN}%"
+    assert percent_text(0.01) == f"1{THIN}%"

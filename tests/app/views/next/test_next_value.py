@@ -15,6 +15,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.next.suggestions import offered_fix
 from tilewright.app.views.next.value import next_value
+from tilewright.app.views.shell.headline import headline_value
 from tilewright.engine.hwsim import Report, preset_names
 
 FRESH = padded_convolution(8, 32)
@@ -63,8 +64,10 @@ def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted
     assert isinstance(report, Report) and report.cycles == fix.cycles
     value = next_value(studied(after, store), store)
     assert value["machines"] == [] and re.fullmatch(
-        r"Any schedule needs at least .* cycles; this one \d\.\d\d times as many", value["bound"]
+        r"Program bound: any schedule needs at least .* cycles; this one \d\.\d\d times as many", value["bound"]
     )
+    labels = [figure["label"] for figure in headline_value(after, store)["figures"]]
+    assert "Schedule bound" in labels and "Lower bound" not in labels, "the bound of these tasks is not the program's"
     undone = act(after, Undo())
     assert undone.notebook is state.notebook
 
