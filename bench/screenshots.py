@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from drop import FLAGS, chromium, server
 from PIL import Image
-from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 from support.browser.jupyter import cell, jupyter_server, run_cell, write_notebook
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -382,6 +382,30 @@ def replay(page: Page, url: str) -> None:
         page.keyboard.press("Shift+ArrowRight")
 
 
+def shown_model(page: Page, url: str, name: str) -> None:
+    """The page of an example model, with the costs and verdicts of all kernels."""
+    page.goto(f"{url}model/{name}")
+    page.locator(".graph-node.is-call").first.wait_for()
+    page.locator(".inference .bokeh-figure canvas").first.wait_for()
+    page.locator(".status.is-proved").first.wait_for()
+    for status in ("pending", "scheduled"):
+        expect(page.locator(f".kernel-rows .status.is-{status}")).to_have_count(0, timeout=120_000)
+
+
+def model(page: Page, url: str) -> None:
+    shown_model(page, url, "resnet18_blocks")
+
+
+def model_graph(page: Page, url: str) -> Locator:
+    shown_model(page, url, "transformer_layer")
+    return page.locator(".graph-part")
+
+
+def model_inference(page: Page, url: str) -> Locator:
+    shown_model(page, url, "transformer_layer")
+    return page.locator(".inference")
+
+
 PICTURES: dict[str, Picture] = {
     made.__name__: made
     for made in (
@@ -389,6 +413,7 @@ PICTURES: dict[str, Picture] = {
         comparison, machine, traffic, problems, export_menu, export_review, replay, jupyter, files_versions, files_two_versions,
         explore_asked, explore_running, explore_ended, explore_branch,
         timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
+        model, model_graph, model_inference,
     )
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from support.browser.page import code, drag, figure, open_example, steps, tree_t
 from support.programs.sources import MATMUL
 
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.model_cards import example_models
 
 Shoot = Callable[[Page, str], Path]
 
@@ -25,7 +26,7 @@ def app(page: Page, app_url: str) -> Iterator[Page]:
 
 
 def test_given_the_gallery_then_every_example_has_a_card(app: Page, shoot: Shoot) -> None:
-    expect(app.locator(".card[data-example]")).to_have_count(len(load_examples()))
+    expect(app.locator(".card[data-example]")).to_have_count(len(load_examples()) + len(example_models()))
     assert app.title() == "Tilewright"
     shoot(app, "gallery")
 

@@ -13,6 +13,7 @@ from support.programs.sources import MATMUL
 from support.sessions.notebooks import with_lines
 
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.shell.model_cards import example_models
 
 Open = Callable[..., Page]
 Serve = Callable[..., str]
@@ -44,11 +45,11 @@ def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: 
     field.fill("double_buffer gemmini")
     expect(gallery.locator(".card[data-example]")).to_have_count(1)
     expect(gallery.locator(".card[data-example]")).to_have_attribute("data-example", "gemmini_gemm")
-    expect(gallery.locator(".found")).to_have_text(f"1 of {len(load_examples())}")
+    expect(gallery.locator(".found")).to_have_text(f"1 of {len(load_examples()) + len(example_models())}")
     field.fill("nothing has this word")
     expect(gallery.get_by_text("No example matches.")).to_be_visible()
     field.press("Escape")
-    expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()))
+    expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()) + len(example_models()))
     gallery.get_by_role("button", name="From the forum").click()
     expect(gallery.locator(".card[data-example]")).to_have_count(sum(bool(e.question) for e in load_examples()))
     expect(gallery.get_by_role("button", name="From the forum")).to_be_focused()
@@ -56,7 +57,7 @@ def test_given_words_and_kinds_then_the_cards_are_those_that_have_them(gallery: 
     gallery.keyboard.press("Enter")
     expect(gallery.get_by_role("button", name="dual-bank-npu")).to_have_attribute("aria-pressed", "true")
     expect(gallery.locator(".card[data-example]")).to_have_count(
-        sum(e.machine == "dual-bank-npu" for e in load_examples())
+        sum(e.machine == "dual-bank-npu" for e in (*load_examples(), *example_models()))
     )
     gallery.locator(".card[data-example]").first.press("Enter")
     gallery.get_by_role("treeitem").first.wait_for()

@@ -196,3 +196,21 @@ def test_given_a_module_when_pasted_then_its_functions_are_offered_and_it_opens_
 def test_given_any_size_of_window_then_all_texts_of_a_model_can_be_read(page: Page, url: str) -> None:
     found = wrong_texts(shown(page, url), "model")
     assert not found, "\n".join(dict.fromkeys(found))
+
+
+def test_given_the_start_screen_then_an_example_model_opens_with_its_schedules(
+    open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
+) -> None:
+    page = open_page()
+    page.goto(app_url)
+    card = page.locator('.card[data-example="transformer_layer/model.py"]')
+    card.scroll_into_view_if_needed()
+    expect(card).to_contain_text("664")
+    shoot(page, "example-models")
+    card.click()
+    expect(page.locator(".graph-node.is-call")).to_have_count(15)
+    expect(kernel(page, "softmax")).to_contain_text("vector")
+    kernel(page, "softmax").click()
+    expect(page.locator(".step").first).to_be_visible()
+    page.get_by_role("button", name="Model", exact=True).click()
+    expect(page.locator(".status.is-unscheduled")).to_have_count(0)

@@ -4,10 +4,12 @@ import { promptName } from "../core/name_prompt.js";
 import { focusIn, follow, h, icon, nodes, textOf } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { keep, kept } from "../core/storage.js";
-import { chooseTheme } from "../shell/theme.js";
+import { patchChildren } from "../core/patch.js";
+import { helpButton, themeButton } from "../shell/bar_parts.js";
 import { thumbnail } from "./thumbnail.js";
 
 /** @import { Notice, PayloadModel } from "../core/types.js" */
+/** @import { Theme } from "../shell/theme.js" */
 /** @import { Thumbnail } from "./thumbnail.js" */
 
 /**
@@ -31,7 +33,7 @@ import { thumbnail } from "./thumbnail.js";
  * @typedef {object} GalleryData
  * @property {(Card & { path: string })[]} drafts
  * @property {Card[]} examples
- * @property {string} theme
+ * @property {Theme} theme
  * @property {Notice | null} problem The error of a text that did not open.
  * @property {string} folder
  * @property {boolean} can_make
@@ -412,20 +414,7 @@ export function render({ model }) {
   const cards = h("div", { class: "cards" });
   const files = h("section", { class: "files", "aria-labelledby": "files-title" });
   const drafts = h("section", { class: "files drafts", "aria-labelledby": "drafts-title" });
-  const theme = h("button", { class: "tool", type: "button" });
-  /** @type {HTMLButtonElement} */
-  const help = h(
-    "button",
-    {
-      class: "tool",
-      type: "button",
-      "data-help": true,
-      "aria-label": "Help",
-      title: "Help (?)",
-      onclick: () => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: help })),
-    },
-    "?",
-  );
+  const pageTools = h("span", { class: "page-tools" });
   const none = h("p", { class: "quiet none" }, "No example matches.");
   const popup = new Popup(view, "file-ask");
   /** @type {Card[]} */
@@ -467,8 +456,7 @@ export function render({ model }) {
           },
           "Guided tour, 2 minutes",
         ),
-        help,
-        theme,
+        pageTools,
       ),
     ),
     h("div", { class: "begin" }, first, own.part),
@@ -516,10 +504,7 @@ export function render({ model }) {
             "This folder is empty. It will list notebooks and programs (.py files with TVMScript or TE), the most recently changed first. Open an example below, or paste a program above.",
           ),
     );
-    const dark = data.theme === "dark";
-    theme.replaceChildren(icon(dark ? "sun" : "moon"));
-    theme.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
-    theme.onclick = () => chooseTheme(dark ? "light" : "dark");
+    patchChildren(pageTools, helpButton(), themeButton(data.theme));
     own.problem.replaceChildren(...(data.problem ? nodes(errorOf(data.problem)) : []));
   });
   return view;

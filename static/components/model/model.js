@@ -1,10 +1,10 @@
 // The page of a model: its figures, its kernels as a list, the graph of its calls, and one inference over time. A press on a kernel, in any of
 // them, opens its notebook; the page then stays as it is until the person returns.
 
-import { follow, h, icon } from "../core/dom.js";
+import { follow, h } from "../core/dom.js";
 import { importText } from "../core/import_text.js";
 import { patchChildren } from "../core/patch.js";
-import { chooseTheme } from "../shell/theme.js";
+import { backButton, figureOf, helpButton, themeButton, topBar } from "../shell/bar_parts.js";
 import { InferenceView } from "./inference.js";
 import { KernelList } from "./list.js";
 
@@ -43,54 +43,10 @@ class ModelPage {
     this.graph = null;
     this.graphText = "";
     this.asksForGraph = false;
-    this.figures = h("div", { class: "figures" });
-    this.title = h("h1", { class: "title" });
-    this.under = h("div", { class: "under" });
-    /** @type {HTMLButtonElement} */
-    this.theme = h("button", { class: "tool", type: "button" });
-    /** @type {HTMLButtonElement} */
-    const help = h(
-      "button",
-      {
-        class: "tool",
-        type: "button",
-        "data-help": true,
-        "aria-label": "Help",
-        title: "Help (?)",
-        onclick: () => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: help })),
-      },
-      "?",
-    );
-    const back = h(
-      "button",
-      {
-        class: "tool of-page",
-        type: "button",
-        "aria-label": "Gallery",
-        title: "Back to the gallery",
-        onclick: () => model.send_msg({ kind: "gallery" }),
-      },
-      icon("back"),
-    );
+    this.head = topBar("header", [backButton(() => model.send_msg({ kind: "gallery" }))]);
     this.graphArea = h("section", { class: "graph-part", "aria-label": "Graph" });
     this.view = h("main", { class: "model" });
-    this.parts = [
-      h(
-        "header",
-        { class: "headline" },
-        h(
-          "div",
-          { class: "headline-row" },
-          back,
-          h("div", { class: "about" }, this.title, this.under),
-          this.figures,
-          h("div", { class: "tools" }, help, this.theme),
-        ),
-      ),
-      this.list.element,
-      this.graphArea,
-      this.inference.element,
-    ];
+    this.parts = [this.head.bar, this.list.element, this.graphArea, this.inference.element];
     model.on("graph", () => this.drawGraph());
     model.on("figure", () => this.drawInference());
     model.on("msg:custom", (message) => {
@@ -151,54 +107,45 @@ class ModelPage {
    */
   drawHead(head, theme) {
     const isReady = head.done === head.total;
-    patchChildren(this.title, head.title);
-    const once = head.prepared ? `; ${head.prepared} calls on weights alone run once, ${head.preparation} cycles` : "";
+    patchChildren(this.head.title, head.title);
+    const once = head.prepared
+      ? `; ${head.prepared} ${head.prepared === 1 ? "call on weights alone runs" : "calls on weights alone run"} once, ${head.preparation} cycles`
+      : "";
     patchChildren(
-      this.under,
+      this.head.under,
       h("span", { class: "model-machine" }, head.machine),
       h("span", { class: "quiet" }, `${head.calls} calls of ${head.kernels} kernels${once}`),
     );
-    const figure = (
-      /** @type {string} */ label,
-      /** @type {string} */ value,
-      /** @type {any} */ detail,
-      /** @type {string} */ hint,
-    ) =>
-      h(
-        "div",
-        { class: "figure", title: hint },
-        h("span", { class: "figure-label" }, label),
-        h("span", { class: "figure-value" }, h("b", {}, value), detail),
-      );
     const progress = isReady
       ? changeOf(this.before, head.count)
       : h("span", { class: "quiet", role: "status" }, `${head.done} of ${head.total} kernels`);
-    const failed = head.failed.length
-      ? [figure("Not counted", String(head.failed.length), null, `Kernels with an error: ${head.failed.join(", ")}`)]
-      : [];
-    const onChip = head.misfit
-      ? `${head.misfit}; counted without`
-      : `Stay on chip between kernels${head.waits ? `; ${head.waits} cycles of waits` : ""}`;
-    const kept = head.on_chip
-      ? [figure("On chip", `${head.on_chip} tensors${head.misfit ? " ✘" : ""}`, null, onChip)]
-      : [];
+    const failed = {
+      label: "Not counted",
+      value: String(head.failed.length),
+      hint: `Kernels with an error: ${head.failed.join(", ")}`,
+    };
+    const kept = {
+      label: "On chip",
+      value: `${head.on_chip} tensors${head.misfit ? " ✘" : ""}`,
+      hint: head.misfit
+        ? `${head.misfit}; counted without`
+        : `Stay on chip between kernels${head.waits ? `; ${head.waits} cycles of waits` : ""}`,
+    };
+    const cycles = { label: "Cycles", value: head.cycles, hint: "Cycles of one inference, one kernel after another" };
+    const bound = {
+      label: "Bound",
+      value: head.bound || "…",
+      hint: "The sum of the kernels' lower bounds: no schedules of single kernels are faster",
+    };
     const parts = [
-      figure("Cycles", head.cycles, progress, "Cycles of one inference, one kernel after another"),
-      figure(
-        "Bound",
-        head.bound || "…",
-        null,
-        "The sum of the kernels' lower bounds: no schedules of single kernels are faster",
-      ),
-      figure("Ratio", head.ratio || "…", null, "Cycles over bound"),
-      ...kept,
-      ...failed,
+      figureOf(cycles, progress),
+      figureOf(bound),
+      figureOf({ label: "Ratio", value: head.ratio || "…", hint: "Cycles over bound" }),
+      ...(head.on_chip ? [figureOf(kept)] : []),
+      ...(head.failed.length ? [figureOf(failed)] : []),
     ];
-    patchChildren(this.figures, ...parts);
-    const other = theme === "dark" ? "light" : "dark";
-    this.theme.ariaLabel = this.theme.title = `Use the ${other} theme`;
-    this.theme.onclick = () => chooseTheme(other);
-    patchChildren(this.theme, icon(theme === "dark" ? "sun" : "moon"));
+    patchChildren(this.head.figures, ...parts);
+    patchChildren(this.head.tools, helpButton(), themeButton(theme));
   }
 
   drawGraph() {

@@ -4,7 +4,7 @@ import { follow, h, icon, nodes } from "../core/dom.js";
 import { ExportMenu } from "./export_menu.js";
 import { ExportReview } from "./export_review.js";
 import { FileChip } from "../files/files.js";
-import { chooseTheme } from "./theme.js";
+import { backButton, figureOf, helpButton, themeButton, topBar } from "./bar_parts.js";
 import { patchChildren } from "../core/patch.js";
 
 /** @import { Attributes } from "../core/dom.js" */
@@ -12,6 +12,7 @@ import { patchChildren } from "../core/patch.js";
 /** @import { FileData } from "../files/files.js" */
 /** @import { ExportKind } from "./export_menu.js" */
 /** @import { ReviewData } from "./export_review.js" */
+/** @import { Theme } from "./theme.js" */
 
 /** @typedef {{ text: string, trend: string, against: string, hint: string }} Change */
 /** @typedef {{ label: string, value: string, changes: Change[], hint: string, level: string | null }} Figure */
@@ -29,7 +30,7 @@ import { patchChildren } from "../core/patch.js";
  * @property {boolean} can_redo
  * @property {number} changed_figures
  * @property {boolean} comparing
- * @property {string} theme
+ * @property {Theme} theme
  * @property {boolean} saves
  * @property {boolean} leaving Whether leaving loses edits.
  * @property {ExportKind[]} exports
@@ -73,19 +74,6 @@ function changeButton(changes, basis) {
       },
     },
     `${shown.text}${words}`,
-  );
-}
-
-/**
- * @param {Figure} figure
- * @param {Basis} basis
- */
-function figure({ label, value, changes, hint, level }, basis) {
-  return h(
-    "div",
-    { class: `figure ${level ?? ""}`, title: hint, "data-figure": label },
-    h("span", { class: "figure-label" }, label),
-    h("span", { class: "figure-value" }, h("b", {}, value), changes.length ? changeButton(changes, basis) : null),
   );
 }
 
@@ -190,7 +178,6 @@ function machineAndVerdict(model, data) {
  * @param {HeadlineData} data
  */
 function toolsOf(model, data) {
-  const dark = data.theme === "dark";
   return [
     button(model, "undo", "Undo (Ctrl+Z)", { kind: "undo" }, !data.can_undo),
     button(model, "redo", "Redo (Ctrl+Shift+Z)", { kind: "redo" }, !data.can_redo),
@@ -207,27 +194,8 @@ function toolsOf(model, data) {
       h("span", { class: "words" }, "A/B"),
     ),
     button(model, "save", "Save the notebook (Ctrl+S)", { kind: "save" }, !data.saves),
-    h(
-      "button",
-      {
-        class: "tool of-page",
-        "aria-label": dark ? "Light theme" : "Dark theme",
-        title: dark ? "Light theme" : "Dark theme",
-        onclick: () => chooseTheme(dark ? "light" : "dark"),
-      },
-      icon(dark ? "sun" : "moon"),
-    ),
-    h(
-      "button",
-      {
-        class: "tool of-page",
-        "data-help": true,
-        "aria-label": "Help",
-        title: "Help: tour, calls, keys (?)",
-        onclick: (event) => window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget })),
-      },
-      "?",
-    ),
+    themeButton(data.theme),
+    helpButton(),
     h(
       "button",
       {
@@ -246,16 +214,7 @@ function toolsOf(model, data) {
 export function render({ model }) {
   /** @type {HeadlineData | null} */
   let now = null;
-  const back = h(
-    "button",
-    {
-      class: "tool of-page",
-      "aria-label": "Gallery",
-      title: "Back to the gallery",
-      onclick: () => mayLeave(now) && model.send_msg({ kind: "gallery" }),
-    },
-    icon("back"),
-  );
+  const back = backButton(() => mayLeave(now) && model.send_msg({ kind: "gallery" }));
   const toModel = h(
     "button",
     {
@@ -267,15 +226,7 @@ export function render({ model }) {
     icon("back"),
     "Model",
   );
-  const title = h("h1", { class: "title" });
-  const under = h("div", { class: "under" });
-  const figures = h("div", { class: "figures" });
-  const tools = h("div", { class: "tools" });
-  const bar = h(
-    "div",
-    { class: "headline" },
-    h("div", { class: "headline-row" }, back, toModel, h("div", { class: "about" }, title, under), figures, tools),
-  );
+  const { bar, title, under, figures, tools } = topBar("div", [back, toModel]);
   const basis = { against: 0 };
   const forms = new ExportMenu(model, bar);
   const review = new ExportReview(model, bar);
@@ -287,7 +238,10 @@ export function render({ model }) {
     title.title = data.title;
     patchChildren(title, data.title);
     patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file));
-    patchChildren(figures, ...data.figures.map((item) => figure(item, basis)));
+    patchChildren(
+      figures,
+      ...data.figures.map((item) => figureOf(item, item.changes.length ? changeButton(item.changes, basis) : null)),
+    );
     patchChildren(tools, ...toolsOf(model, data), forms.draw(data.exports));
     review.draw(data.review, () => forms.button);
   });

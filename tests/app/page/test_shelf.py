@@ -10,12 +10,13 @@ from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.page.notebook_catalog import NotebookCatalog, Thumbnails
 from tilewright.app.views.shell.gallery import FOLDER, load_examples
+from tilewright.app.views.shell.model_cards import example_models
 from tilewright.app.views.shell.thumbnails import digest
 
 
 def test_given_no_folder_then_the_examples_are_there_and_nothing_is_missing() -> None:
     for catalog in (NotebookCatalog(), NotebookCatalog(FOLDER)):
-        assert catalog.examples == load_examples()
+        assert catalog.examples == (*load_examples(), *example_models())
         assert (catalog.folder, catalog.missing) == ("", [])
 
 
@@ -23,7 +24,7 @@ def test_given_a_folder_then_its_files_come_first_and_are_drawn_once_a_server(tm
     (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
     thumbnails = Thumbnails()
     catalog = NotebookCatalog(tmp_path, thumbnails)
-    assert catalog.examples[0].name == "mine.py" and catalog.examples[1:] == load_examples()
+    assert catalog.examples[0].name == "mine.py" and catalog.examples[1:] == (*load_examples(), *example_models())
     assert catalog.folder == tmp_path.name and catalog.missing == [MATMUL_NOTEBOOK]
     done = threading.Event()
     catalog.fill(lambda: True, done.set)

@@ -8,12 +8,15 @@ from __future__ import annotations
 import msgspec
 
 from tilewright.app.views.shell.gallery import FOLDER, THUMBNAILS, load_examples
+from tilewright.app.views.shell.model_cards import example_file, example_models
+from tilewright.app.views.shell.model_thumbnails import model_thumbnail
 from tilewright.app.views.shell.thumbnails import Thumbnail, thumbnail_of
 
 
 def drawn() -> dict[str, Thumbnail]:
-    """The thumbnail of each example, by its name."""
-    return {example.name: thumbnail_of(example.text) for example in load_examples()}
+    """The thumbnail of each example and model, by its name."""
+    models = {model.model: model_thumbnail(example_file(model.model)) for model in example_models()}
+    return {example.name: thumbnail_of(example.text) for example in load_examples()} | models
 
 
 def as_text(thumbnails: dict[str, Thumbnail]) -> str:

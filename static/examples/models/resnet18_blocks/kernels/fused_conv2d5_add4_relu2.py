@@ -1,0 +1,106 @@
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(private=True, s_tir=True)
+def fused_conv2d5_add4_relu2(
+    lv38: T.Buffer((T.int64(1), T.int64(256), T.int64(14), T.int64(14)), "float32"),
+    w24: T.Buffer((T.int64(256), T.int64(256), T.int64(3), T.int64(3)), "float32"),
+    w25: T.Buffer((T.int64(1), T.int64(256), T.int64(1), T.int64(1)), "float32"),
+    compute_intermediate: T.Buffer((T.int64(1), T.int64(256), T.int64(14), T.int64(14)), "float32"),
+):
+    T.func_attr({"tirx.noalias": True})
+    # with T.sblock("root"):
+    pad_temp = T.sblock_alloc_buffer((T.int64(1), T.int64(256), T.int64(16), T.int64(16)))
+    conv2d_nchw_intermediate = T.sblock_alloc_buffer((T.int64(1), T.int64(256), T.int64(14), T.int64(14)))
+    T_add_intermediate = T.sblock_alloc_buffer((T.int64(1), T.int64(256), T.int64(14), T.int64(14)))
+    for i0, i1, i2, i3 in T.grid(T.int64(1), T.int64(256), T.int64(16), T.int64(16)):
+        with T.sblock("pad_temp"):
+            v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T.reads(lv38[v_i0, v_i1, v_i2 - T.int64(1), v_i3 - T.int64(1)])
+            T.writes(pad_temp[v_i0, v_i1, v_i2, v_i3])
+            pad_temp[v_i0, v_i1, v_i2, v_i3] = T.if_then_else(T.int64(1) <= v_i2 and v_i2 < T.int64(15) and T.int64(1) <= v_i3 and v_i3 < T.int64(15), lv38[v_i0, v_i1, v_i2 - T.int64(1), v_i3 - T.int64(1)], T.float32(0.0))
+    for nn, ff, yy, xx, rc, ry, rx in T.grid(T.int64(1), T.int64(256), T.int64(14), T.int64(14), T.int64(256), T.int64(3), T.int64(3)):
+        with T.sblock("conv2d_nchw"):
+            v_nn, v_ff, v_yy, v_xx, v_rc, v_ry, v_rx = T.axis.remap("SSSSRRR", [nn, ff, yy, xx, rc, ry, rx])
+            T.reads(pad_temp[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx], w24[v_ff, v_rc, v_ry, v_rx])
+            T.writes(conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx])
+            with T.init():
+                conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] = T.float32(0.0)
+            conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] = conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] + pad_temp[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx] * w24[v_ff, v_rc, v_ry, v_rx]
+    for ax0, ax1, ax2, ax3 in T.grid(T.int64(1), T.int64(256), T.int64(14), T.int64(14)):
+        with T.sblock("T_add"):
+            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
+            T.reads(conv2d_nchw_intermediate[v_ax0, v_ax1, v_ax2, v_ax3], w25[v_ax0, v_ax1, T.int64(0), T.int64(0)])
+            T.writes(T_add_intermediate[v_ax0, v_ax1, v_ax2, v_ax3])
+            T_add_intermediate[v_ax0, v_ax1, v_ax2, v_ax3] = conv2d_nchw_intermediate[v_ax0, v_ax1, v_ax2, v_ax3] + w25[v_ax0, v_ax1, T.int64(0), T.int64(0)]
+    for i0, i1, i2, i3 in T.grid(T.int64(1), T.int64(256), T.int64(14), T.int64(14)):
+        with T.sblock("compute"):
+            v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T.reads(T_add_intermediate[v_i0, v_i1, v_i2, v_i3])
+            T.writes(compute_intermediate[v_i0, v_i1, v_i2, v_i3])
+            compute_intermediate[v_i0, v_i1, v_i2, v_i3] = T.max(T_add_intermediate[v_i0, v_i1, v_i2, v_i3], T.float32(0.0))
+
+
+# %% schedule
+sch = tilewright.Schedule(fused_conv2d5_add4_relu2)
+conv2d_nchw = sch.get_block("conv2d_nchw")
+nn, ff, yy, xx, rc, ry, rx = sch.get_loops(conv2d_nchw)
+tile_ff = 32
+ff_o, ff_i = sch.split(ff, [None, tile_ff], names=["ff_o", "ff_i"])
+tile_yy = 14
+yy_o, yy_i = sch.split(yy, [None, tile_yy], names=["yy_o", "yy_i"])
+tile_rc = 32
+rc_o, rc_i = sch.split(rc, [None, tile_rc], names=["rc_o", "rc_i"])
+tile_ry = 3
+ry_o, ry_i = sch.split(ry, [None, tile_ry], names=["ry_o", "ry_i"])
+order = ["ff_o", "yy_o", "rc_o", "ry_o"]
+sch.reorder(*order, nn, ff_i, yy_i, xx, rc_i, ry_i, rx)
+sch.set_scope(conv2d_nchw, 0, "local.acc")
+pad_temp = sch.get_block("pad_temp")
+sch.set_scope(pad_temp, 0, "local.vtcm")
+pad_temp_at = "rc_o"
+sch.compute_at(pad_temp, pad_temp_at)
+pad_temp_slots = 2
+pad_temp_banks = [0, 1]
+sch.double_buffer(pad_temp, banks=pad_temp_banks, slots=pad_temp_slots)
+lv38_in = sch.cache_read(pad_temp, 0, "local.vtcm")
+sch.compute_at(lv38_in, pad_temp_at)
+lv38_slots = 2
+lv38_banks = [0, 1]
+sch.double_buffer(lv38_in, banks=lv38_banks, slots=lv38_slots)
+w24_in = sch.cache_read(conv2d_nchw, 1, "local.vtcm")
+w24_at = "ry_o"
+sch.compute_at(w24_in, w24_at)
+w24_slots = 2
+w24_banks = [0, 1]
+sch.double_buffer(w24_in, banks=w24_banks, slots=w24_slots)
+T_add = sch.get_block("T_add")
+sch.reverse_compute_at(T_add, order[1])
+w25_in = sch.cache_read(T_add, 1, "local.vtcm")
+w25_at = "yy_o"
+sch.compute_at(w25_in, w25_at)
+w25_slots = 2
+w25_banks = [0, 1]
+sch.double_buffer(w25_in, banks=w25_banks, slots=w25_slots)
+sch.set_scope(T_add, 0, "local.vtcm")
+compute = sch.get_block("compute")
+sch.reverse_compute_at(compute, order[1])
+compute_out = sch.cache_write(compute, 0, "local.vtcm")
+sch.reverse_compute_at(compute_out, order[1])
+lv38_layout = lambda i0, i1, i2, i3: [i0, i1, i2, i3]
+sch.transform_layout(lv38_in, ("write", 0), lv38_layout)
+w24_layout = lambda i0, i1, i2, i3: [i0, i1, i2, i3]
+sch.transform_layout(w24_in, ("write", 0), w24_layout)
+w25_layout = lambda i0, i1, i2, i3: [i0, i1, i2, i3]
+sch.transform_layout(w25_in, ("write", 0), w25_layout)
+# Left out: tiles of compute by i1, i2: a higher estimate.
+# Left out: tiles of compute by i1: a higher estimate.
+# Left out: tiles of compute by i1, i3: a higher estimate.
+# Left out: tiles of compute by i3, i1: a higher estimate.
+# Left out: tiles of compute by i3: a higher estimate.

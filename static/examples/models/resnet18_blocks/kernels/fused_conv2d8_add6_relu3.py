@@ -1,0 +1,103 @@
+# %% machine
+import tilewright
+
+machine = tilewright.machine("dual-bank-npu")
+
+# %% workload
+from tilewright.script import tirx as T
+
+
+@T.prim_func(private=True, s_tir=True)
+def fused_conv2d8_add6_relu3(
+    lv54: T.Buffer((T.int64(1), T.int64(512), T.int64(7), T.int64(7)), "float32"),
+    w34: T.Buffer((T.int64(512), T.int64(512), T.int64(3), T.int64(3)), "float32"),
+    w35: T.Buffer((T.int64(1), T.int64(512), T.int64(1), T.int64(1)), "float32"),
+    compute_intermediate: T.Buffer((T.int64(1), T.int64(512), T.int64(7), T.int64(7)), "float32"),
+):
+    T.func_attr({"tirx.noalias": True})
+    # with T.sblock("root"):
+    pad_temp = T.sblock_alloc_buffer((T.int64(1), T.int64(512), T.int64(9), T.int64(9)))
+    conv2d_nchw_intermediate = T.sblock_alloc_buffer((T.int64(1), T.int64(512), T.int64(7), T.int64(7)))
+    T_add_intermediate = T.sblock_alloc_buffer((T.int64(1), T.int64(512), T.int64(7), T.int64(7)))
+    for i0, i1, i2, i3 in T.grid(T.int64(1), T.int64(512), T.int64(9), T.int64(9)):
+        with T.sblock("pad_temp"):
+            v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T.reads(lv54[v_i0, v_i1, v_i2 - T.int64(1), v_i3 - T.int64(1)])
+            T.writes(pad_temp[v_i0, v_i1, v_i2, v_i3])
+            pad_temp[v_i0, v_i1, v_i2, v_i3] = T.if_then_else(T.int64(1) <= v_i2 and v_i2 < T.int64(8) and T.int64(1) <= v_i3 and v_i3 < T.int64(8), lv54[v_i0, v_i1, v_i2 - T.int64(1), v_i3 - T.int64(1)], T.float32(0.0))
+    for nn, ff, yy, xx, rc, ry, rx in T.grid(T.int64(1), T.int64(512), T.int64(7), T.int64(7), T.int64(512), T.int64(3), T.int64(3)):
+        with T.sblock("conv2d_nchw"):
+            v_nn, v_ff, v_yy, v_xx, v_rc, v_ry, v_rx = T.axis.remap("SSSSRRR", [nn, ff, yy, xx, rc, ry, rx])
+            T.reads(pad_temp[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx], w34[v_ff, v_rc, v_ry, v_rx])
+            T.writes(conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx])
+            with T.init():
+                conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] = T.float32(0.0)
+            conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] = conv2d_nchw_intermediate[v_nn, v_ff, v_yy, v_xx] + pad_temp[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx] * w34[v_ff, v_rc, v_ry, v_rx]
+    for ax0, ax1, ax2, ax3 in T.grid(T.int64(1), T.int64(512), T.int64(7), T.int64(7)):
+        with T.sblock("T_add"):
+            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
+            T.reads(conv2d_nchw_intermediate[v_ax0, v_ax1, v_ax2, v_ax3], w35[v_ax0, v_ax1, T.int64(0), T.int64(0)])
+            T.writes(T_add_intermediate[v_ax0, v_ax1, v_ax2, v_ax3])
+            T_add_intermediate[v_ax0, v_ax1, v_ax2, v_ax3] = conv2d_nchw_intermediate[v_ax0, v_ax1, v_ax2, v_ax3] + w35[v_ax0, v_ax1, T.int64(0), T.int64(0)]
+    for i0, i1, i2, i3 in T.grid(T.int64(1), T.int64(512), T.int64(7), T.int64(7)):
+        with T.sblock("compute"):
+            v_i0, v_i1, v_i2, v_i3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T.reads(T_add_intermediate[v_i0, v_i1, v_i2, v_i3])
+            T.writes(compute_intermediate[v_i0, v_i1, v_i2, v_i3])
+            compute_intermediate[v_i0, v_i1, v_i2, v_i3] = T.max(T_add_intermediate[v_i0, v_i1, v_i2, v_i3], T.float32(0.0))
+
+
+# %% schedule
+sch = tilewright.Schedule(fused_conv2d8_add6_relu3)
+conv2d_nchw = sch.get_block("conv2d_nchw")
+nn, ff, yy, xx, rc, ry, rx = sch.get_loops(conv2d_nchw)
+root, nn = sch.split(nn, [1, None], names=["root", "nn_all"])
+tile_ff = 64
+ff_o, ff_i = sch.split(ff, [None, tile_ff], names=["ff_o", "ff_i"])
+tile_yy = 7
+yy_o, yy_i = sch.split(yy, [None, tile_yy], names=["yy_o", "yy_i"])
+tile_rc = 32
+rc_o, rc_i = sch.split(rc, [None, tile_rc], names=["rc_o", "rc_i"])
+tile_ry = 3
+ry_o, ry_i = sch.split(ry, [None, tile_ry], names=["ry_o", "ry_i"])
+order = ["ff_o", "yy_o", "rc_o", "ry_o"]
+sch.reorder(*order, nn, ff_i, yy_i, xx, rc_i, ry_i, rx)
+sch.set_scope(conv2d_nchw, 0, "local.acc")
+pad_temp = sch.get_block("pad_temp")
+sch.set_scope(pad_temp, 0, "local.vtcm")
+pad_temp_at = "rc_o"
+sch.compute_at(pad_temp, pad_temp_at)
+pad_temp_slots = 2
+pad_temp_banks = [0, 1]
+sch.double_buffer(pad_temp, banks=pad_temp_banks, slots=pad_temp_slots)
+lv54_in = sch.cache_read(pad_temp, 0, "local.vtcm")
+sch.compute_at(lv54_in, pad_temp_at)
+lv54_slots = 2
+lv54_banks = [0, 1]
+sch.double_buffer(lv54_in, banks=lv54_banks, slots=lv54_slots)
+w34_in = sch.cache_read(conv2d_nchw, 1, "local.vtcm")
+w34_at = "ry_o"
+sch.compute_at(w34_in, w34_at)
+w34_slots = 2
+w34_banks = [0, 1]
+sch.double_buffer(w34_in, banks=w34_banks, slots=w34_slots)
+T_add = sch.get_block("T_add")
+sch.reverse_compute_at(T_add, order[1])
+w35_in = sch.cache_read(T_add, 1, "local.vtcm")
+w35_at = "yy_o"
+sch.compute_at(w35_in, w35_at)
+w35_slots = 2
+w35_banks = [0, 1]
+sch.double_buffer(w35_in, banks=w35_banks, slots=w35_slots)
+sch.set_scope(T_add, 0, "local.vtcm")
+compute = sch.get_block("compute")
+sch.reverse_compute_at(compute, order[1])
+compute_out = sch.cache_write(compute, 0, "local.vtcm")
+sch.reverse_compute_at(compute_out, order[1])
+lv54_layout = lambda i0, i1, i2, i3: [i0, i1, i2, i3]
+sch.transform_layout(lv54_in, ("write", 0), lv54_layout)
+w34_layout = lambda i0, i1, i2, i3: [i1 // 16 % 2, tilewright.AXIS_SEPARATOR, i0, i1 // 32, i1 % 16, i2, i3]
+sch.transform_layout(w34_in, ("write", 0), w34_layout)
+w35_layout = lambda i0, i1, i2, i3: [i0, i1, i2, i3]
+sch.transform_layout(w35_in, ("write", 0), w35_layout)
+# Left out: tiles of compute by i1: a higher estimate.

@@ -1,0 +1,61 @@
+"""The models that come with Tilewright: each kernel is scheduled; the guide, their cards and their thumbnails have their figures."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tilewright.app.document.networks import NetworkNotebook, load_network
+from tilewright.app.views.shell.gallery import load_thumbnails
+from tilewright.app.views.shell.model_cards import MODELS, example_file, example_models
+from tilewright.app.views.shell.model_thumbnails import model_thumbnail
+from tilewright.app.views.shell.thumbnails import HEIGHT, WIDTH, digest
+from tilewright.engine.network import distinct_kernels, kernel_bound
+
+PAGE = Path(__file__).parents[4] / "docs" / "guide" / "examples.md"
+NAMES = sorted(path.name for path in MODELS.glob("*/"))
+
+
+@cache
+def model(name: str) -> NetworkNotebook:
+    return load_network(example_file(name))
+
+
+def test_given_the_folder_then_its_models_are_a_residual_network_and_a_transformer() -> None:
+    assert NAMES == ["resnet18_blocks", "transformer_layer"]
+    assert [card.model for card in example_models()] == NAMES
+    assert all(card.path is None and card.sentence.endswith("Each kernel has a schedule.") for card in example_models())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_machine(name: str) -> None:
+    found = model(name)
+    assert found.scheduled.keys() == {kernel.name for kernel in found.kernels}
+    report = found.simulate()
+    assert not report.refused
+    assert all(cost.report is not None and not cost.report.overflow_bytes for cost in report.kernels)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> None:
+    found = model(name)
+    cycles, calls = found.simulate().cycles, len(found.network.graph.calls)
+    bounds = sum(kernel_bound(k.program(), found.machine) * len(k.calls) for k in distinct_kernels(found.network))
+    row = next(line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{name}`"))
+    numbers = re.findall(r"\| ([\d,.]+) (?=\|)", row)
+    assert numbers == [f"{calls}", f"{len(found.kernels)}", f"{cycles:,}", f"{bounds:,}", f"{cycles / bounds:.2f}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_model_then_its_thumbnail_has_its_calls_engines_and_memories(name: str) -> None:
+    made, text = model_thumbnail(example_file(name)), model(name).document.text
+    assert load_thumbnails()[digest(text)] == made
+    assert made.cycles == model(name).simulate().cycles
+    assert len(made.rows) + made.left_away == len(model(name).network.graph.calls)
+    assert {lane.name for lane in made.engines} == {engine.name for engine in model(name).machine.engines}
+    bars = [bar for lane in made.engines for bar in lane.bars]
+    assert bars and all(0 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT for start, end, _, share in bars)
+    assert all(0 <= part <= HEIGHT and not level.over for level in made.memories for part in level.fill)
