@@ -36,7 +36,7 @@ class OpenKernel(Message, frozen=True, tag="open_kernel"):
     kernel: str
 
 
-class OpenAsModel(PageMessage, frozen=True, tag="open_as_model"):
+class OpenAsModel(Message, frozen=True, tag="open_as_model"):
     """Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show
     it."""
 
