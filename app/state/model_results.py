@@ -8,10 +8,11 @@ from typing import Literal
 import msgspec
 
 from ...engine.execute import Verdict
+from ...engine.explore import program_bound
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import with_sizes
-from ...engine.network import KernelCost, NetworkReport, kernel_bound, kernel_cost, simulate_network
+from ...engine.network import KernelCost, NetworkReport, kernel_cost, simulate_network
 from ..document import Notebook, evaluate, sizes_for
 from .derived import Store, attempt, report_of
 from .open_model import ModelKernel, OpenModel
@@ -165,5 +166,5 @@ def _result(
 
 
 def _bound(entry: ModelKernel, machine: Machine) -> int:
-    found = attempt("bound", lambda: kernel_bound(entry.kernel.program(), machine))
+    found = attempt("bound", lambda: program_bound(entry.kernel.program(), machine).cycles)
     return 0 if isinstance(found, TilewrightError) else found

@@ -92,6 +92,8 @@ def _branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Sequence[Guard] = ()) -> int:
     """The number of distinct places over all iterations of the variables that these expressions have."""
+    if len(indices) == 1 and not guards and isinstance(indices[0], Var):
+        return extents.get(indices[0], 0)
     used = list(dict.fromkeys(v for e in (*indices, *(g for g, _ in guards)) for v in free_vars(e)))
     if any(v not in extents for v in used) or prod(extents[v] for v in used) > MOST_VALUES:
         return 0

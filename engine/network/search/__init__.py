@@ -1,6 +1,5 @@
 """The search of all kernels of a network under one time budget."""
 
-from .bound import kernel_bound
 from .loop import KernelState, NetworkProgress, NetworkStudy, explore_network
 from .study import KernelStudy, scheduled_program
 from .text import progress_text, study_json, study_text
@@ -11,7 +10,6 @@ __all__ = [
     "NetworkProgress",
     "NetworkStudy",
     "explore_network",
-    "kernel_bound",
     "progress_text",
     "scheduled_program",
     "study_json",

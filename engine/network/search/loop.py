@@ -18,11 +18,11 @@ from zlib import crc32
 import msgspec
 
 from ...cancellation import checkpoint
+from ...explore import program_bound
 from ...hwsim import Machine, simulate
 from ...ir import Network, PrimFunc, TilewrightError
 from ...script import to_script
 from ..report import KernelCost, NetworkReport, simulate_network
-from .bound import kernel_bound
 from .study import KernelStudy, KernelTask, scheduled_program
 from .workers import InProcess, InThread, SliceWorker
 
@@ -315,7 +315,7 @@ def _is_open(state: KernelState) -> bool:
 
 def _bound(cost: KernelCost, machine: Machine) -> int:
     try:
-        return kernel_bound(cost.kernel.program(), machine)
+        return program_bound(cost.kernel.program(), machine).cycles
     except TilewrightError:
         return 0
 

@@ -9,13 +9,12 @@ import pytest
 from support.pasted.relax_modules import MODEL, OPEN
 
 from tilewright.engine.hwsim import load_machine, simulate
-from tilewright.engine.ir import Network, PrimFunc, structural_equal
+from tilewright.engine.ir import Network, structural_equal
 from tilewright.engine.network import (
     KernelStudy,
     NetworkProgress,
     distinct_kernels,
     explore_network,
-    kernel_bound,
     progress_text,
     run_network,
     scheduled_program,
@@ -23,7 +22,6 @@ from tilewright.engine.network import (
     study_text,
 )
 from tilewright.engine.schedule import Schedule
-from tilewright.engine.script import parse
 from tilewright.engine.script.relax import parse_network
 
 NPU = load_machine("dual-bank-npu")
@@ -32,46 +30,9 @@ LARGER = (
 )
 """The model with matrices that take more cycles than the start of a copy."""
 
-MATMUL = """
-@T.prim_func(s_tir=True)
-def matmul(A: T.Buffer((256, 128), "float16"), B: T.Buffer((128, 64), "float16"), C: T.Buffer((256, 64), "float16")):
-    for i, j, k in T.grid(256, 64, 128):
-        with T.sblock("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float16(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-"""
-
-ALL_LOADED = """
-@T.prim_func(s_tir=True)
-def pick(A: T.Buffer((4096,), "float32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.sblock("C"):
-            vi = T.axis.spatial(8, i)
-            C[vi] = A[I[vi]]
-"""
-
 
 def network() -> Network:
     return parse_network(LARGER)
-
-
-def program(text: str) -> PrimFunc:
-    found = parse(text).program
-    assert isinstance(found, PrimFunc)
-    return found
-
-
-def test_given_a_program_then_the_bound_is_its_traffic_or_the_work_of_its_fastest_engine() -> None:
-    far = NPU.far
-    moved = 2 * (256 * 128 + 128 * 64 + 256 * 64)
-    assert far.ports == "shared" and kernel_bound(program(MATMUL), NPU) == -(-moved // far.read_bytes_per_cycle)
-    # 1024 multiply-accumulates of float16 each cycle.
-    long = MATMUL.replace("128", "8192").replace("256", "8192").replace("64", "8192")
-    assert kernel_bound(program(long), NPU) == 8192**3 // 1024
-    # An index that is read from memory may always be the same: one element of A counts.
-    assert kernel_bound(program(ALL_LOADED), NPU) == -(-(8 * 4 + 4 + 8 * 4) // far.read_bytes_per_cycle)
 
 
 @pytest.mark.parametrize("workers", [0, 1])

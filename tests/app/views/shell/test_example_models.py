@@ -13,7 +13,8 @@ from tilewright.app.views.shell.gallery import load_thumbnails
 from tilewright.app.views.shell.model_cards import MODELS, example_file, example_models
 from tilewright.app.views.shell.model_thumbnails import model_thumbnail
 from tilewright.app.views.shell.thumbnails import HEIGHT, WIDTH, digest
-from tilewright.engine.network import distinct_kernels, kernel_bound
+from tilewright.engine.explore import program_bound
+from tilewright.engine.network import distinct_kernels
 
 PAGE = Path(__file__).parents[4] / "docs" / "guide" / "examples.md"
 NAMES = sorted(path.name for path in MODELS.glob("*/"))
@@ -43,10 +44,20 @@ def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_ma
 def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> None:
     found = model(name)
     cycles, calls = found.simulate().cycles, len(found.network.graph.calls)
-    bounds = sum(kernel_bound(k.program(), found.machine) * len(k.calls) for k in distinct_kernels(found.network))
+    bounds = sum(
+        program_bound(k.program(), found.machine).cycles * len(k.calls) for k in distinct_kernels(found.network)
+    )
     row = next(line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{name}`"))
     numbers = re.findall(r"\| ([\d,.]+) (?=\|)", row)
     assert numbers == [f"{calls}", f"{len(found.kernels)}", f"{cycles:,}", f"{bounds:,}", f"{cycles / bounds:.2f}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_given_an_example_model_then_no_kernel_is_faster_than_its_bound(name: str) -> None:
+    found = model(name)
+    for cost in found.simulate().kernels:
+        assert cost.report is not None
+        assert cost.report.cycles >= program_bound(cost.kernel.program(), found.machine).cycles, cost.kernel.name
 
 
 @pytest.mark.parametrize("name", NAMES)
