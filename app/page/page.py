@@ -163,6 +163,7 @@ class Page:
                 self._draw_model(state, store)
         else:
             with pn.io.hold():
+                self.headline.draw(headline_value(state, store))
                 self._draw_code(state, store)
                 self._draw_comparison(state, store)
                 self.inspector.draw(inspector_value(state, store))

@@ -59,6 +59,9 @@ def test_given_slots_that_tvm_drops_then_the_export_says_so_first_and_a_pipeline
 ) -> None:
     page.goto(app_url)
     open_example(page, "vtcm_double_buffer")
+    # Nothing else is drawn later: the review alone has to show its results.
+    expect(page.locator("[data-verdict=proved]")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("status").filter(has_text="lints")).to_have_count(0)
     page.get_by_role("button", name="Export", exact=True).click()
     review = page.get_by_role("dialog", name="What the export leaves out")
     expect(review.get_by_role("listitem")).to_have_count(3)
