@@ -206,7 +206,7 @@ def test_given_the_roofline_then_its_points_are_drawn_and_told_in_both_themes(
         "() => Bokeh.index.roots.map((v) => v.model).filter((m) => m.name === 'roofline').at(-1).outline_line_color"
     )
     assert page.evaluate(ground) == "#c6ccd6"
-    page.locator('button.of-page[aria-label="Dark theme"]').click()
+    page.locator('.headline button[aria-label="Dark theme"]').locator("visible=true").click()
     for _ in range(100):
         if page.evaluate(ground) == "#3b414d":
             break
