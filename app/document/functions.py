@@ -33,9 +33,7 @@ def function_of(module: IRModule, text: str, wanted: int | str) -> tuple[PrimFun
     """The function that `wanted` names, and the choice of the others. Raises DocumentError "no-such-program"."""
     names = [func.name for func in module.functions]
     number = numbered(wanted, names, names.index(MAIN) + 1 if MAIN in names else 1)
-    return module.functions[number - 1], Post(
-        text, _labels(module.functions), number, "functions", _GRAPH.search(text) is not None
-    )
+    return module.functions[number - 1], Post(text, _labels(module.functions), number, "functions", has_graph(text))
 
 
 def _labels(functions: Sequence[PrimFunc]) -> tuple[str, ...]:

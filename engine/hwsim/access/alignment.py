@@ -83,14 +83,11 @@ def _remainders(
     """Yields the place of the first access, and the distances of the others from it, as remainders: of the distances by which `one` access
     may move, and all of them.
     """
-    first: Expr = build.const(0, "int32")
-    for start in group:
-        place = _place(start, one, inner, places.by_buffer[start.access.buffer])
-        if start is group[0]:
-            first = place
-            yield analyzer.simplify(build.floormod(place, all_))
-        else:
-            yield analyzer.simplify(build.floormod(build.sub(place, first), one))
+    found = [_place(start, one, inner, places.by_buffer[start.access.buffer]) for start in group]
+    if found:
+        yield analyzer.simplify(build.floormod(found[0], all_))
+    for place in found[1:]:
+        yield analyzer.simplify(build.floormod(build.sub(place, found[0]), one))
 
 
 def _place(start: Start, period: int, inner: Collection[Var], placement: Placement) -> Expr:

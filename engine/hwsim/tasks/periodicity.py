@@ -119,17 +119,12 @@ def runs_of(
         cuts |= {start, stop}
     points = sorted(c for c in cuts if 0 <= c <= extent)
     found: list[Run] = []
-    here = replace_fields(
-        own,
-        shifted=tuple(substitute(e, known) for e in own.shifted),
-        fixed=tuple(substitute(e, known) for e in own.fixed),
-    )
     for start, stop in pairwise(points):
         recurs: int | None = period
         if any(a <= start and stop <= b for a, b in apart):
             recurs = None
         elif chosen:
-            recurs = _period_between(var, start, stop, period, here, analyzer)
+            recurs = _period_between(var, start, stop, period, own, known, analyzer)
         found.append(Run(start, stop, min(recurs or stop - start, stop - start)))
     return tuple(found)
 
@@ -145,13 +140,19 @@ def using(var: Var, iteration_class: IterationClass) -> IterationClass:
 
 
 def _period_between(
-    var: Var, start: int, stop: int, multiple_of: int, iteration_class: IterationClass, analyzer: Analyzer
+    var: Var,
+    start: int,
+    stop: int,
+    multiple_of: int,
+    own: IterationClass,
+    known: Mapping[Var, Expr],
+    analyzer: Analyzer,
 ) -> int | None:
-    """Returns the period of addresses in a range of a loop in which each choice in them has one side; None if they do not recur."""
+    """Returns the period of addresses in a range of a loop in which each choice in them has one side, with outer loops at `known`; None if
+    they do not recur.
+    """
     near = _between(var, start, stop, analyzer)
-    shifted, fixed = (
-        tuple(near.simplify(e) for e in exprs) for exprs in (iteration_class.shifted, iteration_class.fixed)
-    )
+    shifted, fixed = (tuple(near.simplify(substitute(e, known)) for e in exprs) for exprs in (own.shifted, own.fixed))
     period = lcm(multiple_of, period_of(var, IterationClass((), shifted, fixed)))
     if period >= stop - start:
         return None

@@ -141,14 +141,19 @@ class Variants:
         self._waits = waits
         self._outer = tuple(loop.var for loop in outer)
         here = places.machine.engines[engine]
-        self.iteration_class = _iteration_class(pieces, self._sides, outer, here, places, analyzer)
+        places_of_loops = tuple(
+            e
+            for p in pieces
+            for e in deciding_places(here, p.measured.work, p.measured.layouts, p.measured.inner, places, analyzer)
+        )
+        self.iteration_class = _iteration_class(pieces, self._sides, outer, places_of_loops)
         if waits is not None:
             self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
         used = self.iteration_class.variables()
         mattering = [loop for loop in outer if loop.var in used]
         self._matters = tuple(loop.var for loop in mattering)
         self._representatives = Representatives(mattering, self.iteration_class, analyzer)
-        self._decide = _deciding(pieces, here, places, analyzer, self._matters)
+        self._decide = _deciding(pieces, here, places, places_of_loops, self._matters)
         self._costs: dict[tuple[int, ...], tuple[Cost, object] | None] = {}
         self._known: dict[tuple[int, ...], int] = {}
         self._numbers: dict[object, int] = {}
@@ -307,17 +312,16 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
 
 
 def _deciding(
-    pieces: Sequence[Piece], engine: Engine, places: Places, analyzer: Analyzer, among: Sequence[Var]
+    pieces: Sequence[Piece], engine: Engine, places: Places, places_of_loops: Sequence[Expr], among: Sequence[Var]
 ) -> tuple[Expr, ...]:
-    """Returns what affects a task's cost: the loops around it in conditions and in addresses without strides, and where its accesses begin.
-    Other loops select slots and parts.
+    """Returns what affects a task's cost: the loops around it in conditions and in addresses without strides, and where its accesses begin
+    (`deciding_places`). Other loops select slots and parts.
     """
     free: list[Expr] = []
-    found: list[Expr] = []
+    found = [*places_of_loops]
     for piece in pieces:
         measured = piece.measured
         free += [*piece.conditions, *measured.work.inside]
-        found += deciding_places(engine, measured.work, measured.layouts, measured.inner, places, analyzer)
         for access, layout, progression in zip(measured.accesses, measured.layouts, measured.progressions, strict=True):
             placement = places.by_buffer[access.buffer]
             slot_loop = placement.site.slot_loop
@@ -326,8 +330,8 @@ def _deciding(
             if slot_loop is not None and is_aligned_by(engine, placement.memory, places):
                 found.append(build.floormod(slot_loop.var, placement.slots))
     loops = {v: None for v in among if any(v in free_vars(e) for e in free)}
-    places_of_loops = (e for e in found if is_known(e) and free_vars(e) <= {*among} and not free_vars(e) <= {*loops})
-    return tuple(dict.fromkeys((*loops, *places_of_loops)))
+    known = (e for e in found if is_known(e) and free_vars(e) <= {*among} and not free_vars(e) <= {*loops})
+    return tuple(dict.fromkeys((*loops, *known)))
 
 
 def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
@@ -338,8 +342,9 @@ def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
 
 
 # Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
-def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop], engine: Engine, places: Places,
-                     analyzer: Analyzer) -> IterationClass:  # fmt: skip
+def _iteration_class(
+    pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop], places_of_loops: Sequence[Expr]
+) -> IterationClass:
     around = {loop.var: loop.extent for loop in outer}
 
     def decisive(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -353,16 +358,13 @@ def _iteration_class(pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequ
         for a, x in zip(p.measured.accesses, p.measured.layouts, strict=True)
         if a.buffer in banked
     )
-    aligned = (
-        e
-        for p in pieces
-        for e in deciding_places(engine, p.measured.work, p.measured.layouts, p.measured.inner, places, analyzer)
-    )
     return IterationClass(
         decisive(c for p in pieces for c in (*p.conditions, *p.measured.work.inside)),
         decisive(
             x.address for p in pieces for x in p.measured.layouts if x.address is not None and x.mixed & set(around)
         ),
-        decisive((*(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts), *first_rows, *aligned)),
+        decisive(
+            (*(e for s in sides if s.placement.indexed_cells > 1 for e, _ in s.parts), *first_rows, *places_of_loops)
+        ),
         tuple((loop.var, slots) for loop, slots in turns if loop is not None and loop.var in around),
     )
