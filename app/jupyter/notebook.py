@@ -109,11 +109,8 @@ class ScheduleNotebook(View):
         self._page.draw(state, store)
         self._tell(state)
 
-    def draw_later(self, state: State, store: Store) -> None:
-        self._page.draw_later(state, store)
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        self._page.draw_studies(state, store)
+    def draw_results(self, state: State, store: Store) -> None:
+        self._page.draw_results(state, store)
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
         self._page.show_prediction(prediction)

@@ -180,14 +180,10 @@ class View(Shown):
         if schedule is not None and shown.schedule is not None and not is_there(schedule, shown):
             schedule.go_to(shown.schedule)
 
-    def draw_later(self, state: State, store: Store) -> None:
-        """Show results of the background analysis."""
+    def draw_results(self, state: State, store: Store) -> None:
+        """Show results that arrived after the paint."""
         if state.moment is not None:
             self._paint(state, store)
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        """Show results of on-demand analyses."""
-        self.draw_later(state, store)
 
     def download(self, name: str, text: str) -> None:
         """Offer a file as a download; ignored here."""

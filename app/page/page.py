@@ -105,15 +105,20 @@ class Page:
                 self.gallery.draw(self._gallery(state))
                 self._draw_model(state, store)
                 return
-            self._draw_comparison(state, store)
             self._draw_tree(state, store)
-            self.tree.marks = problem_marks(problems["problems"])
             self.timeline.draw(timeline_value(state, store))
-            self.headline.draw(headline_value(state, store))
-            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
-            self.inspector.draw(inspector_value(state, store))
-            self.problems.draw(problems)
-            self._draw_code(state, store)
+            self._draw_panes(state, store, problems)
+
+    def _draw_panes(self, state: State, store: Store, problems: dict[str, Any]) -> None:
+        """Draw what results change that arrive after a paint: all but the rows of the tree and the timeline."""
+        self.compare.draw(compare_value(state, store, self._catalog.examples))
+        self.overlay.draw(overlay_now(state, store))
+        self.tree.marks = problem_marks(problems["problems"])
+        self.headline.draw(headline_value(state, store))
+        self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
+        self.inspector.draw(inspector_value(state, store))
+        self.problems.draw(problems)
+        self._draw_code(state, store)
 
     def _renew_shelf(self, state: State) -> None:
         """Reload the served folder on return to the gallery, as files may have changed."""
@@ -156,39 +161,15 @@ class Page:
             self.model.param.update(graph=graph_now(state, store), figure=inference_now(state))
             self.model.draw(model_value(state, store))
 
-    def draw_studies(self, state: State, store: Store) -> None:
-        """Show results of on-demand analyses."""
-        if state.notebook is None:
-            with pn.io.hold():
-                self._draw_model(state, store)
-        else:
-            with pn.io.hold():
-                self.headline.draw(headline_value(state, store))
-                self._draw_code(state, store)
-                self._draw_comparison(state, store)
-                self.inspector.draw(inspector_value(state, store))
-                self._draw_problems(state, store)
-
-    def _draw_problems(self, state: State, store: Store) -> None:
-        problems = problems_value(state, store)
-        self.page.draw(_page_of(state, store, problems))
-        self.problems.draw(problems)
-        self.tree.marks = problem_marks(problems["problems"])
-
-    def _draw_comparison(self, state: State, store: Store) -> None:
-        self.compare.draw(compare_value(state, store, self._catalog.examples))
-        self.overlay.draw(overlay_now(state, store))
-
-    def draw_later(self, state: State, store: Store) -> None:
-        """Show results of the background analysis that follows a paint."""
-        if state.notebook is None:
-            return
+    def draw_results(self, state: State, store: Store) -> None:
+        """Show results that arrived after the paint of `state`."""
         with pn.io.hold():
-            self._draw_problems(state, store)
-            self.headline.draw(headline_value(state, store))
-            self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
-            self._draw_code(state, store)
-            self._draw_comparison(state, store)
+            if state.notebook is None:
+                self._draw_model(state, store)
+            else:
+                problems = problems_value(state, store)
+                self.page.draw(_page_of(state, store, problems))
+                self._draw_panes(state, store, problems)
 
     def _discarded(self, _: dict[str, Any]) -> None:
         """Update the start screen's list after a draft was discarded."""

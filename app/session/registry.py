@@ -51,16 +51,10 @@ class WatchedScreen:
             self._page.draw(state, store)
         self._drawn()
 
-    def draw_later(self, state: State, store: Store) -> None:
+    def draw_results(self, state: State, store: Store) -> None:
         """Draw the results that arrived after the paint."""
         if self._page is not None:
-            self._page.draw_later(state, store)
-        self._drawn()
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        """Draw the results of an on-demand analysis."""
-        if self._page is not None:
-            self._page.draw_studies(state, store)
+            self._page.draw_results(state, store)
         self._drawn()
 
     def download(self, name: str, text: str) -> None:

@@ -15,16 +15,12 @@ class Screen(Protocol):
         """Show `state`; only changes are sent."""
         ...
 
-    def draw_later(self, state: State, store: Store) -> None:
-        """Show the results that arrived after the paint: changes by step, the verdict."""
+    def draw_results(self, state: State, store: Store) -> None:
+        """Show the results that arrived after the paint: changes by step, the verdict, on-demand analyses, searches."""
         ...
 
     def download(self, name: str, text: str) -> None:
         """Send a file to the user: its text, or binary data as a data: URL."""
-        ...
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        """Show the results of on-demand analyses: of the machine, of a comparison."""
         ...
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:

@@ -332,7 +332,7 @@ class Session:
             self.show(after)
         elif after is not before:
             self.state = after
-            self.updater.show_later()
+            self.updater.show_results()
 
     def exported(self, file: Exported | TilewrightError) -> None:
         """Send an export to the user, or show why there is none."""

@@ -51,8 +51,8 @@ class ViewUpdater:
             on_status=self.turned,
             scheduler=scheduler,
         )
-        self._analyses = OnDemandAnalyses(store, event_loop, self._studied, self.turned, scheduler)
-        self.searches = Searches(store, event_loop, self._explored, places, study_file)
+        self._analyses = OnDemandAnalyses(store, event_loop, self.show_results, self.turned, scheduler)
+        self.searches = Searches(store, event_loop, self._found, places, study_file)
 
     def show(self, *, is_another: bool) -> None:
         """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""
@@ -68,10 +68,10 @@ class ViewUpdater:
             self.turned()
         self._look_into()
 
-    def show_later(self) -> None:
+    def show_results(self) -> None:
         """Draw late results of an otherwise unchanged state."""
         if self.screen is not None:
-            self.screen.draw_later(self._now(), self._store)
+            self.screen.draw_results(self._now(), self._store)
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
         """Show the prediction of a drop."""
@@ -134,19 +134,9 @@ class ViewUpdater:
             self._analyses.update(self._now())
 
     def _found(self) -> None:
-        """Draw new results and start the next analysis."""
+        """Draw new results, or the progress of a search, and start the next analysis."""
         if self.screen is not None:
-            self.show_later()
-            self._analyses.update(self._now())
-
-    def _studied(self) -> None:
-        if self.screen is not None:
-            self.screen.draw_studies(self._now(), self._store)
-
-    def _explored(self) -> None:
-        """Draw the progress of a search."""
-        if self.screen is not None:
-            self._studied()
+            self.show_results()
             self._look_into()
 
     def _look_into(self) -> None:

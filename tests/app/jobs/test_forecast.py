@@ -51,7 +51,7 @@ class Paper:
     def draw(self, state: State, store: Store) -> None:
         pass
 
-    def draw_later(self, state: State, store: Store) -> None:
+    def draw_results(self, state: State, store: Store) -> None:
         pass
 
     def download(self, name: str, text: str) -> None:

@@ -56,14 +56,19 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     send(session, "open", name="vtcm_double_buffer")
     assert isinstance(session.updater.screen, PaperScreen) and isinstance(session.event_loop, PaperClock)
     assert len(session.updater.screen.drawn) == 1 and not session.updater.screen.later
-    session.event_loop.run_until(lambda: len(session.updater.screen.later) == 2)
+    machine = session.store.machine(session.state)
+
+    def reports() -> list[object]:
+        return [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
+
+    session.event_loop.run_until(lambda: verdict_known(session) and None not in reports())
+    session.event_loop.run_until(lambda: session.event_loop.work.empty())
+    assert session.updater.screen.later and len(session.updater.screen.drawn) == 1
     moment = session.state.moment
     assert moment is not None
     verdict = session.store.verdict(session.state, moment.schedule)
     assert verdict is not None and verdict.status == "proved"
-    machine = session.store.machine(session.state)
-    reports = [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
-    assert all(isinstance(report, Report) for report in reports)
+    assert all(isinstance(report, Report) for report in reports())
     changes = known_changes(session.state, session.store)
     assert {change["trend"] for change in changes.values()} == {"better", "worse"}
     cells = notebook_value(session.state, session.store, changes)["cells"]

@@ -73,7 +73,7 @@ class Onlooker:
         except Exception as error:
             self.failed.append(error)
 
-    draw_later = draw_studies = draw
+    draw_results = draw
 
     def download(self, name: str, text: str) -> None:
         (name + text).encode()

@@ -42,18 +42,14 @@ class PaperScreen:
     def __init__(self) -> None:
         self.drawn: list[State] = []
         self.later: list[State] = []
-        self.studied: list[State] = []
         self.told: list[dict[str, Any]] = []
         self.files: dict[str, str] = {}
 
     def draw(self, state: State, store: Store) -> None:
         self.drawn.append(state)
 
-    def draw_later(self, state: State, store: Store) -> None:
+    def draw_results(self, state: State, store: Store) -> None:
         self.later.append(state)
-
-    def draw_studies(self, state: State, store: Store) -> None:
-        self.studied.append(state)
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
         self.told.append(prediction)
