@@ -14,8 +14,8 @@ from .product import product_of, uncast
 
 
 def inline_producers(draft: Draft) -> None:
-    """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a cast that a product
-    reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
+    """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a copy or cast that a
+    product reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
     for name in draft.group.members[:-1]:
         if _is_inlined(draft, name) and draft.write(f'$.compute_inline("{name}")'):
             draft.group = replace_fields(draft.group, members=tuple(m for m in draft.group.members if m != name))
@@ -32,8 +32,8 @@ def _is_inlined(draft: Draft, name: str) -> bool:
         return False
     (reader,) = readers
     if product_of(index, reader) is not None:
-        cast = uncast(body.value)
-        return cast is not body.value and isinstance(cast, BufferLoad) and all(isinstance(i, Var) for i in cast.indices)
+        copied = uncast(body.value)
+        return isinstance(copied, BufferLoad) and all(isinstance(i, Var) for i in copied.indices)
     loads = [n for n in walk(draft.block(reader).body) if isinstance(n, BufferLoad) and n.buffer is body.buffer]
     if index.is_reduction(reader) or len(loads) != 1:
         return False

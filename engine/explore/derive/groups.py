@@ -78,8 +78,8 @@ def _grouped(index: ProgramIndex, names: Sequence[str], lasts: Sequence[str]) ->
 
 
 def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
-    """The loops of a block to tile, from the outermost on: its first and its last spatial loop, alone and in both orders; of a
-    reduction also with its longest summed loop inside."""
+    """The loops of a block to tile, from the outermost on: its first two spatial loops, and its first and its last one, alone and in both
+    orders; of a reduction also with its longest summed loop inside."""
     realize = index.realize(last)
     kinds = {v: iv.iter_type for v, iv in zip(realize.iter_values, realize.block.iter_vars, strict=True)}
     loops = [f for f in index.loops_of(last) if (build.int_value(f.extent) or 1) > 1]
@@ -89,7 +89,7 @@ def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
     )
     some = [spatial[:1], spatial[-1:], [*spatial[:1], *spatial[-1:]], [*spatial[-1:], *spatial[:1]]]
     if len(spatial) > 2:
-        some.append(spatial[:2])
+        some.insert(0, spatial[:2])
     found = [tuple(dict.fromkeys(one)) for one in some if one]
     if summed:
         found += [(*one, summed[0].loop_var.name) for one in found[:4]]

@@ -29,9 +29,8 @@ def tile_last(draft: Draft) -> None:
         iterator = iterators[loop.loop_var]
         original = loop.loop_var.name
         extent = build.int_value(loop.extent) or 1
-        dim = Dim(original, iterator.var, extent, iterator.iter_type == "reduce", _grain(draft, original, extent))
-        period = draft.periods.get(original)
-        sizes = [n for n in dim.tiles if period is None or period % n == 0]
+        is_summed, grain = iterator.iter_type == "reduce", _grain(draft, original, extent)
+        sizes = Dim(original, iterator.var, draft.periods.get(original, extent), is_summed, grain).tiles
         if original not in order or not any(n < extent for n in sizes):
             inner.append(name)
             continue

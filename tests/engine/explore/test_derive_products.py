@@ -21,6 +21,21 @@ def grouped(X: T.Buffer((16, 16, 128), "float16"), W: T.Buffer((3, 3, 32, 128), 
                 Y[vy, vx, vf] = T.float32(0)
             Y[vy, vx, vf] = Y[vy, vx, vf] + T.Cast("float32", X[vy + vp, vx + vq, CHANNEL]) * T.Cast("float32", W[vp, vq, vr, vf])
 """
+NARROW_GROUPS = """
+@T.prim_func(s_tir=True)
+def narrow(X: T.Buffer((136, 28, 28), "float32"), W: T.Buffer((136, 34), "float32"), Y: T.Buffer((136, 28, 28), "float32")):
+    P = T.sblock_alloc_buffer((136, 28, 28))
+    for c, y, x in T.grid(136, 28, 28):
+        with T.sblock("P"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            P[vc, vy, vx] = X[vc, vy, vx]
+    for f, y, x, r in T.grid(136, 28, 28, 34):
+        with T.sblock("Y"):
+            vf, vy, vx, vr = T.axis.remap("SSSR", [f, y, x, r])
+            with T.init():
+                Y[vf, vy, vx] = T.float32(0)
+            Y[vf, vy, vx] = Y[vf, vy, vx] + P[vf // 34 * 34 + vr, vy, vx] * W[vf, vr]
+"""
 GEMM = """
 @T.prim_func(s_tir=True)
 def gemm(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float32"), C: T.Buffer((256, 256), "float32")):
@@ -98,6 +113,17 @@ def test_the_tiles_of_a_grouped_convolution_stay_in_a_group_and_use_the_matrix_u
     bound = program_bound(func, machine)
     assert outcome.fits and outcome.figures is not None
     assert bound.cycles <= outcome.figures.cycles <= 2 * bound.cycles
+    assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
+
+
+def test_groups_that_no_multiple_of_a_tile_divides_are_tiled_and_their_copy_is_inlined() -> None:
+    func = program(NARROW_GROUPS)
+    machine = load_machine(NPU)
+    found = derive_space(func, machine)
+    assert "P inlined" in found.decisions
+    outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
+    assert outcome.fits and outcome.figures is not None
+    assert outcome.figures.cycles <= 3 * program_bound(func, machine).cycles
     assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
 
 
