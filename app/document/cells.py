@@ -9,10 +9,10 @@ unchanged.
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import Literal
 
 import msgspec
+from propcache.api import cached_property
 
 CellKind = Literal["preamble", "markdown", "machine", "workload", "intrinsic", "schedule", "branch", "code"]
 

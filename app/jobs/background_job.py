@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import msgspec
@@ -33,11 +33,40 @@ class JobStatus(msgspec.Struct, frozen=True):
     stopped: bool = False
 
 
+class _JobToken(CancellationToken):
+    """The token of a thread. While it is paused, the thread waits at its checkpoints, in the context `waiting`."""
+
+    def __init__(self, waiting: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__()
+        self._waiting = waiting
+        self._is_paused = False
+        self._may_continue = threading.Event()
+
+    def cancel(self) -> None:
+        super().cancel()
+        self.resume()
+
+    def pause(self) -> None:
+        self._may_continue.clear()
+        self._is_paused = True
+
+    def resume(self) -> None:
+        self._is_paused = False
+        self._may_continue.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        while self._is_paused:
+            with self._waiting():
+                self._may_continue.wait()
+        return self._is_cancelled
+
+
 class BackgroundJob:
     """A thread that makes the pieces of an iterator. `on_piece` receives each piece on the event loop; `on_end` is called after the last.
 
     The iterator only reads frozen values, and its results are private until delivery. A cancelled job delivers nothing. With `scheduler`,
-    each piece waits for a slot.
+    each piece waits for a slot; a paused job leaves it to others.
     """
 
     def __init__(
@@ -53,11 +82,10 @@ class BackgroundJob:
         self._on_piece = on_piece
         self._on_end = on_end
         self._scheduler = scheduler
-        self._token = CancellationToken()
+        self._token = _JobToken(nullcontext if scheduler is None else scheduler.released)
         self._ready: deque[Any] = deque()
         self._done = threading.Event()
-        self._may_continue = threading.Event()
-        self._may_continue.set()
+        self._is_over = False  # cancelled, or everything is delivered
 
     def start(self) -> BackgroundJob:
         threading.Thread(target=self._run, name="job", daemon=True).start()
@@ -72,25 +100,25 @@ class BackgroundJob:
 
     def cancel(self) -> None:
         """Cancel the job: it delivers nothing further, and its thread ends at the next checkpoint."""
+        self._is_over = True
         self._token.cancel()
-        self._may_continue.set()
 
     def pause(self) -> None:
-        """Start no other piece until `resume`: a user waits for the page."""
-        self._may_continue.clear()
+        """Wait at the next checkpoint until `resume`: a user waits for the page."""
+        self._token.pause()
 
     def resume(self) -> None:
         """Continue after `pause`."""
-        self._may_continue.set()
+        self._token.resume()
 
     # On the event loop.
 
     def deliver(self) -> None:
         """Deliver the finished pieces; after the last one call `on_end`."""
-        while self._ready and not self._token.is_cancelled:
+        while self._ready and not self._is_over:
             self._on_piece(self._ready.popleft())
-        if self._done.is_set() and not self._token.is_cancelled and not self._ready:
-            self._token.cancel()  # nothing is left to deliver
+        if self._done.is_set() and not self._is_over and not self._ready:
+            self._is_over = True
             self._on_end()
 
     # In the thread.
@@ -100,12 +128,11 @@ class BackgroundJob:
             with running_under(self._token):
                 while self._make_next():
                     self._event_loop.soon(self.deliver)
-                    self._may_continue.wait()
         except Cancelled:
             pass
         finally:
             self._done.set()
-            if not self._token.is_cancelled:
+            if not self._is_over:
                 self._event_loop.soon(self.deliver)
 
     def _make_next(self) -> bool:

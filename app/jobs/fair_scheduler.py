@@ -27,6 +27,23 @@ class FairScheduler:
     @contextmanager
     def slot(self) -> Iterator[None]:
         """Wait for a slot and hold it."""
+        self._take()
+        try:
+            self._wait_for_idle_loop()
+            yield
+        finally:
+            self._give()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Leave this thread's slot to others; then wait for it as `slot` does."""
+        self._give()
+        try:
+            yield
+        finally:
+            self._take()
+
+    def _take(self) -> None:
         mine = threading.Event()
         with self._lock:
             if self._taken:
@@ -35,15 +52,13 @@ class FairScheduler:
                 self._taken = True
                 mine.set()
         mine.wait()
-        try:
-            self._wait_for_idle_loop()
-            yield
-        finally:
-            with self._lock:
-                if self._waiting:
-                    self._waiting.popleft().set()
-                else:
-                    self._taken = False
+
+    def _give(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._taken = False
 
     def _wait_for_idle_loop(self) -> None:
         if self._soon is None:

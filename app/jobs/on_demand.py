@@ -103,7 +103,7 @@ class OnDemandAnalyses:
         return JobStatus(analysis.what, analysis.area, analysis.text, done, total, stopped=self._running is None)
 
     def pause(self) -> None:
-        """Start no other piece until `resume`: a user waits for the page."""
+        """Wait at the next checkpoint until `resume`: a user waits for the page."""
         if self._work is not None:
             self._work.pause()
 

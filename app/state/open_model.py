@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
+from propcache.api import cached_property
 
 from ...engine.hwsim import Machine
 from ...engine.ir import Network, PrimFunc, Refusal, TilewrightError, structural_equal

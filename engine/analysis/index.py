@@ -6,10 +6,10 @@ An index is built once for a PrimFunc and answers by lookups. Programs are immut
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
+from propcache.api import cached_property
 
 from ..ir import (
     Block,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from math import prod
 from typing import Protocol
+
+from propcache.api import cached_property
 
 from ..analysis import ProgramIndex
 from ..cancellation import checkpoint

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import msgspec
+from propcache.api import cached_property
 
 from ..analysis import opaque_refusal
 from ..ir import Buffer, Expr, For, PrimFunc, Var, allocated_buffers, build, loops_around_allocations, refusing_depth

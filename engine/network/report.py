@@ -7,10 +7,10 @@ are there; the sum therefore equals a replay of all tasks with a barrier between
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
+from propcache.api import cached_property
 
 from ..cancellation import checkpoint
 from ..hwsim import Machine, Report

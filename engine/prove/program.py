@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import cast
 
 import islpy as isl
 import msgspec
+from propcache.api import cached_property
 
 from ..arith import Names, NotAffine, affine_text, condition_text, value_cases
 from ..cancellation import checkpoint

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
+from propcache.api import cached_property
 
 from ..analysis import ProgramIndex, fresh_name, opaque_refusal
 from ..execute import ParameterLayout

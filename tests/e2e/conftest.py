@@ -23,12 +23,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from propcache.api import cached_property
 from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port

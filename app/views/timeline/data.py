@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.exclusive import CAUSES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 import msgspec
+from propcache.api import cached_property
 
 from ...hwsim import Machine, MachineError, lower_bound_of, row_name, simulate_tasks, tasks_of
 from ...ir import TilewrightError

@@ -10,10 +10,10 @@ have some more copies. So the number of copies is affine in the copies around, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 import msgspec
 import numpy as np
+from propcache.api import cached_property
 
 from .series import Column, Copies, Number, Series, added, constant, newton
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
+
+from propcache.api import cached_property
 
 from .repeats import Repeat, nested
 from .series import Copies, Series, added

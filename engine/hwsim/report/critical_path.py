@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import msgspec
 import numpy as np
+from propcache.api import cached_property
 
 from ..replay.critical_path import critical_path
 from ..replay.exclusive import NOBODY

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, Literal, overload
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from propcache.api import cached_property
 
 from ...ir import Node
 from ..caches.report import CacheCounts

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from threading import Semaphore
 from typing import Any
 
 from support.sessions.paper import PaperClock
 
 from tilewright.app.jobs.background_job import BackgroundJob
+from tilewright.app.jobs.fair_scheduler import FairScheduler
 from tilewright.engine.cancellation import checkpoint
 
 
@@ -107,3 +109,39 @@ def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on
     work.resume()
     event_loop.run_until(lambda: bool(done))
     assert told == [1, 2]
+
+
+def test_given_a_long_piece_that_is_held_then_it_waits_at_its_checkpoint_and_others_have_the_slot() -> None:
+    event_loop, told, done, scheduler = PaperClock(), [], [], FairScheduler()
+    turns = Semaphore(0)
+
+    def long() -> Iterator[int]:
+        while turns.acquire(timeout=60):
+            checkpoint()
+            event_loop.soon(lambda: told.append("turn"))
+            if len(told) > 1:
+                yield 1
+                return
+
+    work = BackgroundJob(long(), event_loop, told.append, lambda: done.append(1), scheduler).start()
+    turns.release()
+    event_loop.run_until(lambda: told == ["turn"])
+    work.pause()
+    turns.release()
+    other = BackgroundJob(iter([2]), event_loop, told.append, lambda: done.append(2), scheduler).start()
+    event_loop.run_until(lambda: done == [2])
+    assert told == ["turn", 2], "the held piece leaves its slot and takes no turn"
+    work.resume()
+    event_loop.run_until(lambda: done == [2, 1])
+    assert told == ["turn", 2, "turn", 1] and other.wait(0)
+
+
+def test_given_a_piece_that_is_held_when_it_is_given_up_then_its_thread_ends() -> None:
+    begun, ended = threading.Event(), []
+    work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
+    assert begun.wait(60)
+    work.pause()
+    assert not work.wait(0.05)
+    work.cancel()
+    assert work._done.wait(60)
+    assert ended == ["unwound"]

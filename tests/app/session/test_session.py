@@ -62,7 +62,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
         return [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
 
     session.event_loop.run_until(lambda: verdict_known(session) and None not in reports())
-    session.event_loop.run_until(lambda: session.event_loop.work.empty())
+    session.event_loop.run_until(session.event_loop.work.empty)
     assert session.updater.screen.later and len(session.updater.screen.drawn) == 1
     moment = session.state.moment
     assert moment is not None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Event
 from typing import Any
 
 import pytest
 
-from tilewright.engine.hwsim import Machine, load_machine, simulate
-from tilewright.engine.ir import called_with
+from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
+from tilewright.engine.ir import PrimFunc, called_with
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, simulator_findings
 from tilewright.engine.lint.capacity import overflow_fixes
 from tilewright.engine.lint.subject import Subject
@@ -198,6 +200,21 @@ def test_given_slots_that_do_not_fit_then_half_the_step_keeps_them_and_giving_th
     subject = Subject(sch, machine, {}, simulate)
     thought_of = [s for s in overflow_fixes(subject, finding) if s is not None]
     assert any(s.schedule.trace.steps[-1].method == "unannotate" for s in thought_of)
+
+
+def test_given_a_simulation_in_a_thread_then_the_report_of_another_subject_is_read_meanwhile():
+    machine, begun, ended = load_machine(NPU), Event(), Event()
+
+    def slow(func: PrimFunc, machine: Machine, **options: Any) -> Report:
+        begun.set()
+        assert ended.wait(60), "the other subject waited for this one"
+        return simulate(func, machine)
+
+    with ThreadPoolExecutor(2) as threads:
+        simulated = threads.submit(lambda: Subject(staged(), machine, {}, slow).report)
+        assert begun.wait(60)
+        threads.submit(lambda: Subject(staged(), machine, {}, simulate).report).add_done_callback(lambda _: ended.set())
+        assert simulated.result() is not None
 
 
 def test_given_a_scope_that_is_not_there_then_a_scope_that_fits_is_found():
