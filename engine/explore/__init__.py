@@ -2,6 +2,7 @@
 
 from ..adopt import Hole, HoleError
 from .derive.derived_space import DerivedSpace, derive_space, deriving_space
+from .derive.groups import SketchChoice
 from .derive.product import Product, product_of
 from .derive.program_bound import ProgramBound, program_bound
 from .derive.rule import ScheduleRule
@@ -42,6 +43,7 @@ __all__ = [
     "Progress",
     "ScheduleRule",
     "Settings",
+    "SketchChoice",
     "Space",
     "SpaceError",
     "Status",

@@ -33,7 +33,7 @@ from ..space.schedule_builder import ScheduleBuilder
 from ..space.tiling_target import TilingTargetError
 from ..trials.evaluator import EvaluationRequest, Evaluator
 from .draft import Draft, Group
-from .groups import Partition, are_plain, partitions, tilings
+from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
 from .main_block import MainBlock
 from .rule import ScheduleRule
 from .table import SCHEDULE_RULES, apply_rules, comment
@@ -56,12 +56,13 @@ MOST_SKETCHES = 12
 
 class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
     """A space, and its lines as text with comments, without the line that creates the schedule. `decisions` says what the lines do,
-    `left_out` what was not done, and why."""
+    `left_out` what was not done, and why; `choice` is that of its sketch, None for the program as it is."""
 
     space: Space
     text: str
     decisions: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    choice: SketchChoice | None = None
 
     @property
     def explanation(self) -> str:
@@ -83,6 +84,13 @@ class _Sketch(msgspec.Struct, frozen=True, eq=False):
     kind: int
     decisions: tuple[str, ...] = ()
     omissions: tuple[str, ...] = ()
+    choice: SketchChoice | None = None
+
+    def with_default(self, point: Point, left_out: tuple[str, ...] = ()) -> DerivedSpace:
+        """The space with the values of a point as defaults."""
+        space, text = _with_default(self, point)
+        text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
+        return DerivedSpace(space, text, self.decisions, left_out, self.choice)
 
 
 def derive_space(
@@ -94,12 +102,14 @@ def derive_space(
     intrinsics: Intrinsics | None = None,
     rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
     stop: Callable[[], bool] | None = None,
+    choice: SketchChoice | None = None,
 ) -> DerivedSpace:
     """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
     blocks; without any, only the main block is tiled, and nothing is simulated.
 
     `stop` is polled after each sketch and, once a schedule fits, at each checkpoint of a simulation: True ends the derivation with the
-    best so far, of at least one sketch for each way to group the blocks. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    best so far, of at least one sketch for each way to group the blocks. With `choice`, that of a program of equal structure, only its
+    sketch is written, if the program has it. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
     found: DerivedSpace | None = None
     for now in deriving_space(
@@ -110,6 +120,7 @@ def derive_space(
         intrinsics=intrinsics,
         rules=rules,
         stop=stop or (lambda: False),
+        choice=choice,
     ):
         found = found if now is None else now
     assert found is not None
@@ -125,23 +136,24 @@ def deriving_space(
     intrinsics: Intrinsics | None = None,
     rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
     stop: Callable[[], bool] = lambda: False,
+    choice: SketchChoice | None = None,
 ) -> Iterator[DerivedSpace | None]:
     """Runs `derive_space` step by step: yields the space of the fastest schedule so far whenever there is a faster one, and the result
     last; None after each sketch, so that the caller can stop."""
     deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop)
     sketches: list[_Sketch] = []
-    for batch in deriving.batches():
+    for batch in deriving.batches(choice):
         begun = len(sketches)
         for sketch in batch:
             sketches.append(sketch)
-            is_early = rules and len(sketches) == begun + 1 and not deriving.fits()
+            is_early = rules and choice is None and len(sketches) == begun + 1 and not deriving.fits()
             yield deriving.simulate(sketch, until_fit=True) if is_early else None
         best = min(sketches[begun:], key=_rank, default=None)
         if rules and best is not None and not stop() and not deriving.is_simulated(best):
             yield deriving.simulate(best)
     sketches.sort(key=_rank)
     if not rules:
-        yield DerivedSpace(*_with_default(sketches[0], sketches[0].space.default), sketches[0].decisions)
+        yield sketches[0].with_default(sketches[0].space.default)
         return
     for sketch in deriving.to_simulate(sketches):
         yield deriving.simulate(sketch, is_best=sketch is sketches[0])
@@ -173,9 +185,13 @@ class _Deriving:
         self.simulated: list[_Sketch] = []
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
 
-    def batches(self) -> Iterator[Iterator[_Sketch]]:
-        """Yields the sketches of each way to group the blocks. Raises TilingTargetError if there is none."""
+    def batches(self, choice: SketchChoice | None = None) -> Iterator[Iterator[_Sketch]]:
+        """Yields the sketches of each way to group the blocks, or the one of a choice. Raises TilingTargetError if there is none."""
         plain = are_plain(self.index)
+        known = choice.found_in(self.index) if choice is not None and plain and self.rules else None
+        if choice is not None and known is not None:
+            yield iter([self._sketch(choice.partition, *known)])
+            return
         try:
             builder = MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
         except TilingTargetError:
@@ -183,9 +199,13 @@ class _Deriving:
                 raise
         else:
             decisions = tuple(line.removeprefix("# ") for line in builder.lines if line.startswith("#"))
-            yield iter([self._estimated("tiles of the main block", 0, builder, decisions)])
+            whole = SketchChoice(MAIN_BLOCK)
+            yield iter([self._estimated("tiles of the main block", 0, builder, decisions, choice=whole)])
+            if choice == whole:
+                return
         if plain and self.rules:
-            yield from map(self._of_partition, partitions(self.index))
+            for number, partition in enumerate(partitions(self.index)):
+                yield self._of_partition(number, partition)
 
     def to_simulate(self, sketches: Sequence[_Sketch]) -> Iterator[_Sketch]:
         """Yields the sketches to simulate that are not simulated yet: the first ones and the best of each kind; if nothing fits, further
@@ -227,7 +247,7 @@ class _Deriving:
         self.results.append((cycles, point, sketch))
         if not until_fit:
             self.simulated.append(sketch)
-        return None if cycles == inf else DerivedSpace(*_with_default(sketch, point), sketch.decisions)
+        return None if cycles == inf else sketch.with_default(point)
 
     def result(self, sketches: Sequence[_Sketch]) -> DerivedSpace:
         """The space of the fastest schedule, with what was left out."""
@@ -235,24 +255,21 @@ class _Deriving:
         least = {s: min(c for c, _, other in self.results if other is s) for _, _, s in self.results if s is not best}
         others = [f"{s.title}: {_cycles(c)}" for s, c in least.items()]
         others += [f"{s.title}: a higher estimate" for s in sketches if s is not best and s not in least]
-        space, text = _with_default(best, point)
-        left_out = (*best.omissions, *others)
-        text += "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
-        return DerivedSpace(space, text, best.decisions, left_out)
+        return best.with_default(point, (*best.omissions, *others))
 
     def unscheduled(self) -> _Sketch:
         """The program as it is, for machines where no sketch fits."""
         builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
         return self._estimated("the program as it is", -1, builder, ("the program as it is: no derived schedule fits",))
 
-    def _of_partition(self, partition: Partition) -> Iterator[_Sketch]:
+    def _of_partition(self, number: int, partition: Partition) -> Iterator[_Sketch]:
         """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
         beside the best ones so far."""
         options = [tilings(self.index, members[-1]) for members in partition]
         if not all(options):
             return
         chosen = [some[0] for some in options]
-        best = self._sketch(partition, chosen)
+        best = self._sketch(number, partition, chosen)
         yield best
         left = MOST_SKETCHES
         for n, some in enumerate(options):
@@ -261,19 +278,24 @@ class _Deriving:
                     return
                 left -= 1
                 trial = [*chosen[:n], other, *chosen[n + 1 :]]
-                sketch = self._sketch(partition, trial)
+                sketch = self._sketch(number, partition, trial)
                 yield sketch
                 if sketch.rank < best.rank:
                     best, chosen = sketch, trial
 
-    def _sketch(self, partition: Partition, tiled: Sequence[tuple[str, ...]]) -> _Sketch:
+    def _sketch(self, number: int, partition: Partition, tiled: Sequence[tuple[str, ...]]) -> _Sketch:
         draft = Draft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
         apply_rules(draft, [Group(members, loops) for members, loops in zip(partition, tiled, strict=True)], self.rules)
         title = "; ".join(
             f"{members[-1]} by {', '.join(loops)}" for members, loops in zip(partition, tiled, strict=True)
         )
         return self._estimated(
-            f"tiles of {title}", len(partition), draft.builder, tuple(draft.decisions), tuple(draft.omissions)
+            f"tiles of {title}",
+            len(partition),
+            draft.builder,
+            tuple(draft.decisions),
+            tuple(draft.omissions),
+            choice_of(self.index, number, partition, tiled),
         )
 
     def _estimated(
@@ -283,6 +305,7 @@ class _Deriving:
         builder: ScheduleBuilder,
         decisions: tuple[str, ...] = (),
         omissions: tuple[str, ...] = (),
+        choice: SketchChoice | None = None,
     ) -> _Sketch:
         space = space_of(
             self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
@@ -291,7 +314,8 @@ class _Deriving:
         estimated = estimates_of(LocalSearch(space.default, ESTIMATES if self.rules else 0, 0), estimator)
         ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
-        return _Sketch(title, builder, space, points, ranked[0][0] if ranked else inf, kind, decisions, omissions)
+        rank = ranked[0][0] if ranked else inf
+        return _Sketch(title, builder, space, points, rank, kind, decisions, omissions, choice)
 
     def _tried(self, sketch: _Sketch, known: float) -> Iterator[tuple[float, Point]]:
         """Simulates points of a sketch. Yields each with its cycles, infinite if it does not fit or is not faster than `known` and the

@@ -1,8 +1,12 @@
-"""Groups of blocks to compute tile by tile together, and the loops of their last block to tile."""
+"""Groups of blocks to compute tile by tile together, and the loops of their last block to tile; a choice of both as positions in the
+program, so that another program of equal structure can begin with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import msgspec
 
 from ...analysis import ProgramIndex
 from ...ir import Var, build
@@ -12,6 +16,9 @@ Partition = tuple[tuple[str, ...], ...]
 """Groups in the order of the program, each with its blocks in text order."""
 
 MOST_TILINGS = 8
+
+MAIN_BLOCK = -1
+"""The partition of a sketch that tiles the main block alone."""
 
 
 def are_plain(index: ProgramIndex) -> bool:
@@ -96,4 +103,27 @@ def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(found))[:MOST_TILINGS]
 
 
-__all__ = ["Partition", "are_plain", "partitions", "tilings"]
+class SketchChoice(msgspec.Struct, frozen=True):
+    """A way to group the blocks, as its number, and for each group the tiled loops as positions among the loops of its last block."""
+
+    partition: int
+    tiled: tuple[tuple[int, ...], ...] = ()
+
+    def found_in(self, index: ProgramIndex) -> tuple[Partition, list[tuple[str, ...]]] | None:
+        """The groups of the program and the names of their tiled loops; None if the program has no such groups or loops."""
+        partition = next(islice(partitions(index), self.partition, None), None) if self.partition >= 0 else None
+        if partition is None or len(partition) != len(self.tiled):
+            return None
+        loops = [[f.loop_var.name for f in index.loops_of(members[-1])] for members in partition]
+        if any(n >= len(names) for names, tiled in zip(loops, self.tiled, strict=True) for n in tiled):
+            return None
+        return partition, [tuple(names[n] for n in tiled) for names, tiled in zip(loops, self.tiled, strict=True)]
+
+
+def choice_of(index: ProgramIndex, number: int, partition: Partition, tiled: Sequence[Sequence[str]]) -> SketchChoice:
+    """The choice of these groups, the partition of this number, and the names of their tiled loops."""
+    loops = [[f.loop_var.name for f in index.loops_of(members[-1])] for members in partition]
+    return SketchChoice(number, tuple(tuple(map(names.index, some)) for names, some in zip(loops, tiled, strict=True)))
+
+
+__all__ = ["MAIN_BLOCK", "Partition", "SketchChoice", "are_plain", "choice_of", "partitions", "tilings"]

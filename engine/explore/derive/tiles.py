@@ -30,7 +30,9 @@ def tile_last(draft: Draft) -> None:
         original = loop.loop_var.name
         extent = build.int_value(loop.extent) or 1
         is_summed, grain = iterator.iter_type == "reduce", _grain(draft, original, extent)
-        sizes = Dim(original, iterator.var, draft.periods.get(original, extent), is_summed, grain).tiles
+        period = draft.periods.get(original)
+        sizes = Dim(original, iterator.var, period or extent, is_summed, grain).tiles
+        sizes = [n for n in sizes if period is None or period % n == 0]
         if original not in order or not any(n < extent for n in sizes):
             inner.append(name)
             continue

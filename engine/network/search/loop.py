@@ -1,7 +1,9 @@
 """The search of a network: slices of time go to the kernels with the most cycles to win.
 
-The first slice of a kernel derives a space and its first schedule, in the order of what the kernels can win. The remaining time goes to the
-kernels whose cycles exceed their lower bound by most; a slice that finds nothing better halves a kernel's claim.
+The first slice of a kernel derives a space and its first schedule, in the order of what the kernels can win. Of kernels that differ in
+sizes alone, one is derived completely; the others begin with its sketch, and are derived completely if that is further from their bound.
+The remaining time goes to the kernels whose cycles exceed their lower bound by most; a slice that finds nothing better halves a kernel's
+claim.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from zlib import crc32
 import msgspec
 
 from ...cancellation import checkpoint
-from ...explore import program_bound
+from ...explore import SketchChoice, program_bound
 from ...hwsim import Machine, simulate
 from ...ir import Network, PrimFunc, TilewrightError
 from ...script import to_script
 from ..report import KernelCost, NetworkReport, simulate_network
+from .structure import structure_of
 from .study import KernelStudy, KernelTask, scheduled_program
 from .workers import InProcess, InThread, SliceWorker
 
@@ -39,6 +42,9 @@ MOST_SECONDS = 60.0
 
 LEAST_SECONDS = 1.0
 """A slice shorter than this is not started."""
+
+ALIKE = 1.1
+"""The part of its bound that a kernel may take with the sketch of another one, relative to that one's part."""
 
 CLOSE = 1.02
 """Kernels within this factor of their bound are not searched any further."""
@@ -166,9 +172,10 @@ class _Search:
         self.programs: dict[str, PrimFunc] = {}
         self.claims: dict[str, float] = {}
         self.busy: set[str] = set()
-        self.first_seconds = max(
-            FIRST_SECONDS, (until - time.monotonic()) * max(1, workers) / max(1, 2 * len(self.costs))
-        )
+        self.structures = {name: structure_of(self.functions[name]) for name in self.costs}
+        self.choices: dict[str, tuple[SketchChoice, float]] = {}
+        derivations = len(set(self.structures.values()))
+        self.first_seconds = max(FIRST_SECONDS, (until - time.monotonic()) * max(1, workers) / max(1, 2 * derivations))
         for name, costs in self.costs.items():
             checkpoint()
             cycles = sum(c.cycles for c in costs)
@@ -278,6 +285,9 @@ class _Search:
                     cycles = found
                     self.programs[name] = program
         self.states[name] = msgspec.structs.replace(state, study=study, cycles=cycles)
+        structure = self.structures[name]
+        if study.lines and study.choice is not None and (study.slices == 1 or structure not in self.choices):
+            self.choices[structure] = study.choice, max(1.0, cycles / max(1, state.bound))
 
     def _next(self, folder: Path, *, any_time: bool = False) -> KernelTask | None:
         """The next slice: the first one of the kernel with the most to win, or one more of the kernel with the largest claim."""
@@ -286,7 +296,9 @@ class _Search:
             return None
         free = [s for s in self.states.values() if s.name not in self.busy and not s.is_kept]
         fresh = [s for s in free if s.study is None]
-        chosen = max(fresh, key=_gain, default=None) or max(
+        derived = {self.structures[name] for name in self.busy}
+        ready = [s for s in fresh if self.structures[s.name] not in derived]
+        chosen = max(ready or fresh, key=_gain, default=None) or max(
             (s for s in free if _is_open(s)), key=lambda s: _gain(s) * self.claims[s.name], default=None
         )
         if chosen is None:
@@ -296,8 +308,16 @@ class _Search:
         cost = max(self.costs[chosen.name], key=lambda c: c.cycles)
         store = str(folder / f"{chosen.name}-{crc32(known.space.encode()):08x}.sqlite") if known.space else ""
         program = to_script(self.functions[chosen.name])
+        choice, ratio = self.choices.get(self.structures[chosen.name], (None, 0.0))
         return KernelTask(
-            program, self.machine, dict(cost.kernel.sizes), max(LEAST_SECONDS, min(seconds, left)), known, store
+            program,
+            self.machine,
+            dict(cost.kernel.sizes),
+            max(LEAST_SECONDS, min(seconds, left)),
+            known,
+            store,
+            choice,
+            round(ALIKE * ratio * _bound(cost, self.machine)),
         )
 
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ...explore import EvaluationRequest, Evaluator, Limits, Settings, derive_space, explore, verdict_of
+from ...explore import (
+    DerivedSpace,
+    EvaluationRequest,
+    Evaluator,
+    Limits,
+    Outcome,
+    Settings,
+    derive_space,
+    explore,
+    verdict_of,
+)
 from ...ir import PrimFunc, Refusal, TilewrightError
 from ...script import parse
 from .study import KernelStudy, KernelTask, filled_text, space_from
@@ -36,11 +46,11 @@ def refused(known: KernelStudy, refusal: Refusal) -> KernelStudy:
 
 def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> KernelStudy:
     """The derived space, and its default schedule if that fits and is not wrong."""
-    derived = derive_space(program, task.machine, sizes=task.sizes, stop=stop)
+    derived, outcome = _fastest(program, task, stop)
     space = derived.space
-    known = replace(task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1)
-    evaluator = Evaluator(space, task.machine, ("cycles",))
-    outcome = evaluator.tried(EvaluationRequest(0, space.default))
+    known = replace(
+        task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1, choice=derived.choice
+    )  # fmt: skip
     if not outcome.fits or outcome.figures is None:
         return replace(known, code=outcome.code or outcome.status, message=outcome.message)
     verdict = verdict_of(space, space.default)
@@ -50,6 +60,22 @@ def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> K
     return replace(
         known, lines=text, cycles=outcome.figures.cycles, status=verdict.status, detail=verdict.detail
     )  # fmt: skip
+
+
+def _fastest(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> tuple[DerivedSpace, Outcome]:
+    """The space of the task's choice if its default is fast enough, else that of a complete derivation, and the outcome of its default."""
+    if task.choice is not None:
+        found = derive_space(program, task.machine, sizes=task.sizes, stop=stop, choice=task.choice)
+        outcome = _default_outcome(found, task)
+        if outcome.fits and outcome.figures is not None and outcome.figures.cycles <= task.enough:
+            return found, outcome
+    found = derive_space(program, task.machine, sizes=task.sizes, stop=stop)
+    return found, _default_outcome(found, task)
+
+
+def _default_outcome(derived: DerivedSpace, task: KernelTask) -> Outcome:
+    evaluator = Evaluator(derived.space, task.machine, ("cycles",))
+    return evaluator.tried(EvaluationRequest(0, derived.space.default))
 
 
 def _searched(program: PrimFunc, task: KernelTask) -> KernelStudy:

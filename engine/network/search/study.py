@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...adopt import LineState
-from ...explore import Space, space_of
+from ...explore import SketchChoice, Space, space_of
 from ...hwsim import Machine
 from ...ir import PrimFunc
 from ...script import read_calls
@@ -16,7 +16,8 @@ class KernelStudy(msgspec.Struct, frozen=True):
 
     `space` is the text of a schedule with holes, `lines` the same with the values of the best schedule, `cycles` its cycles for one call.
     `status` and `detail` are the verdict on its results. Without a schedule that fits, `lines` are empty and `code` and `message` say why.
-    `trials` counts the candidates, `slices` the time slices; `ended` says that no candidate is left.
+    `trials` counts the candidates, `slices` the time slices; `ended` says that no candidate is left. `choice` is that of the space's
+    sketch.
     """
 
     kernel: str
@@ -30,12 +31,14 @@ class KernelStudy(msgspec.Struct, frozen=True):
     trials: int = 0
     slices: int = 0
     ended: bool = False
+    choice: SketchChoice | None = None
 
 
 class KernelTask(msgspec.Struct, frozen=True):
     """A time slice of one kernel: the first derives a space, later ones search it. `store` is the file of the study's outcomes.
 
-    `program` is TVMScript, `seconds` the soft limit of the slice, `known` what is known so far.
+    `program` is TVMScript, `seconds` the soft limit of the slice, `known` what is known so far. `choice` is the sketch of a kernel of equal
+    structure, for a derivation that may end with it if its schedule takes at most `enough` cycles.
     """
 
     program: str
@@ -44,6 +47,8 @@ class KernelTask(msgspec.Struct, frozen=True):
     seconds: float
     known: KernelStudy
     store: str = ""
+    choice: SketchChoice | None = None
+    enough: int = 0
 
 
 def scheduled_program(program: PrimFunc, lines: str) -> PrimFunc:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.pasted.relax_modules import MODEL, OPEN
+from support.pasted.relax_modules import HEAD, MODEL, OPEN
 
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import Network, structural_equal
@@ -21,6 +21,9 @@ from tilewright.engine.network import (
     study_json,
     study_text,
 )
+from tilewright.engine.network.search import loop
+from tilewright.engine.network.search.study import KernelTask
+from tilewright.engine.network.search.workers import Ended, InThread
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
@@ -29,6 +32,36 @@ LARGER = (
     MODEL.replace("16, 16", "64, 64").replace("(16, 16)", "(64, 64)").replace("T.axis.spatial(16", "T.axis.spatial(64")
 )
 """The model with matrices that take more cycles than the start of a copy."""
+
+TWO_SIZES = (
+    HEAD
+    + """
+    @T.prim_func(private=True, s_tir=True)
+    def scale(x: T.Buffer((64, 64), "float32"), y: T.Buffer((64, 64), "float32")):
+        for i, j in T.grid(64, 64):
+            with T.sblock("scale"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+
+    @T.prim_func(private=True, s_tir=True)
+    def scale1(x: T.Buffer((64, 256), "float32"), y: T.Buffer((64, 256), "float32")):
+        for i, j in T.grid(64, 256):
+            with T.sblock("scale"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((64, 64), dtype="float32"), z: R.Tensor((64, 256), dtype="float32")) -> R.Tensor((64, 64), dtype="float32"):
+        R.func_attr({"num_input": 2})
+        cls = Module
+        with R.dataflow():
+            lv = R.call_tir(cls.scale, (x,), out_ty=R.Tensor((64, 64), dtype="float32"))
+            lv1 = R.call_tir(cls.scale1, (z,), out_ty=R.Tensor((64, 256), dtype="float32"))
+            R.output(lv)
+        return lv
+"""
+)
+"""Two kernels that differ in their sizes."""
 
 
 def network() -> Network:
@@ -143,3 +176,27 @@ def test_given_an_open_size_then_the_schedule_holds_for_all_calls() -> None:
     short, long = (np.full((512 * n, 8), -1.5, "float32") for n in (1, 2))
     for result in run_network(whole, {"x": short, "z": long}, {"n": 512}, scheduled={"relu": func}):
         np.testing.assert_array_equal(result, np.zeros_like(result))
+
+
+def test_kernels_of_equal_structure_begin_with_the_sketch_of_the_first() -> None:
+    tasks: list[KernelTask] = []
+    seen: list[NetworkProgress] = []
+    whole = parse_network(TWO_SIZES)
+
+    class Noting(InThread):
+        def perform(self, task: KernelTask, ended: Ended) -> KernelStudy | None:
+            tasks.append(task)
+            return super().perform(task, ended)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "InThread", Noting)
+        study = explore_network(whole, NPU, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) >= 2)
+    first, second = tasks
+    found = {k.name: k.study for k in study.kernels}
+    assert (first.known.kernel, second.known.kernel) == ("scale1", "scale"), (
+        "the kernel with the most to win comes first"
+    )
+    derived = found["scale1"]
+    assert first.choice is None and derived is not None and derived.choice is not None
+    assert second.choice == derived.choice and second.enough > 0
+    assert all(s is not None and s.status == "proved" for s in found.values())

@@ -1,0 +1,73 @@
+"""A sketch that is chosen for one kernel and used for another one of equal structure."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilewright.engine.explore import SketchChoice, derive_space
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.network.search.structure import structure_of
+from tilewright.engine.script import parse
+
+NPU = "dual-bank-npu"
+
+PRODUCT = """
+@T.prim_func(s_tir=True)
+def dense3_relu(lv7: T.Buffer((ROWS, 256), "float16"), w: T.Buffer((256, 512), "float16"), y: T.Buffer((ROWS, 512), "float16")):
+    C = T.sblock_alloc_buffer((ROWS, 512), "float16")
+    for i, j, k in T.grid(ROWS, 512, 256):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float16(0)
+            C[vi, vj] = C[vi, vj] + lv7[vi, vk] * w[vk, vj]
+    for i, j in T.grid(ROWS, 512):
+        with T.sblock("relu"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = T.max(C[vi, vj], T.float16(0))
+"""
+
+
+def product(rows: int, text: str = PRODUCT) -> PrimFunc:
+    found = parse(text.replace("ROWS", str(rows))).program
+    assert isinstance(found, PrimFunc)
+    return found
+
+
+def test_kernels_that_differ_in_sizes_and_numbers_of_names_have_one_structure() -> None:
+    other = PRODUCT.replace("dense3_relu", "dense12_relu").replace("lv7", "lv140")
+    assert structure_of(product(64)) == structure_of(product(512, other))
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [("T.max", "T.min"), ('w: T.Buffer((256, 512), "float16")', 'w: T.Buffer((256, 512), "float32")'), ("ROWS", "1")],
+)
+def test_kernels_with_other_operations_types_or_axes_of_extent_one_have_other_structures(part: str, other: str) -> None:
+    text = PRODUCT.replace(part, other)
+    text = text.replace("* w[vk, vj]", '* T.Cast("float16", w[vk, vj])') if "float32" in other else text
+    assert structure_of(product(64)) != structure_of(product(64, text))
+
+
+def test_the_sketch_of_one_kernel_is_written_for_another_one() -> None:
+    machine = load_machine(NPU)
+    first = derive_space(product(64), machine)
+    assert first.choice is not None
+    second = derive_space(product(256), machine, choice=first.choice)
+    assert second.choice == first.choice
+    assert _splits(second.text) == _splits(first.text)
+    assert not any("tiles of" in one for one in second.left_out), "no other sketch was written"
+    assert second.space.schedule_at(second.space.default).schedule.check().status == "proved"
+
+
+@pytest.mark.parametrize("choice", [SketchChoice(7, ((0,),)), SketchChoice(0, ((9,),)), SketchChoice(0, ((0,), (0,)))])
+def test_a_choice_that_a_program_does_not_have_gives_a_complete_derivation(choice: SketchChoice) -> None:
+    func, machine = product(64), load_machine(NPU)
+    assert derive_space(func, machine, choice=choice).text == derive_space(func, machine).text
+
+
+def _splits(text: str) -> list[str]:
+    return re.findall(r"sch\.split\((\w+)", text)
