@@ -31,6 +31,7 @@ import { fixBox } from "./fix.js";
  */
 
 const SHOWN = 6;
+const BEFORE_PX = 24; // of the machine before the chosen one
 
 /**
  * A drawing of a machine: the far memory, the engines that copy, the near memories, and the engines that compute.
@@ -120,9 +121,12 @@ function facts(model, { limit, bound, heaviest }) {
   ];
 }
 
-/** @param {NextData} data */
+/**
+ * The result of the trials, once they have ended: until then, the page shows their progress.
+ * @param {NextData} data
+ */
 function status(data) {
-  if (data.looking) return "Trying calls on copies of the schedule…";
+  if (data.looking) return "";
   if (!data.suggestions.length) return "No call that was tried improves the program. Explore searches combinations.";
   return "Each step is one edit: Undo takes it back.";
 }
@@ -146,6 +150,17 @@ function exploreButton(model) {
   );
 }
 
+/**
+ * Scrolls the row of machines to one; the machine before it stays visible in part.
+ * @param {HTMLElement} machines
+ * @param {string | undefined} name
+ */
+function scrollTo(machines, name) {
+  const card = [...machines.children].find((node) => node instanceof HTMLElement && node.dataset.machine === name);
+  if (card)
+    machines.scrollLeft += card.getBoundingClientRect().left - machines.getBoundingClientRect().left - BEFORE_PX;
+}
+
 /** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("section", { class: "next-steps", tabindex: "0", "aria-label": "Next steps" });
@@ -156,6 +171,8 @@ export function render({ model }) {
   const more = h("button", { class: "tool small", type: "button" });
   view.append(head, machines, said, list, more, exploreButton(model));
   let all = false;
+  /** @type {string | undefined} */
+  let chosen;
   /** @type {NextData | null} */
   let drawn = null;
   const draw = () => {
@@ -166,7 +183,10 @@ export function render({ model }) {
       head.replaceChildren(...facts(model, data).filter((node) => node !== null));
       machines.hidden = !data.machines.length;
       machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
+      const name = data.machines.find((card) => card.chosen)?.name;
+      if (name !== chosen) scrollTo(machines, (chosen = name));
       if (said.textContent !== status(data)) said.textContent = status(data);
+      said.hidden = data.looking;
       list.hidden = !shown.length;
       reconcile(
         list,
