@@ -6,7 +6,7 @@ Two things that no schedule avoids:
   all engines are behind caches without prefetching, the first access to each line stalls one of them until the line arrives.
 - Work: each multiply-accumulate, combination and function of the program runs on some engine. Whatever the distribution, the engines' busy
   times, weighted by any weights of sum one, are at least the sum over the blocks of the cheapest engine's weighted cycles; the longest of
-  them is at least that. The best of a grid of weights is the bound.
+  them is at least that. The bound is that of the best weights found.
 
 A schedule repeats work and movement but never removes them: what it could drop is not counted (elements that no reader needs, copies,
 choices between values, arithmetic that a DMA or a matrix unit applies in passing or that becomes the start of a sum). It holds for all
@@ -57,6 +57,9 @@ from .touched import loads_of, touched
 
 WEIGHTS = (0, 1, 4, 16, 64)
 """Weights of the engines, before they are divided by their sum."""
+
+ROUNDS = 8
+"""The most times that the weight of each engine is improved."""
 
 FUNCTIONS = ("div", "erf", "exp", "log", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh")
 """Operations that only engines which compute have; a division by a constant is none."""
@@ -266,14 +269,38 @@ def _lanes(engine: VectorEngine | ScalarEngine, narrowest: int) -> int:
 
 
 def _work(costs: Sequence[tuple[Fraction | None, ...]], engines: int) -> int:
-    """The best bound of a grid of weights."""
-    best = Fraction(0)
-    for weights in tuples_of(WEIGHTS, repeat=engines):
-        total = Fraction(0)
-        for row in costs:
-            total += min((w * c for w, c in zip(weights, row, strict=True) if c is not None), default=Fraction(0))
-        best = max(best, total / max(1, sum(weights)))
+    """The bound of the best weights found: those of a grid, then of each engine in turn the weight with the highest bound."""
+    weights = max(tuples_of(map(Fraction, WEIGHTS), repeat=engines), key=lambda some: _weighted(costs, some))
+    best = _weighted(costs, weights)
+    for _ in range(ROUNDS):
+        for engine in range(engines):
+            tried = [(*weights[:engine], one, *weights[engine + 1 :]) for one in _turns(costs, weights, engine)]
+            weights = max([weights, *tried], key=lambda some: _weighted(costs, some))
+        before, best = best, _weighted(costs, weights)
+        if best == before:
+            break
     return -(-best.numerator // best.denominator)
+
+
+def _weighted(costs: Sequence[tuple[Fraction | None, ...]], weights: Sequence[Fraction]) -> Fraction:
+    """The bound of these weights."""
+    total = Fraction(0)
+    for row in costs:
+        total += min((w * c for w, c in zip(weights, row, strict=True) if c is not None), default=Fraction(0))
+    return total / (sum(weights) or 1)
+
+
+def _turns(costs: Sequence[tuple[Fraction | None, ...]], weights: Sequence[Fraction], engine: int) -> set[Fraction]:
+    """The weights of an engine at which it becomes the cheapest of a block, the other weights as they are: between them the bound rises
+    or falls."""
+    found: set[Fraction] = set()
+    for row in costs:
+        own = row[engine]
+        others = (w * c for n, (w, c) in enumerate(zip(weights, row, strict=True)) if n != engine and c is not None)
+        least = min(others, default=None)
+        if own and least is not None:
+            found.add(least / own)
+    return found
 
 
 __all__ = ["ProgramBound", "program_bound"]

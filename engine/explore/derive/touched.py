@@ -40,6 +40,9 @@ Values = np.ndarray[Any, np.dtype[Any]]
 MOST_VALUES = 1 << 21
 """Iterations that are enumerated; an access over more counts as none."""
 
+SPARSE = 8
+"""Places that are marked in an array, relative to the iterations; places further apart are sorted."""
+
 _OPERATIONS: Mapping[type[Node], Callable[[Values, Values], Values]] = {
     Add: np.add, Sub: np.subtract, Mul: np.multiply, FloorDiv: np.floor_divide, FloorMod: np.mod,
     LT: np.less, LE: np.less_equal, GT: np.greater, GE: np.greater_equal, EQ: np.equal, NE: np.not_equal,
@@ -106,11 +109,16 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
     holds = np.ones(shape, dtype=bool)
     for value, (_, wanted) in zip(kept, guards, strict=True):
         holds &= np.broadcast_to(np.equal(value, wanted), shape)
-    key = np.zeros(shape, dtype=np.int64)
+    key, most = np.zeros(shape, dtype=np.int64), 1
     for place in places:
         low, high = int(place.min()), int(place.max())
         key = key * (high - low + 1) + (np.broadcast_to(place, shape) - low)
-    return int(np.unique(key[holds]).size)
+        most *= high - low + 1
+    if most > SPARSE * MOST_VALUES:
+        return int(np.unique(key[holds]).size)
+    reached = np.zeros(most, dtype=bool)
+    reached[key[holds]] = True
+    return int(np.count_nonzero(reached))
 
 
 def values_on(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:

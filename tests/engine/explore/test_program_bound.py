@@ -94,3 +94,19 @@ def padded(X: T.Buffer((10,), "float32"), Y: T.Buffer((4,), "float32")):
     assert [touched(index.block("Y"), *one) for one in loads_of(read.value)] == [4]
     bound = program_bound(program, load_machine("dual-bank-npu"))
     assert bound.movement == 1  # four floats of Y; some of P are not needed, so X does not count
+
+
+def test_the_bound_of_a_division_is_that_of_the_best_split_between_two_engines() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def ratio(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32"), Z: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.sblock("Z"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Z[vi, vj] = X[vi, vj] / Y[vi, vj]
+"""
+    program = parse(text).program
+    assert isinstance(program, PrimFunc)
+    vector, scalar = 12 / 32, 2
+    best = 64 * 64 / (1 / vector + 1 / scalar)
+    assert best <= program_bound(program, load_machine("dual-bank-npu")).work < best + 1
