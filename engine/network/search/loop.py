@@ -43,8 +43,11 @@ MOST_SECONDS = 60.0
 LEAST_SECONDS = 1.0
 """A slice shorter than this is not started."""
 
-ALIKE = 1.1
-"""The part of its bound that a kernel may take with the sketch of another one, relative to that one's part."""
+ALIKE = 1.25
+"""Multiple of its bound that a kernel may take with the sketch of another one, relative to that one's multiple."""
+
+CHOICES = 3
+"""Sketches of a structure that are remembered, the latest first."""
 
 CLOSE = 1.02
 """Kernels within this factor of their bound are not searched any further."""
@@ -173,7 +176,8 @@ class _Search:
         self.claims: dict[str, float] = {}
         self.busy: set[str] = set()
         self.structures = {name: structure_of(self.functions[name]) for name in self.costs}
-        self.choices: dict[str, tuple[SketchChoice, float]] = {}
+        self.choices: dict[str, tuple[SketchChoice, ...]] = {}
+        self.multiples: dict[str, float] = {}
         derivations = len(set(self.structures.values()))
         self.first_seconds = max(FIRST_SECONDS, (until - time.monotonic()) * max(1, workers) / max(1, 2 * derivations))
         for name, costs in self.costs.items():
@@ -287,7 +291,8 @@ class _Search:
         self.states[name] = msgspec.structs.replace(state, study=study, cycles=cycles)
         structure = self.structures[name]
         if study.lines and study.choice is not None and (study.slices == 1 or structure not in self.choices):
-            self.choices[structure] = study.choice, max(1.0, cycles / max(1, state.bound))
+            self.choices[structure] = _latest_first(study.choice, self.choices.get(structure, ()))
+            self.multiples[structure] = max(1.0, cycles / max(1, state.bound))
 
     def _next(self, folder: Path, *, any_time: bool = False) -> KernelTask | None:
         """The next slice: the first one of the kernel with the most to win, or one more of the kernel with the largest claim."""
@@ -308,7 +313,7 @@ class _Search:
         cost = max(self.costs[chosen.name], key=lambda c: c.cycles)
         store = str(folder / f"{chosen.name}-{crc32(known.space.encode()):08x}.sqlite") if known.space else ""
         program = to_script(self.functions[chosen.name])
-        choice, ratio = self.choices.get(self.structures[chosen.name], (None, 0.0))
+        structure = self.structures[chosen.name]
         return KernelTask(
             program,
             self.machine,
@@ -316,9 +321,13 @@ class _Search:
             max(LEAST_SECONDS, min(seconds, left)),
             known,
             store,
-            choice,
-            round(ALIKE * ratio * _bound(cost, self.machine)),
+            self.choices.get(structure, ()),
+            round(ALIKE * self.multiples.get(structure, 0.0) * _bound(cost, self.machine)),
         )
+
+
+def _latest_first(choice: SketchChoice, others: tuple[SketchChoice, ...]) -> tuple[SketchChoice, ...]:
+    return (choice, *(other for other in others if other != choice))[:CHOICES]
 
 
 def _gain(state: KernelState) -> float:

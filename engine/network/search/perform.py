@@ -63,9 +63,10 @@ def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> K
 
 
 def _fastest(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> tuple[DerivedSpace, Outcome]:
-    """The space of the task's choice if its default is fast enough, else that of a complete derivation, and the outcome of its default."""
-    if task.choice is not None:
-        found = derive_space(program, task.machine, sizes=task.sizes, stop=stop, choice=task.choice)
+    """The space of the task's first choice whose default is fast enough, else that of a complete derivation, and the outcome of its
+    default."""
+    for choice in task.choices:
+        found = derive_space(program, task.machine, sizes=task.sizes, stop=stop, choice=choice)
         outcome = _default_outcome(found, task)
         if outcome.fits and outcome.figures is not None and outcome.figures.cycles <= task.enough:
             return found, outcome

@@ -37,8 +37,8 @@ class KernelStudy(msgspec.Struct, frozen=True):
 class KernelTask(msgspec.Struct, frozen=True):
     """A time slice of one kernel: the first derives a space, later ones search it. `store` is the file of the study's outcomes.
 
-    `program` is TVMScript, `seconds` the soft limit of the slice, `known` what is known so far. `choice` is the sketch of a kernel of equal
-    structure, for a derivation that may end with it if its schedule takes at most `enough` cycles.
+    `program` is TVMScript, `seconds` the soft limit of the slice, `known` what is known so far. `choices` are the sketches of kernels of
+    equal structure: the derivation ends with the first whose schedule takes at most `enough` cycles.
     """
 
     program: str
@@ -47,7 +47,7 @@ class KernelTask(msgspec.Struct, frozen=True):
     seconds: float
     known: KernelStudy
     store: str = ""
-    choice: SketchChoice | None = None
+    choices: tuple[SketchChoice, ...] = ()
     enough: int = 0
 
 
