@@ -55,7 +55,7 @@ def random_arrays(network: Network, sizes: Mapping[str, int], gain: float) -> li
     """Inputs and weights whose products neither grow nor vanish if `gain` is 1; vectors are positive, since some are variances."""
     generator = np.random.default_rng(0)
     found: list[np.ndarray] = []
-    for tensor in (*network.graph.inputs, *network.graph.weights):
+    for tensor in network.graph.parameters:
         shape = [build.int_value(e) or sizes[e.name] for e in tensor.shape]  # type: ignore[attr-defined]
         if not tensor.dtype.startswith("float"):
             array = np.zeros(shape)

@@ -39,7 +39,8 @@ class KernelCall(msgspec.Struct, frozen=True, eq=False):
 class Graph(msgspec.Struct, frozen=True, eq=False):
     """The calls of a relax function, each after those whose results it reads.
 
-    `inputs` are what each inference gets; `weights` stay the same: the other parameters, and constants that the text refers to.
+    `inputs` are what each inference gets; `weights` stay the same: the other parameters, and constants that the text refers to. `scalars`
+    are the values of those weights whose numbers the text has, as in `R.const(2.5, "float32")`.
     """
 
     name: str
@@ -47,6 +48,12 @@ class Graph(msgspec.Struct, frozen=True, eq=False):
     weights: tuple[Tensor, ...]
     calls: tuple[KernelCall, ...]
     results: tuple[Tensor, ...]
+    scalars: Mapping[Tensor, float | int | bool] = {}
+
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        """The inputs and the weights without values, in the order in which a caller gives them."""
+        return (*self.inputs, *(t for t in self.weights if t not in self.scalars))
 
 
 class Network(msgspec.Struct, frozen=True, eq=False):

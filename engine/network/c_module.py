@@ -7,7 +7,7 @@ from math import prod
 
 from ..arith import simplify
 from ..export import CFunction, c_functions
-from ..export.c_words import c_type
+from ..export.c_words import c_type, literal
 from ..ir import (
     Buffer,
     Expr,
@@ -81,17 +81,20 @@ class _Writer:
         self.name = INFERENCE
         while any(f.name == self.name for f in functions.values()):
             self.name += "_"
-        given = dict.fromkeys((*self.graph.inputs, *self.graph.weights))
-        self.given = tuple(given)
+        self.given = tuple(dict.fromkeys(self.graph.parameters))
         made = dict.fromkeys(t for call in self.graph.calls for t in call.results)
         self.inner = tuple(made)
-        self.called = {t: f"t{n}" for n, t in enumerate((*self.given, *self.inner))}
+        self.called = {t: f"t{n}" for n, t in enumerate((*self.given, *self.inner, *self.graph.scalars))}
 
     def inference(self) -> str:
         """The function that calls the kernels. A result of the model is copied to the caller's memory at the end."""
         parameters = [f"const {c_type(t.dtype)} *{self.called[t]} /* {t.name} */" for t in self.given]
         parameters += [f"{c_type(t.dtype)} *result{n}" for n, t in enumerate(self.graph.results)]
         lines = [f"int {self.name}({', '.join(parameters)}) {{"]
+        lines += [
+            f"    static const {c_type(t.dtype)} {self.called[t]}[1] = {{{literal(value, t.dtype)}}};"
+            for t, value in self.graph.scalars.items()
+        ]
         lines += [
             f"    {c_type(t.dtype)} *{self.called[t]} = malloc({max(1, self.bytes(t))}); /* {t.name} */"
             for t in self.inner

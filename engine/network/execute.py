@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ..cancellation import checkpoint
 from ..execute import run
 from ..execute.frames import Array
@@ -24,10 +26,11 @@ def run_network(
     "missing-array", and the errors of `run`.
     """
     graph = network.graph
-    missing = [t.name for t in (*graph.inputs, *graph.weights) if t.name not in arrays]
+    missing = [t.name for t in graph.parameters if t.name not in arrays]
     if missing:
         raise TilewrightError(Refusal("missing-array", f"{missing[0]} has no array", expected=", ".join(missing)))
-    values: dict[Tensor, Array] = {t: arrays[t.name] for t in (*graph.inputs, *graph.weights)}
+    values: dict[Tensor, Array] = {t: arrays[t.name] for t in graph.parameters}
+    values |= {t: np.asarray(value, dtype=t.dtype) for t, value in graph.scalars.items()}
     programs = {at: k.program(scheduled or {}) for k in distinct_kernels(network, sizes) for at in k.calls}
     for at, call in enumerate(graph.calls):
         checkpoint()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import TypeAlias
 
 import msgspec
@@ -51,7 +52,8 @@ class GraphReader:
         values = tuple(parameters.values())
         results = self._results(node, self._body(node, parameters))
         weights = (*_tensors(values[inputs:]), *_tensors(tuple(self.constants.values())))
-        return Graph(node.name, tuple(_tensors(values[:inputs])), weights, tuple(self.calls), results)
+        scalars = {c.tensor: c.value for c in self.constants.values() if c.tensor is not None and c.value is not None}
+        return Graph(node.name, tuple(_tensors(values[:inputs])), weights, tuple(self.calls), results, scalars)
 
     def _results(self, node: ast.FunctionDef, results: Item) -> tuple[Tensor, ...]:
         found = tuple(_tensors(results))
@@ -166,10 +168,10 @@ class GraphReader:
                     node, "unknown-name", "this is no value of the graph", "a tensor that is defined above"
                 )
 
-    def _constant(self, written: str) -> Constant:
+    def _constant(self, written: str, value: float | int | bool | None = None) -> Constant:
         """Return the weight for which a text stands, such as `metadata["ir.GenericConst"][3]`; equal texts are one weight."""
         if written not in self.constants:
-            self.constants[written] = Constant(self._unique(f"constant{len(self.constants)}"))
+            self.constants[written] = Constant(self._unique(f"constant{len(self.constants)}"), value)
         return self.constants[written]
 
     def _element(self, node: ast.expr, owner: Item, at: int) -> Item:
@@ -183,7 +185,7 @@ class GraphReader:
         if called in CALLS:
             return self._kernel_call(node, CALLS[called], env, name)
         if called in ("R.const", "R.prim_value"):
-            return self._constant(ast.unparse(node))
+            return self._constant(ast.unparse(node), _number(node) if called == "R.const" else None)
         if called == "R.tuple":
             return tuple(self._item(part, env) for part in node.args)
         if called == "R.match_cast" and node.args:
@@ -310,6 +312,17 @@ def _num_input(node: ast.FunctionDef) -> int | None:
             case _:
                 pass
     return None
+
+
+def _number(node: ast.Call) -> float | int | bool | None:
+    """The finite number that `R.const(2.5, "float32")` stands for; None for other values."""
+    match node.args:
+        case [ast.Constant(value=bool() | int() | float() as value), *_]:
+            return value if isfinite(value) else None
+        case [ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)), *_]:
+            return -value if isfinite(value) else None
+        case _:
+            return None
 
 
 def _flat(item: Item) -> Iterable[Tensor | Constant | Expr]:

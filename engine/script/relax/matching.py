@@ -18,10 +18,11 @@ class MismatchError(Exception):
 
 
 class Constant:
-    """A weight that the text refers to. Its shape is that of the first buffer it is given to."""
+    """A weight that the text refers to. Its shape is that of the first buffer it is given to; `value` is its number if the text has it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, value: float | int | bool | None = None) -> None:
         self.name = name
+        self.value = value
         self.tensor: Tensor | None = None
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...ir import Expr, Graph, KernelCall, Tensor, free_vars
 from ..printing.expressions import expr_text
 
 
 def graph_text(graph: Graph, module: str = "") -> str:
-    """Return the graph as a relax function. Weights are parameters after the inputs, as the attribute `num_input` says. With the name of
-    the class around it, TVM reads the function as a part of that module."""
-    parameters = [f"{t.name}: {_type(t, quoted=True)}" for t in (*graph.inputs, *graph.weights)]
+    """Return the graph as a relax function. Weights are parameters after the inputs, as the attribute `num_input` says; those that are
+    numbers are constants. With the name of the class around it, TVM reads the function as a part of that module."""
+    parameters = [f"{t.name}: {_type(t, quoted=True)}" for t in graph.parameters]
     lines = ["@R.function", f"def {graph.name}(", *(f"    {p}," for p in parameters), "):"]
     lines.append(f'    R.func_attr({{"num_input": {len(graph.inputs)}}})')
     if module:
@@ -21,7 +21,7 @@ def graph_text(graph: Graph, module: str = "") -> str:
     lines.append("    with R.dataflow():")
     taken = {t.name for call in graph.calls for t in (*call.arguments, *call.results)}
     for call in graph.calls:
-        lines += [f"        {line}" for line in _call_lines(call, taken)]
+        lines += [f"        {line}" for line in _call_lines(call, taken, graph.scalars)]
     names = ", ".join(t.name for t in graph.results)
     returned = names if len(graph.results) == 1 else f"({names})"
     return "\n".join([*lines, f"        R.output({names})", f"    return {returned}"]) + "\n"
@@ -29,12 +29,12 @@ def graph_text(graph: Graph, module: str = "") -> str:
 
 def _open_sizes(graph: Graph) -> list[str]:
     """The names of the sizes that the graph's parameters leave open."""
-    shapes = (extent for t in (*graph.inputs, *graph.weights) for extent in t.shape)
+    shapes = (extent for t in graph.parameters for extent in t.shape)
     return list(dict.fromkeys(v.name for extent in shapes for v in sorted(free_vars(extent), key=lambda v: v.name)))
 
 
-def _call_lines(call: KernelCall, taken: set[str]) -> list[str]:
-    arguments = _tuple([t.name for t in call.arguments])
+def _call_lines(call: KernelCall, taken: set[str], scalars: Mapping[Tensor, float | int | bool]) -> list[str]:
+    arguments = _tuple([f'R.const({scalars[t]!r}, "{t.dtype}")' if t in scalars else t.name for t in call.arguments])
     between = f"inplace_indices={list(call.in_place)}, " if call.in_place else ""
     after = f", tir_vars=R.shape([{', '.join(map(extent_text, call.scalars))}])" if call.scalars else ""
     operator = "R.call_tir_inplace" if call.in_place else "R.call_tir"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.networks.random_graphs import HEAD, kernel_text, staged
-from support.pasted.relax_modules import IN_PLACE, MODEL, OPEN
+from support.pasted.relax_modules import IN_PLACE, MODEL, OPEN, SCALAR
 from support.simulator.c_code import COMPILER, STRICT, needs_cc
 
 from tilewright.engine.ir import Network, PrimFunc, TilewrightError, build
@@ -23,7 +23,7 @@ pytestmark = needs_cc
 def arrays_of(network: Network, sizes: dict[str, int]) -> dict[str, Any]:
     generator = np.random.default_rng(0)
     found = {}
-    for tensor in (*network.graph.inputs, *network.graph.weights):
+    for tensor in network.graph.parameters:
         shape = [build.int_value(e) or sizes["n"] for e in tensor.shape]
         found[tensor.name] = generator.integers(-8, 8, shape).astype(tensor.dtype) / 8
     return found
@@ -35,7 +35,7 @@ def ran(text: str, network: Network, arrays: dict[str, Any], folder: Path) -> by
     command = [str(COMPILER), *STRICT, "-O1", "-o", str(folder / "net"), str(folder / "net.c"), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    order = (*network.graph.inputs, *network.graph.weights)
+    order = network.graph.parameters
     (folder / "in").write_bytes(b"".join(np.ascontiguousarray(arrays[t.name]).tobytes() for t in order))
     subprocess.run([str(folder / "net"), str(folder / "in"), str(folder / "out")], check=True, timeout=60)
     return (folder / "out").read_bytes()
@@ -45,6 +45,7 @@ CASES = {
     "several kernels": (MODEL, {}),
     "in place": (IN_PLACE, {}),
     "open sizes": (OPEN, {"n": 4}),
+    "numbers": (SCALAR, {}),
 }
 
 

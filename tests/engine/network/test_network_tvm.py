@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.pasted.relax_modules import MODEL, OPEN
+from support.pasted.relax_modules import MODEL, OPEN, SCALAR
 
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import AXIS_SEPARATOR, Network, PrimFunc, build
@@ -50,7 +50,7 @@ def exported(network: Network, scheduled: dict[str, PrimFunc], path: Path) -> Mo
 
 def results(module: ModuleType, network: Network, arrays: dict[str, Any]) -> list[np.ndarray]:
     """The results of TVM's virtual machine."""
-    order = (*network.graph.inputs, *network.graph.weights)
+    order = network.graph.parameters
     found = module.build()[network.graph.name](*(tvm.runtime.tensor(arrays[t.name]) for t in order))
     many = found if len(network.graph.results) > 1 else [found]
     return [tensor.numpy() for tensor in many]
@@ -59,7 +59,7 @@ def results(module: ModuleType, network: Network, arrays: dict[str, Any]) -> lis
 def arrays_of(network: Network) -> dict[str, Any]:
     generator = np.random.default_rng(0)
     found: dict[str, Any] = {}
-    for tensor in (*network.graph.inputs, *network.graph.weights):
+    for tensor in network.graph.parameters:
         shape = [build.int_value(e) for e in tensor.shape]
         found[tensor.name] = generator.standard_normal(shape).astype(tensor.dtype)
     return found
@@ -138,3 +138,10 @@ def test_given_axis_separators_of_an_intermediate_buffer_then_the_text_does_not_
     schedule.transform_layout("scale", ("write", 0), lambda i, j: [i // 4, AXIS_SEPARATOR, i % 4, j])
     text = network_tvm_script(network, {"scale": schedule.func})
     assert "axis_separators" not in text and tvm.script.from_source(text) is not None
+
+
+def test_given_a_number_of_the_text_then_tvm_gets_its_value(tmp_path: Path) -> None:
+    network = parse_network(SCALAR)
+    x = np.arange(256, dtype="float32").reshape(16, 16)
+    (found,) = results(exported(network, {}, tmp_path / "scalar_network.py"), network, {"x": x})
+    np.testing.assert_array_equal(found, -1.25 * x)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.pasted.relax_modules import IN_PLACE, MODEL, OPEN
+from support.pasted.relax_modules import IN_PLACE, MODEL, OPEN, SCALAR
 
 from tilewright.engine.ir import Network, TilewrightError, build
-from tilewright.engine.network import merged, run_network
+from tilewright.engine.network import merged, network_tvm_script, run_network
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
@@ -17,10 +17,19 @@ from tilewright.engine.script.relax import parse_network
 def arrays(network: Network, sizes: dict[str, int] | None = None) -> dict[str, Any]:
     generator = np.random.default_rng(0)
     found = {}
-    for tensor in (*network.graph.inputs, *network.graph.weights):
+    for tensor in network.graph.parameters:
         shape = [build.int_value(e) or (sizes or {})["n"] for e in tensor.shape]
         found[tensor.name] = generator.integers(-8, 8, shape).astype(tensor.dtype) / 8
     return found
+
+
+def test_a_number_of_the_text_is_no_parameter_and_keeps_its_value() -> None:
+    network = parse_network(SCALAR)
+    assert [t.name for t in network.graph.parameters] == ["x"] and len(network.graph.weights) == 2
+    x = arrays(network)["x"]
+    for one in (network, parse_network(network_tvm_script(network))):
+        (result,) = run_network(one, {"x": x})
+        np.testing.assert_array_equal(result, -1.25 * x)
 
 
 def test_given_a_model_then_its_results_are_those_of_the_calls_in_order() -> None:

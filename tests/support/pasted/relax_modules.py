@@ -109,3 +109,26 @@ IN_PLACE = (
 """
 )
 """A call that stores one of its results in its argument."""
+
+SCALAR = (
+    HEAD
+    + """
+    @T.prim_func(private=True, s_tir=True)
+    def grow(x: T.Buffer((16, 16), "float32"), by: T.Buffer((), "float32"), y: T.Buffer((16, 16), "float32")):
+        for i, j in T.grid(16, 16):
+            with T.sblock("grow"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * by[()]
+
+    @R.function
+    def main(x: R.Tensor((16, 16), dtype="float32")) -> R.Tensor((16, 16), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        cls = Module
+        with R.dataflow():
+            lv = R.call_tir(cls.grow, (x, R.const(-2.5, "float32")), out_ty=R.Tensor((16, 16), dtype="float32"))
+            gv = R.call_tir(cls.grow, (lv, R.const(0.5, "float32")), out_ty=R.Tensor((16, 16), dtype="float32"))
+            R.output(gv)
+        return gv
+"""
+)
+"""Two calls whose second argument is a number of the text."""
