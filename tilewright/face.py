@@ -24,7 +24,7 @@ from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
-from .engine.explore import SCHEDULE_RULES, DerivedSpace, Progress, ScheduleRule, Space, Study
+from .engine.explore import SCHEDULE_RULES, Database, DerivedSpace, Progress, ScheduleRule, Space, Study
 from .engine.export import chrome_trace, report_text
 from .engine.hwsim import Machine, MachineParameter, Report
 from .engine.hwsim import load_machine as machine
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AXIS_SEPARATOR",
     "SCHEDULE_RULES",
+    "Database",
     "DerivedSpace",
     "DocumentError",
     "IRModule",
@@ -160,6 +161,7 @@ def explore(
     workers: int | str = 0,
     store: str | Path | None = None,
     watch: Callable[[Progress], object] | None = None,
+    database: Database | str | Path | None = None,
 ) -> Study:
     """Explore the values of a schedule's holes on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
 
@@ -167,7 +169,8 @@ def explore(
     "cycles", "energy", "traffic", "peak", "peak local.vtcm"; several objectives give a Pareto front. `budgets` are upper limits of metrics.
     `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file that keeps outcomes and resumes a
     study. Equal seeds give equal results for any workers; `seconds` limits the time, and the study keeps the results found until then.
-    Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
+    `database`, a file or a Database, has schedules found before: the search begins with the nearest ones and adds its best; give it to
+    `derive_space` as well. Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
     """
     if isinstance(scheduled, Notebook):
         space, machine = notebook_space(scheduled), _machine_of(scheduled, machine)
@@ -175,7 +178,10 @@ def explore(
         space = scheduled.space if isinstance(scheduled, DerivedSpace) else scheduled
         machine = _named_machine(machine)
     settings = _explore.Settings(tuple(objectives), dict(budgets or {}), trials, seed, seconds=seconds)
-    return _explore.explore(space, machine, settings, workers=workers, store=store, watch=watch)
+    origin = scheduled.origin if isinstance(scheduled, DerivedSpace) else None
+    return _explore.explore(
+        space, machine, settings, workers=workers, store=store, watch=watch, database=database, origin=origin
+    )
 
 
 def derive_space(
@@ -184,13 +190,17 @@ def derive_space(
     *,
     sizes: Mapping[str, int] | None = None,
     rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
+    database: Database | str | Path | None = None,
 ) -> DerivedSpace:
     """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`, `.explanation`.
 
     `rules` write the schedule of each group of blocks that run tile by tile together; add your own to SCHEDULE_RULES. Without rules, only
-    the largest block is tiled, and nothing is simulated. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    the largest block is tiled, and nothing is simulated. `database` has schedules found before, which are simulated first. Raises
+    TilingTargetError "no-main-block" if no block can be tiled.
     """
-    return _explore.derive_space(program, _named_machine(machine), sizes=sizes, rules=rules)
+    found = _named_machine(machine)
+    with _explore.WarmStart(database, program, sizes or {}, found) as warm:
+        return _explore.derive_space(program, found, sizes=sizes, rules=rules, records=warm.records)
 
 
 def auto_space(

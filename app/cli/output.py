@@ -68,6 +68,11 @@ def _shows_progress(arguments: Namespace) -> bool:
     return not (getattr(arguments, "json", False) or arguments.quiet) and sys.stderr.isatty()
 
 
+def report_problem(words: str) -> None:
+    """Print on standard error what a command does without."""
+    print(f"tilewright: {words}", file=sys.stderr)
+
+
 def written(path: str, data: str | bytes) -> bool:
     """Write a file and return whether that succeeded; print the reason of a failure on standard error."""
     try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ...engine.adopt import is_hole
-from ...engine.explore import DerivedSpace, Space, derive_space, space_of
+from ...engine.explore import DerivedSpace, Space, WarmStart, derive_space, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
 from .cells import Document
@@ -45,15 +46,24 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
     return document
 
 
-def derived_space(notebook: Notebook, machine: Machine, stop: Callable[[], bool] | None = None) -> DerivedSpace:
-    """The space derived from program and machine; `stop` ends the derivation with the best so far. Raises DocumentError, TilingTargetError
-    "no-main-block"."""
+def derived_space(
+    notebook: Notebook,
+    machine: Machine,
+    stop: Callable[[], bool] | None = None,
+    database: str | Path | None = None,
+) -> DerivedSpace:
+    """The space derived from program and machine; `stop` ends the derivation with the best so far, `database` has schedules to begin with.
+    Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
+    sizes = sizes_for(notebook.states[0].schedule.func, notebook.sizes)
+    with WarmStart(database, notebook.program, sizes, machine) as warm:
+        records = warm.records
     return derive_space(
         notebook.program,
         machine,
-        sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
+        sizes=sizes,
+        records=records,
         schedule_name=notebook.schedule_name,
         intrinsics=read_intrinsics(notebook.document),
         stop=stop,

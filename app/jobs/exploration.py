@@ -25,17 +25,21 @@ from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import Exploration, SearchRequest, State
 from ..state.search_results import Found, found_now
+from ..storage.databases import DatabaseChoice
 from .event_loop import EventLoop
 from .study_files import load_search, record_search
 
 UPDATE_MS = 250
 """The interval between two updates of the page."""
 
+FOLDER_DATABASES = DatabaseChoice()
+
 
 class SearchSlots:
-    """The limit on concurrent searches of a server. Further searches wait in a queue."""
+    """The limit on concurrent searches of a server, and the database of found schedules that they use. Further searches wait in a queue."""
 
-    def __init__(self, most: int = LIMITS.searches) -> None:
+    def __init__(self, most: int = LIMITS.searches, databases: DatabaseChoice = FOLDER_DATABASES) -> None:
+        self.databases = databases
         self._free = most
         self._queue: deque[object] = deque()
         self._changed = threading.Condition()
@@ -131,10 +135,19 @@ class Search:
             store=self._file,
             watch=self._on_trial,
             checking=self._on_verification,
+            database=self._database(),
         )
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
         self._update(status="ended", offers=offers, front=front, total=study.total, checking=None)
+
+    def _database(self) -> Path | None:
+        """The database of found schedules; that of the folder only for a notebook in a file."""
+        path = self.request.notebook.document.path if self._file.parent.name == "explore" else None
+        try:
+            return self._slots.databases.path_for(path)
+        except OSError:  # the page reports an unusable state folder with the history
+            return None
 
     def _on_verification(self, checking: Verifier) -> None:
         """Show the progress of the final verification."""

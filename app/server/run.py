@@ -18,10 +18,12 @@ import panel as pn
 from ..document import load_document
 from ..document.networks import is_model, model_file
 from ..folders.user import runtime_folder
+from ..jobs.exploration import FOLDER_DATABASES
 from ..jobs.fair_scheduler import FairScheduler
 from ..page.notebook_catalog import Thumbnails
 from ..session.registry import SessionRegistry
 from ..state.addresses import Address, model_address
+from ..storage.databases import DatabaseChoice
 from ..storage.disk_reports import report_rescued
 from ..storage.registry import OpenFileRegistry, open_file_registry
 from .access import AccessPolicy, make_policy
@@ -40,7 +42,8 @@ SWITCH_S = 0.001
 
 class Serving(msgspec.Struct, frozen=True):
     """The settings of a server: `path` is a file or folder, None for the examples only; port 0 means any free port; `certfile` and
-    `keyfile` are PEM files for HTTPS; `opens_browser` shows the page in the user's browser."""
+    `keyfile` are PEM files for HTTPS; `opens_browser` shows the page in the user's browser; `databases` are those of found
+    schedules."""
 
     path: Path | None = None
     port: int = 5006
@@ -48,6 +51,7 @@ class Serving(msgspec.Struct, frozen=True):
     certfile: Path | None = None
     keyfile: Path | None = None
     opens_browser: bool = False
+    databases: DatabaseChoice = FOLDER_DATABASES
 
 
 def serve(serving: Serving, announce: Callable[[str], None]) -> int:
@@ -73,7 +77,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     loop = asyncio.get_running_loop()
     log_loop_errors(loop)
     path, policy = serving.path, serving.policy
-    thumbnails, sessions = Thumbnails(), SessionRegistry(FairScheduler(loop.call_soon_threadsafe))
+    thumbnails, sessions = Thumbnails(), SessionRegistry(FairScheduler(loop.call_soon_threadsafe), serving.databases)
 
     def page() -> pn.Template:
         return make_page(path, thumbnails, sessions, open_files, base=f"{policy.prefix}/")

@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 from ...engine.ir import Refusal, TilewrightError
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import SearchSlots
+from ..jobs.exploration import FOLDER_DATABASES, SearchSlots
 from ..jobs.fair_scheduler import FairScheduler
 from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import State
+from ..storage.databases import DatabaseChoice
 from .screen import Screen
 from .session import Session
 
@@ -159,14 +160,15 @@ class LoopClock:
 
 
 class SessionRegistry:
-    """All sessions of a server by key, the oldest first. They share the `scheduler` and the `places` for searches. `closed` counts the
+    """All sessions of a server by key, the oldest first. They share the `scheduler` and the `places` for searches, with
+    the database that those use. `closed` counts the
     closed sessions, including pages that closed before a browser had loaded them."""
 
-    def __init__(self, scheduler: FairScheduler | None = None) -> None:
+    def __init__(self, scheduler: FairScheduler | None = None, databases: DatabaseChoice = FOLDER_DATABASES) -> None:
         self.all: dict[str, SessionHandle] = {}
         self.closed = 0
         self.scheduler = scheduler or FairScheduler()
-        self.places = SearchSlots()
+        self.places = SearchSlots(databases=databases)
 
     def take(self, session: Session, event_loop: EventLoop, page: Screen | None = None) -> SessionHandle:
         """Register a session and watch its screen. An API session first closes the idle ones. Raises SessionError "too-many-sessions"."""

@@ -1,12 +1,14 @@
 """Design space exploration: a space of schedules, the cost of its candidates on a machine, and the best of those evaluated."""
 
 from ..adopt import Hole, HoleError
+from .database.database import Database, DatabaseError
+from .database.record import TuningRecord
+from .database.warm_start import Origin, WarmStart, WarmStartUse
 from .derive.derived_space import DerivedSpace, derive_space, deriving_space
 from .derive.groups import SketchChoice
 from .derive.product import Product, product_of
 from .derive.program_bound import ProgramBound, program_bound
-from .derive.rule import ScheduleRule
-from .derive.table import SCHEDULE_RULES
+from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of
@@ -24,6 +26,8 @@ __all__ = [
     "SCHEDULE_RULES",
     "TRAFFIC",
     "UNITS",
+    "Database",
+    "DatabaseError",
     "DerivedSpace",
     "EvaluationRequest",
     "Evaluator",
@@ -36,6 +40,7 @@ __all__ = [
     "Limits",
     "Method",
     "ObjectiveError",
+    "Origin",
     "Outcome",
     "Point",
     "Product",
@@ -52,7 +57,10 @@ __all__ = [
     "StudyCandidate",
     "TilingTargetError",
     "Trial",
+    "TuningRecord",
     "Verifier",
+    "WarmStart",
+    "WarmStartUse",
     "Workers",
     "WorkersError",
     "derive_space",

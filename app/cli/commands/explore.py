@@ -29,9 +29,10 @@ from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
 from ...document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
+from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
 from ..opened import notebook_file, require_whole, written_back
-from ..output import print_json, print_line, working
+from ..output import print_json, print_line, report_problem, working
 from ..usage import Parser, takes_json
 
 STATUSES: dict[Status, str] = {
@@ -98,6 +99,7 @@ def add_arguments(parser: Parser) -> None:
         help="number of worker processes (default: %(default)s; 0: search in this process)",
     )
     where.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of an existing Dask cluster: tcp://host:8786")
+    takes_database(parser)
     parser.add_argument("--study", metavar="DB", help="store outcomes in this file; resume the search if it exists")
     parser.add_argument(
         "--write",
@@ -127,11 +129,14 @@ def run(arguments: Namespace) -> int:
         load_machine(arguments.machine) if arguments.machine else notebook.machine or load_machine(DEFAULT_MACHINE)
     )
     budget = arguments.seconds
+    database = database_path(arguments, document.path)
     derived: DerivedSpace | None = None
     if arguments.auto:
         begun = time.monotonic()
         with working(arguments, "deriving", "applying rules"):
-            derived = derived_space(notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun))
+            derived = derived_space(
+                notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun), database=database
+            )
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
         budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0
@@ -147,8 +152,11 @@ def run(arguments: Namespace) -> int:
     with working(arguments, "searching", "starting workers") as show:
         watch = show and (lambda progress: show(_so_far(progress, settings)))
         study = explore(
-            space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study, watch=watch
+            space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study, watch=watch,
+            database=database, origin=None if derived is None else derived.origin,
         )  # fmt: skip
+    if study.warm_start.problem is not None:
+        report_problem(study.warm_start.text)
     if arguments.write and study.offers:
         document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
         save_document(document, output)
@@ -189,6 +197,8 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> s
     lines = [
         f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates evaluated ({how}): {outcomes}"
     ]
+    if study.warm_start.records:
+        lines.append(study.warm_start.text)
     if derived is not None:
         lines = [derived.explanation, "", *lines]
     if not study.offers:
@@ -248,6 +258,15 @@ def _as_json(study: Study, derived: DerivedSpace | None) -> dict[str, Any]:
         "settings": msgspec.to_builtins(study.settings),
         "counts": dict(study.counts),
         "holes": [{"name": hole.name, "values": list(hole.texts)} for hole in study.space.holes],
+        "database": {
+            "file": study.warm_start.path or None,
+            "records": [
+                {"program": r.workload.title, "machine": r.target.name, "cycles": r.cycles}
+                for r in study.warm_start.records
+            ],
+            "is_exact": study.warm_start.exact > 0,
+            "problem": study.warm_start.text if study.warm_start.problem is not None else None,
+        },
         "offers": [
             {
                 "number": offer.trial.number,

@@ -21,6 +21,7 @@ from ....engine.network import (
 )
 from ...document.networks import NetworkNotebook, explore_model, load_network, save_on_chip
 from ..arguments import seconds, takes_setting, workers
+from ..databases import database_path, takes_database
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
 from ..output import print_json, print_line, working, written
 from ..usage import Parser, takes_json
@@ -65,6 +66,7 @@ def add_arguments(parser: Parser) -> None:
         "--workers", metavar="N", type=workers, default=2,
         help="with --auto: number of processes, each with a kernel of its own (default: %(default)s; 0: search in this process)",
     )  # fmt: skip
+    takes_database(parser)
     parser.add_argument(
         "--again",
         action="store_true",
@@ -159,7 +161,8 @@ def _searched(arguments: Namespace) -> NetworkStudy:
     with working(arguments, "searching", "reading the kernels") as show:
         return explore_model(
             arguments.file, machine, dict(arguments.size), seconds=arguments.seconds, workers=arguments.workers,
-            again=arguments.again, watch=show and (lambda progress: show(progress_text(progress))),
+            again=arguments.again, database=database_path(arguments, arguments.file),
+            watch=show and (lambda progress: show(progress_text(progress))),
         )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from ....engine.ir import Refusal
 from ...document import DocumentError
 from ...signals import importing
+from ..databases import database_choice, takes_database
 from ..opened import STANDARD_INPUT, no_such_file
 from ..output import print_json
 from ..usage import Parser, takes_json
@@ -67,6 +68,7 @@ def add_arguments(parser: Parser) -> None:
         default=[],
         help="an additional host name of the server, such as that of a proxy: tiles.example.org or localhost:8888; repeatable",
     )
+    takes_database(parser)
     takes_json(parser, "the address and the process id")
 
 
@@ -106,7 +108,9 @@ def run(arguments: argparse.Namespace) -> int:
         secret=cookie_secret(),
     )
     port = free_port(arguments.port, arguments.host)
-    serving = Serving(arguments.path, port, policy, arguments.certfile, arguments.keyfile, arguments.open)
+    serving = Serving(
+        arguments.path, port, policy, arguments.certfile, arguments.keyfile, arguments.open, database_choice(arguments)
+    )
     return serve(serving, announce_json if arguments.json else announce)
 
 

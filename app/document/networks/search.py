@@ -49,13 +49,15 @@ def explore_model(
     seconds: float = 600.0,
     workers: int = 2,
     again: bool = False,
+    database: str | Path | None = None,
     watch: Watch | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> NetworkStudy:
     """Search schedules for the kernels of the model at `path` and write each into its file; see `explore_network`.
 
     A later call resumes. Kernels that somebody scheduled are kept; with `again` they are searched too, and a faster schedule becomes a new
-    branch of the file. Raises DocumentError "no-folder" for the text of a module, and the errors of `load_network`.
+    branch of the file. `database` is a file of found schedules to begin with and to add to. Raises DocumentError "no-folder" for the text
+    of a module, and the errors of `load_network`.
     """
     model = load_network(path, sizes)
     folder = model_file(path).parent
@@ -74,7 +76,8 @@ def explore_model(
 
     return explore_network(
         model.network, target, model.sizes, seconds=seconds, workers=workers,
-        scheduled={} if again else files.edited, known=files.known, folder=studies, watch=received, stop=stop,
+        scheduled={} if again else files.edited, known=files.known, folder=studies, database=database, watch=received,
+        stop=stop,
     )  # fmt: skip
 
 

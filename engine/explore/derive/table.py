@@ -1,9 +1,12 @@
-"""The rules in their order, and the rules that users add."""
+"""Rules of the derivation: each adds lines to the draft of a group where its precondition holds. The table has them in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import getdoc
 from textwrap import wrap
+
+import msgspec
 
 from ...cancellation import checkpoint
 from .draft import Draft, Group
@@ -11,9 +14,26 @@ from .engines import choose_engines
 from .fuse import fuse_producers, inline_producers, keep_on_chip
 from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
-from .rule import ScheduleRule
 from .stage import decompose_padding, stage_operands, store_result
 from .tiles import tile_last
+
+Apply = Callable[[Draft], object]
+
+
+class ScheduleRule(msgspec.Struct, frozen=True, eq=False):
+    """One row of the table. The docstring of `apply` states the precondition and the lines that it writes. With `at_end` it is
+    applied after the other rules of all groups."""
+
+    code: str
+    title: str
+    apply: Apply
+    at_end: bool = False
+
+    @property
+    def what(self) -> str:
+        """The precondition and the lines, from the docstring of `apply`."""
+        return getdoc(self.apply) or ""
+
 
 SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("inline", "Elementwise work in its reader", inline_producers),
@@ -65,4 +85,4 @@ def comment(text: str) -> list[str]:
     return wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
 
 
-__all__ = ["SCHEDULE_RULES", "apply_rules", "comment"]
+__all__ = ["SCHEDULE_RULES", "Apply", "ScheduleRule", "apply_rules", "comment"]

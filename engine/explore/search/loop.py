@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,8 @@ from ...cancellation import checkpoint
 from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
+from ..database.database import Database
+from ..database.warm_start import Origin, WarmStart
 from ..space.model import Point, Space
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task
 from ..trials.outcome import Outcome, Status, require_objectives
@@ -60,13 +62,14 @@ class Sampler(Protocol):
 
 
 class Exhaustive:
-    """Samples every point, the default first."""
+    """Samples every point, those to begin with first, then the default."""
 
     method: Method = "exhaustive"
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, starts: Sequence[Point] = ()) -> None:
         self.total = space.size
-        self._points = space.points()
+        first = dict.fromkeys((*starts, space.default))
+        self._points = chain(first, (point for point in space.points() if point not in first))
 
     def batch(self, size: int) -> Batch:
         return Batch(tuple(islice(self._points, size)))
@@ -85,6 +88,8 @@ def explore(
     watch: Watch | None = None,
     stop: Enough | None = None,
     checking: Check | None = None,
+    database: Database | str | Path | None = None,
+    origin: Origin | None = None,
 ) -> Study:
     """Evaluate candidates of `space` on `machine`, and verify the best.
 
@@ -92,7 +97,9 @@ def explore(
     "tcp://…". `store` is a file that keeps the outcomes; an interrupted study resumes from it. `watch` receives each trial, in this
     thread, in the order of completion. `stop` is polled after each trial, and periodically while workers are busy; True ends the search.
     `checking` is called before each verification; if it returns True, the remaining candidates are neither verified nor offered.
-    The result depends on space, machine and settings alone.
+    `database` has schedules that earlier searches found: the search begins with the points nearest to them, and adds its best schedule;
+    `origin` says how the space was derived. The result depends on space, machine, settings and the points to begin with alone; `store`
+    keeps those.
 
     Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask", WorkersError
     "no-scheduler", "scheduler-lost".
@@ -100,8 +107,10 @@ def explore(
     settings = settings or Settings()
     require_objectives((*settings.objectives, *settings.budgets), machine)
     estimator = Estimator(space, machine)
-    sampler = _sampler(space, settings, estimator)
     kept = None if store is None else StudyStore(store, space, machine, settings)
+    warm = WarmStart(database, space.program, space.sizes, machine)
+    starts = warm.points(space)
+    sampler = _sampler(space, settings, estimator, starts if kept is None else kept.starts(starts))
     search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept)
     trying = _workers(workers, space, machine, settings, estimator)
     try:
@@ -111,21 +120,33 @@ def explore(
             trying.close()
         trials = tuple(sorted(search.trials, key=lambda t: t.number))
         study = Study(space, machine, settings, sampler.method, trials, sampler.total, ended)
-        return replace(study, offers=offers_of(study, checking, kept))
+        study = replace(study, offers=offers_of(study, checking, kept))
+        _record(warm, study, origin or Origin())
+        return replace(study, warm_start=warm.use)
     finally:
+        warm.close()
         if kept is not None:
             kept.close()
 
 
-def _sampler(space: Space, settings: Settings, estimator: Estimator) -> Sampler:
+def _record(warm: WarmStart, study: Study, origin: Origin) -> None:
+    """Adds the fastest verified schedule of a study to the database that it began with."""
+    warm.correct(study.space, {trial.point: trial.outcome for trial in study.trials})
+    found = [(o.trial.outcome.figures.cycles, n) for n, o in enumerate(study.offers) if o.trial.outcome.figures]
+    if found:
+        cycles, n = min(found)
+        warm.commit(study.space, study.offers[n].trial.point, cycles, study.offers[n].verdict, origin)
+
+
+def _sampler(space: Space, settings: Settings, estimator: Estimator, starts: Sequence[Point]) -> Sampler:
     if space.size <= settings.exhaustive:
-        return Exhaustive(space)
+        return Exhaustive(space, starts)
     # Optuna belongs to the extra `explore` and loads slowly: import it only if needed.
     try:
         from .sampler import Sampled
     except ModuleNotFoundError as error:
         raise _missing(error, "optuna", f"a space of {space.size:,} points is sampled, which") from error
-    return Sampled(space, settings, estimator)
+    return Sampled(space, settings, estimator, starts)
 
 
 def _workers(

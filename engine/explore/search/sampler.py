@@ -54,7 +54,8 @@ OVER = 1e6
 class Sampled:
     """The sampler of large spaces. Its points follow from a seed, and none repeats."""
 
-    def __init__(self, space: Space, settings: Settings, estimator: Estimator) -> None:
+    def __init__(self, space: Space, settings: Settings, estimator: Estimator, starts: Sequence[Point] = ()) -> None:
+        """`starts` are the first points to evaluate, before the default."""
         self.method: Method = "tpe" if len(settings.objectives) == 1 else "nsga2"
         self.total = min(settings.trials, space.size)
         self._space = space
@@ -63,19 +64,23 @@ class Sampled:
         self._random = random.Random(settings.seed)
         self._scales = [ParameterAxis(hole) for hole in space.holes]
         self._distributions = {scale.name: _distribution(scale) for scale in self._scales}
-        self._pool = CandidatePool(space.default, self._random)
+        self._starts = list(dict.fromkeys((*starts, space.default)))
+        self._pool = CandidatePool(self._starts[0], self._random)
         self._asked: set[Point] = set()
         self._waiting: dict[Point, optuna.Trial | None] = {}
         self._front: Front[Trial] = Front()
         self._study = _study(settings, self.method)
 
     def batch(self, size: int) -> Batch:
-        """The next points: first the default alone; no later batch is larger than all before it together, so that outcomes arrive early.
-        Its local searches serve the next batch."""
+        """The next points: first the default, or the first start, alone, then the other starts; no later batch is larger than all before
+        it together, so that outcomes arrive early. Its local searches serve the next batch."""
         before = len(self._asked)
         if before >= self.total:
             return Batch(())
-        points = self._batch(min(size, before)) if before else [self._recorded(self._space.default)]
+        if before < len(self._starts):
+            points = [self._recorded(point) for point in self._starts[before : before + (size if before else 1)]]
+        else:
+            points = self._batch(min(size, before))
         asked = len(self._asked)
         is_more = asked < self.total and self._uses_estimates
         walks = self._pool.walks(max(1, min(size, asked) // TURN)) if is_more else ()

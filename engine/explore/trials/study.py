@@ -10,6 +10,7 @@ import msgspec
 
 from ...execute import Verdict
 from ...hwsim import Machine
+from ..database.warm_start import WarmStartUse
 from ..search.local_search import LocalSearch
 from ..search.pareto import Front
 from ..space.model import Point, Space
@@ -97,7 +98,8 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     """The result of a search. `trials` are sorted by number, no point twice. `method` is how points were chosen; `ended` is False if the
     search was stopped before all trials, or the time budget, were used.
 
-    `offers` are the verified best candidates, with several objectives the whole front, sorted by the first objective.
+    `offers` are the verified best candidates, with several objectives the whole front, sorted by the first objective. `warm_start` is
+    what the search took from a database.
     """
 
     space: Space
@@ -108,6 +110,7 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     total: int
     ended: bool
     offers: tuple[StudyCandidate, ...] = ()
+    warm_start: WarmStartUse = WarmStartUse()
 
     @property
     def best(self) -> Trial | None:

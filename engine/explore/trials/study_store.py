@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,7 @@ from .study import Settings, Trial
 _TABLES = """
 create table if not exists study (id integer primary key check (id = 0), fingerprint text not null, settings text not null);
 create table if not exists trials (number integer primary key, point text not null, outcome text not null);
+create table if not exists starts (number integer primary key, point text not null);
 create table if not exists checks (number integer primary key, point text not null, verdict text not null);
 """
 
@@ -63,6 +65,17 @@ class StudyStore:
                     expected="the same schedule with its holes, machine, objectives, budgets, seed and batch; or another file",
                 )
             )  # fmt: skip
+
+    def starts(self, points: Sequence[Point]) -> tuple[Point, ...]:
+        """The points that the study begins with: those stored, in a new study these."""
+        if not self._base.execute("select 1 from trials limit 1").fetchone():
+            rows = [(number, msgspec.json.encode(point).decode()) for number, point in enumerate(points)]
+            self._base.execute("begin")
+            self._base.execute("delete from starts")
+            self._base.executemany("insert into starts values (?, ?)", rows)
+            self._base.execute("commit")
+        known = self._base.execute("select point from starts order by number").fetchall()
+        return tuple(msgspec.json.decode(point, type=Point) for (point,) in known)
 
     def outcomes(self) -> dict[tuple[int, Point], Outcome]:
         """The stored outcomes, by number and point, except those of lost workers."""

@@ -130,6 +130,7 @@ def explore_network(
     scheduled: Mapping[str, PrimFunc] | None = None,
     known: Mapping[str, KernelStudy] | None = None,
     folder: str | Path | None = None,
+    database: str | Path | None = None,
     watch: Watch | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> NetworkStudy:
@@ -137,7 +138,8 @@ def explore_network(
 
     `workers` processes search different kernels at a time; 0 searches in this thread, and completes a slice that has begun. Kernels with a
     program in `scheduled` are kept. `known` is what an earlier search found, by name of the kernel, and `folder` has the outcomes of its
-    candidates; the search resumes from both. `watch` is called after each slice, `stop` is polled: True ends the search.
+    candidates; the search resumes from both. `database` is a file of found schedules, with which the kernels begin. `watch` is called after
+    each slice, `stop` is polled: True ends the search.
 
     A kernel whose derivation fails has the reason in its study and stays as it is. A schedule that is not faster for the sizes of all
     calls is dropped. Raises TilewrightError "missing-size".
@@ -145,7 +147,7 @@ def explore_network(
     begun = time.monotonic()
     kept = dict(scheduled or {})
     report = simulate_network(network, machine, sizes, scheduled=kept)
-    search = _Search(network, report, kept, known or {}, begun + seconds, workers)
+    search = _Search(network, report, kept, known or {}, begun + seconds, workers, database)
     with ExitStack() as stack:
         studies = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
         ended = search.run(studies, watch or (lambda _: None), stop or (lambda: False))
@@ -164,7 +166,9 @@ class _Search:
         known: Mapping[str, KernelStudy],
         until: float,
         workers: int,
+        database: str | Path | None,
     ) -> None:
+        self.database = "" if database is None else str(database)
         self.machine, self.until, self.workers = report.machine, until, workers
         self.functions = {f.name: f for f in network.kernels}
         self.costs: dict[str, list[KernelCost]] = {}
@@ -323,6 +327,7 @@ class _Search:
             store,
             self.choices.get(structure, ()),
             round(ALIKE * self.multiples.get(structure, 0.0) * _bound(cost, self.machine)),
+            self.database,
         )
 
 

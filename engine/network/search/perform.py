@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -12,8 +12,11 @@ from ...explore import (
     EvaluationRequest,
     Evaluator,
     Limits,
+    Origin,
     Outcome,
     Settings,
+    TuningRecord,
+    WarmStart,
     derive_space,
     explore,
     verdict_of,
@@ -46,10 +49,17 @@ def refused(known: KernelStudy, refusal: Refusal) -> KernelStudy:
 
 def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> KernelStudy:
     """The derived space, and its default schedule if that fits and is not wrong."""
-    derived, outcome = _fastest(program, task, stop)
+    with WarmStart(task.database or None, program, task.sizes, task.machine) as warm:
+        derived, outcome = _fastest(program, task, warm.records, stop)
+        return _checked(derived, outcome, warm, task)
+
+
+def _checked(derived: DerivedSpace, outcome: Outcome, warm: WarmStart, task: KernelTask) -> KernelStudy:
+    """The study with the default schedule of a derived space, which is added to the database."""
     space = derived.space
     known = replace(
-        task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1, choice=derived.choice
+        task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1, choice=derived.choice,
+        began_with=warm.use.text,
     )  # fmt: skip
     if not outcome.fits or outcome.figures is None:
         return replace(known, code=outcome.code or outcome.status, message=outcome.message)
@@ -57,12 +67,15 @@ def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> K
     if verdict.status == "failed":
         return replace(known, code="wrong-result", message=verdict.detail)
     text = filled_text(space, derived.text, space.default)
+    warm.commit(space, space.default, outcome.figures.cycles, verdict, derived.origin)
     return replace(
         known, lines=text, cycles=outcome.figures.cycles, status=verdict.status, detail=verdict.detail
     )  # fmt: skip
 
 
-def _fastest(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> tuple[DerivedSpace, Outcome]:
+def _fastest(
+    program: PrimFunc, task: KernelTask, records: Sequence[TuningRecord], stop: Callable[[], bool]
+) -> tuple[DerivedSpace, Outcome]:
     """The space of the task's first choice whose default is fast enough, else that of a complete derivation, and the outcome of its
     default."""
     for choice in task.choices:
@@ -70,7 +83,7 @@ def _fastest(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> t
         outcome = _default_outcome(found, task)
         if outcome.fits and outcome.figures is not None and outcome.figures.cycles <= task.enough:
             return found, outcome
-    found = derive_space(program, task.machine, sizes=task.sizes, stop=stop)
+    found = derive_space(program, task.machine, sizes=task.sizes, records=records, stop=stop)
     return found, _default_outcome(found, task)
 
 
@@ -84,7 +97,10 @@ def _searched(program: PrimFunc, task: KernelTask) -> KernelStudy:
     known = task.known
     space = space_from(program, known.space, task.sizes)
     settings = Settings(trials=TRIALS, seconds=task.seconds, limits=Limits(memory_bytes=0))
-    study = explore(space, task.machine, settings, store=task.store or None)
+    study = explore(
+        space, task.machine, settings, store=task.store or None, database=task.database or None,
+        origin=Origin(known.space, known.choice),
+    )  # fmt: skip
     all_tried = len(study.trials) >= min(space.size, TRIALS)
     after = replace(known, trials=max(known.trials, len(study.trials)), slices=known.slices + 1, ended=all_tried)
     for offer in study.offers:

@@ -17,7 +17,7 @@ class KernelStudy(msgspec.Struct, frozen=True):
     `space` is the text of a schedule with holes, `lines` the same with the values of the best schedule, `cycles` its cycles for one call.
     `status` and `detail` are the verdict on its results. Without a schedule that fits, `lines` are empty and `code` and `message` say why.
     `trials` counts the candidates, `slices` the time slices; `ended` says that no candidate is left. `choice` is that of the space's
-    sketch.
+    sketch, `began_with` says what a database contributed.
     """
 
     kernel: str
@@ -32,10 +32,12 @@ class KernelStudy(msgspec.Struct, frozen=True):
     slices: int = 0
     ended: bool = False
     choice: SketchChoice | None = None
+    began_with: str = ""
 
 
 class KernelTask(msgspec.Struct, frozen=True):
-    """A time slice of one kernel: the first derives a space, later ones search it. `store` is the file of the study's outcomes.
+    """A time slice of one kernel: the first derives a space, later ones search it. `store` is the file of the study's outcomes, `database`
+    that of found schedules.
 
     `program` is TVMScript, `seconds` the soft limit of the slice, `known` what is known so far. `choices` are the sketches of kernels of
     equal structure: the derivation ends with the first whose schedule takes at most `enough` cycles.
@@ -49,6 +51,7 @@ class KernelTask(msgspec.Struct, frozen=True):
     store: str = ""
     choices: tuple[SketchChoice, ...] = ()
     enough: int = 0
+    database: str = ""
 
 
 def scheduled_program(program: PrimFunc, lines: str) -> PrimFunc:

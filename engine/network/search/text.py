@@ -33,7 +33,9 @@ def study_text(study: NetworkStudy, most: int = 40) -> str:
     if len(ranked) > most:
         lines.append(f"{len(ranked) - most} more kernels: {sum(k.cycles for k in ranked[most:]):,} cycles")
     reasons = [f"{k.name} stays unscheduled: {k.study.message} [{k.study.code}]" for k in study.refused if k.study]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons])
+    warm = [k.study.began_with for k in study.kernels if k.study is not None and k.study.began_with]
+    notes = [f"{len(warm)} kernels began with found schedules; one {warm[0]}"] if warm else []
+    return "\n".join([*lines, *([""] if reasons or notes else []), *notes, *reasons])
 
 
 def study_json(study: NetworkStudy) -> dict[str, Any]:
@@ -62,6 +64,7 @@ def _kernel_json(kernel: KernelState) -> dict[str, Any]:
         "candidates": study.trials if study is not None else 0,
         "code": study.code if study is not None else "",
         "message": study.message if study is not None else "",
+        "began_with": study.began_with if study is not None else "",
     }
 
 

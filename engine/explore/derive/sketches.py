@@ -1,0 +1,221 @@
+"""Sketches of a derivation: schedules with holes, one for each way to group the blocks and to choose the loops to tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
+
+import msgspec
+
+from ...analysis import ProgramIndex
+from ...hwsim import Machine
+from ...ir import IRModule, PrimFunc, TilewrightError
+from ...lower import with_sizes
+from ...schedule import Intrinsics, Schedule
+from ..database.record import TuningRecord
+from ..database.renamed import SCHEDULE, renamed_lines
+from ..database.target import target_of
+from ..database.transfer import record_points
+from ..database.workload import Workload, workload_of
+from ..search.estimator import Estimator
+from ..search.local_search import LocalSearch, estimates_of, rank_of
+from ..space.model import Point, Space, space_of
+from ..space.schedule_builder import ScheduleBuilder
+from ..space.tiling_target import TilingTargetError
+from .draft import Draft, Group
+from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
+from .main_block import MainBlock
+from .table import ScheduleRule, apply_rules
+
+ESTIMATES = 32
+"""Estimates of a sketch."""
+
+MOST_SKETCHES = 12
+"""Sketches of one way to group the blocks."""
+
+FOUND = "the schedule found before"
+
+WHOLE = SketchChoice(MAIN_BLOCK)
+"""The choice of the sketch that tiles the main block alone."""
+
+
+class Sketch(msgspec.Struct, frozen=True, eq=False):
+    """A schedule with holes, and its points, the best by estimate first; `rank` is the estimated rank of the first.
+    `kind` is the number of groups; 0 for tiles of the main block alone, -1 for no schedule. `starts` are points of earlier searches, to be
+    simulated first."""
+
+    title: str
+    builder: ScheduleBuilder
+    space: Space
+    points: tuple[Point, ...]
+    rank: float
+    kind: int
+    decisions: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
+    choice: SketchChoice | None = None
+    starts: tuple[Point, ...] = ()
+
+
+class Sketches:
+    """The sketches of a program on a machine, each drafted once."""
+
+    def __init__(
+        self,
+        program: IRModule | PrimFunc,
+        machine: Machine,
+        sizes: Mapping[str, int],
+        name: str,
+        intrinsics: Intrinsics | None,
+        rules: tuple[ScheduleRule, ...],
+        stop: Callable[[], bool],
+    ) -> None:
+        self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
+        self.rules, self.stop = rules, stop
+        self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
+        self._sketches: dict[SketchChoice, Sketch] = {}
+
+    def recorded(self, records: Sequence[TuningRecord]) -> Iterator[Sketch]:
+        """Yields the sketches of records, those of this very program and machine first, each with the points to simulate first."""
+        if not records:
+            return
+        workload, target = workload_of(self.program, self.sizes), target_of(self.machine)
+        for record in records:
+            if record.is_for(workload, target) and (exact := self._written(record, workload)) is not None:
+                yield exact
+        starts: dict[SketchChoice, list[Point]] = {}
+        for record in records:
+            if record.choice is None or record.is_for(workload, target):
+                continue
+            sketch = self._of_choice(record.choice)
+            if sketch is not None and sketch.choice is not None:
+                starts.setdefault(sketch.choice, []).extend(record_points(sketch.space, workload, record))
+        for choice, points in starts.items():
+            if points:
+                first = tuple(dict.fromkeys(points))
+                self._sketches[choice] = msgspec.structs.replace(self._sketches[choice], starts=first)
+                yield self._sketches[choice]
+
+    def _written(self, record: TuningRecord, workload: Workload) -> Sketch | None:
+        """The sketch with the lines of a record, under the names of the program; None if a line is refused."""
+        names = record.names_for(workload)
+        builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
+        for line in renamed_lines(record.text, names, SCHEDULE, self.name).splitlines():
+            if line.startswith("#"):
+                builder.lines.append(line)
+            elif line.strip() and not builder.write(line):
+                return None
+        decided = (FOUND, *_remarks(builder.lines))
+        kind = 0 if record.choice is None else len(record.choice.tiled)
+        try:
+            sketch = self._estimated(FOUND, kind, builder, decided, (), record.choice)
+        except TilewrightError:
+            return None
+        return msgspec.structs.replace(sketch, starts=(sketch.space.default,))
+
+    def _of_choice(self, choice: SketchChoice) -> Sketch | None:
+        """The sketch of a choice; None if the program has no such blocks and loops."""
+        if choice == WHOLE or not are_plain(self.index):
+            return self._main() if choice == WHOLE else None
+        found = choice.found_in(self.index)
+        if found is None or any(
+            loops not in tilings(self.index, members[-1]) for members, loops in zip(*found, strict=True)
+        ):
+            return None
+        return self._of_groups(choice.partition, *found)
+
+    def _main(self) -> Sketch | None:
+        """The sketch of the main block alone; None if there is none."""
+        if WHOLE not in self._sketches:
+            try:
+                builder = MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
+            except TilingTargetError:
+                return None
+            decisions = _remarks(builder.lines)
+            self._sketches[WHOLE] = self._estimated("tiles of the main block", 0, builder, decisions, (), WHOLE)
+        return self._sketches[WHOLE]
+
+    def batches(self, choice: SketchChoice | None = None) -> Iterator[Iterator[Sketch]]:
+        """Yields the sketches of each way to group the blocks, or the one of a choice. Raises TilingTargetError if there is none."""
+        plain = are_plain(self.index)
+        known = choice.found_in(self.index) if choice is not None and plain and self.rules else None
+        if choice is not None and known is not None:
+            yield iter([self._of_groups(choice.partition, *known)])
+            return
+        main = self._main()
+        if main is not None:
+            yield iter([main])
+            if choice == WHOLE:
+                return
+        elif not plain or not self.rules:
+            MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
+        if plain and self.rules:
+            for number, partition in enumerate(partitions(self.index)):
+                yield self._of_partition(number, partition)
+
+    def unscheduled(self) -> Sketch:
+        """The program as it is, for machines where no sketch fits."""
+        builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
+        return self._estimated("the program as it is", -1, builder, ("the program as it is: no derived schedule fits",))
+
+    def _of_partition(self, number: int, partition: Partition) -> Iterator[Sketch]:
+        """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
+        beside the best ones so far."""
+        options = [tilings(self.index, members[-1]) for members in partition]
+        if not all(options):
+            return
+        chosen = [some[0] for some in options]
+        best = self._of_groups(number, partition, chosen)
+        yield best
+        left = MOST_SKETCHES
+        for n, some in enumerate(options):
+            for other in some[1:]:
+                if not left or self.stop():
+                    return
+                left -= 1
+                trial = [*chosen[:n], other, *chosen[n + 1 :]]
+                sketch = self._of_groups(number, partition, trial)
+                yield sketch
+                if sketch.rank < best.rank:
+                    best, chosen = sketch, trial
+
+    def _of_groups(self, number: int, partition: Partition, tiled: Sequence[tuple[str, ...]]) -> Sketch:
+        """The sketch that the rules write for the groups of the partition of this number and the loops to tile of each."""
+        choice = choice_of(self.index, number, partition, tiled)
+        if choice in self._sketches:
+            return self._sketches[choice]
+        draft = Draft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
+        apply_rules(draft, [Group(members, loops) for members, loops in zip(partition, tiled, strict=True)], self.rules)
+        title = "; ".join(
+            f"{members[-1]} by {', '.join(loops)}" for members, loops in zip(partition, tiled, strict=True)
+        )
+        self._sketches[choice] = self._estimated(
+            f"tiles of {title}", len(partition), draft.builder, tuple(draft.decisions), tuple(draft.omissions), choice
+        )
+        return self._sketches[choice]
+
+    def _estimated(
+        self,
+        title: str,
+        kind: int,
+        builder: ScheduleBuilder,
+        decisions: tuple[str, ...] = (),
+        omissions: tuple[str, ...] = (),
+        choice: SketchChoice | None = None,
+    ) -> Sketch:
+        space = space_of(
+            self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
+        )
+        estimator = Estimator(space, self.machine)
+        estimated = estimates_of(LocalSearch(space.default, ESTIMATES if self.rules else 0, 0), estimator)
+        ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
+        points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
+        rank = ranked[0][0] if ranked else inf
+        return Sketch(title, builder, space, points, rank, kind, decisions, omissions, choice)
+
+
+def _remarks(lines: Sequence[str]) -> tuple[str, ...]:
+    """The comments in front of the lines of a schedule."""
+    return tuple(line.removeprefix("# ") for line in lines if line.startswith("# "))
+
+
+__all__ = ["Sketch", "Sketches"]
