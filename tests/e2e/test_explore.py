@@ -253,3 +253,43 @@ def test_given_form_and_pictures_then_axe_has_no_complaint(page: Page, app_url: 
     page.get_by_role("button", name="Stop", exact=True).click()
     status(page, "stopped")
     assert_no_violations(page, "#area-panes")
+
+
+def test_given_a_search_then_the_film_shows_each_best_so_far_with_what_changed(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
+) -> None:
+    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
+    page = opened(open_page(), url, "holes.py")
+    searched(page)
+    film = page.get_by_role("region", name="Film of the best so far")
+    slider = film.get_by_role("slider")
+    expect(film.locator(".xp-film-at")).to_have_text(re.compile(r"^ (\d+) of \1$"))
+    frames = int(slider.get_attribute("max") or 0)
+    assert frames >= 2
+    expect(film.get_by_role("button", name="The next better one")).to_be_disabled()
+    expect(film.locator(".xp-film-changes li").first).to_be_visible()
+    shoot(page, "explore-film")
+    # Keys: the slider moves from frame to frame, and the card shows the candidate of the frame.
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(film.locator(".xp-film-at")).to_have_text(f" 1 of {frames}")
+    expect(film.locator(".xp-film-frame")).to_contain_text("The first candidate that fits.")
+    expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
+    expect(slider).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(film.locator(".xp-film-at")).to_have_text(f" 2 of {frames}")
+    expect(film.locator(".xp-film-frame .change.better")).to_be_visible()
+    number = re.search(r"candidate (\d+)", film.locator(".xp-film-frame p").inner_text())
+    assert number is not None
+    expect(page.locator(f'.xp-card[data-trial="{number[1]}"]')).to_be_visible(timeout=PATIENT)
+    # The mouse: the first frame is opened as a branch beside the schedule, as every candidate.
+    film.get_by_role("button", name="The best before this one").click()
+    expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
+    film.get_by_role("button", name="Play from the first to the last").click()
+    expect(film.locator(".xp-film-at")).to_have_text(f" {frames} of {frames}", timeout=PATIENT)
+    expect(film.get_by_role("button", name="Play from the first to the last")).to_be_visible(timeout=PATIENT)
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
+    page.locator(".xp-card").get_by_role("button", name="Open as branch").click()
+    expect(page.locator(".branch-name")).to_have_text("tile 64, A at ko, slots 1", timeout=PATIENT)

@@ -5,12 +5,13 @@ The browser requests only the rows that it does not have yet, so thousands of ro
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from math import prod
 from typing import Any
 
 from ....engine.adopt import Hole, hole_of, is_hole
 from ....engine.adopt.holes import EXAMPLE
-from ....engine.explore import CYCLES, ENERGY, PEAK, TRAFFIC, Figures, Settings, Trial
+from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Figures, Settings, Trial
 from ....engine.explore.trials.outcome import figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
@@ -147,12 +148,32 @@ def _request_value(request: SearchRequest) -> Value:
     return {
         "asked": f"{' and '.join(objectives)} on {request.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
         "branch": request.branch,
-        "holes": [axis_of(hole) for hole in request.space.holes],
+        "holes": [
+            {**axis_of(hole), "rule": rule} for hole, rule in zip(request.space.holes, rules_of(request), strict=True)
+        ],
         "figures": figures_value(request.machine),
         "objectives": request.settings.objectives,
         "all": everything,
         "size": _sent(request.space.size),
     }
+
+
+def rules_of(request: SearchRequest) -> list[str]:
+    """For each hole the title of the rule that wrote it, from the comment above its line; "" for a person's own."""
+    lines = request.notebook.document.text.splitlines()
+    titles = {rule.title for rule in SCHEDULE_RULES}
+    return [_rule_above(lines, call.place.line, titles) for call in request.space.lines if is_hole(call)]
+
+
+def _rule_above(lines: Sequence[str], line: int, titles: Container[str]) -> str:
+    """The title in the last comment of a rule before a line of its cell."""
+    for text in reversed(lines[: line - 1]):
+        title = text.removeprefix("# ").partition(":")[0]
+        if text.startswith("# ") and title in titles:
+            return title
+        if text.startswith("# %%"):
+            break
+    return ""
 
 
 def _label(key: str) -> str:

@@ -4,6 +4,7 @@ import { focusIn, follow, h, icon, keepScroll, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { Popup } from "../core/popup.js";
 import { ParallelAxes } from "./axes.js";
+import { Film } from "./film.js";
 import { ExploreForm } from "./form.js";
 import { legendMark } from "./legend_mark.js";
 import { axesOf, Candidates, OUTCOMES } from "./model.js";
@@ -104,7 +105,16 @@ class Explorer {
     this.time = h("span", { class: "xp-left" });
     this.legend = h("div", { class: "xp-legend" });
     this.visibleCount = h("span", { class: "xp-visible", role: "status" });
-    this.side = h("div", { class: "xp-side", tabindex: "0", role: "group", "aria-label": "The selected candidate" });
+    this.film = new Film(this.pane);
+    this.selected = h("div");
+    this.front = h("div");
+    this.side = h(
+      "div",
+      { class: "xp-side", tabindex: "0", role: "group", "aria-label": "The selected candidate" },
+      this.film.element,
+      this.selected,
+      this.front,
+    );
     this.body = h(
       "div",
       { class: "xp-body" },
@@ -420,12 +430,18 @@ class Explorer {
     const { search, candidates } = this;
     if (!search) return;
     const front = candidates.front(search).filter((row) => candidates.shows(row, this.axes));
+    this.film.draw(search, candidates.rows);
+    const width = Math.max(0, this.side.clientWidth - 24);
     const parts = [
-      trialCard(search, candidates.selected(search), this.pane),
-      bestSoFar(search, candidates.rows, Math.max(0, this.side.clientWidth - 24)),
+      bestSoFar(search, this.film.frames, candidates.rows.length, width),
       frontTable(search, front, this.pane),
     ];
-    this.keepFocus(() => keepScroll(this.side, () => this.side.replaceChildren(...nodes(parts))));
+    this.keepFocus(() =>
+      keepScroll(this.side, () => {
+        this.selected.replaceChildren(...nodes([trialCard(search, candidates.selected(search), this.pane)]));
+        this.front.replaceChildren(...nodes(parts));
+      }),
+    );
   }
 }
 

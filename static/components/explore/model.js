@@ -50,7 +50,8 @@ import { plainText } from "../core/hole_text.js";
  * @property {SearchStatus} status
  * @property {string} asked The request in words.
  * @property {string} stale The origin of the candidates if the notebook has changed.
- * @property {{ name: string, values: string[], order: number[] }[]} holes `order`: the positions of the values along the axis.
+ * @property {{ name: string, values: string[], order: number[], rule?: string }[]} holes `order`: the positions of the values along the
+ *   axis; `rule`: the rule that wrote the hole, "" for a person's.
  * @property {Figure[]} figures
  * @property {string[]} objectives Keys of figures.
  * @property {number} count
@@ -77,10 +78,22 @@ import { plainText } from "../core/hole_text.js";
  * @property {boolean} exact Whether the figures were simulated; others are lower bounds.
  * @property {Point} point
  * @property {number[] | null} figures
+ * @property {number} seconds The time of the search when it ended; 0 if unknown.
  * @property {string} why
  */
 
 /** @typedef {Row & { figures: number[] }} MeasuredRow */
+
+/**
+ * A candidate that was better than all before it. `count` is the number of candidates by then, `index` the figure that it improved, `before`
+ * the best one before it, `changes` the choices that differ from that.
+ * @typedef {object} Frame
+ * @property {MeasuredRow} row
+ * @property {number} count
+ * @property {number} index
+ * @property {MeasuredRow | null} before
+ * @property {{ name: string, from: string, to: string, rule: string }[]} changes
+ */
 /** @typedef {[Row["number"], Outcome, boolean, Point, number[] | null, seconds: number, why: string]} RowValue */
 /** @typedef {{ kind: "trials", search: number, from: number, rows: RowValue[] }} RowsMessage */
 
@@ -163,20 +176,39 @@ export const valueOn = (axis, row) =>
   axis.kind === "hole" ? axis.places[row.point[axis.index]] : (row.figures?.[axis.index] ?? null);
 
 /**
- * The improvements of a figure in the order of the candidates: [number of candidates, figure].
+ * The candidates that improved the first objective, in their order. Those that compute something else are left out.
+ * @param {Pick<Search, "holes" | "figures" | "objectives" | "checked">} search
  * @param {Row[]} rows
- * @param {number} index
+ * @returns {Frame[]}
  */
-export function improvements(rows, index) {
-  let best = Infinity;
-  /** @type {[count: number, value: number][]} */
-  const steps = [];
+export function framesOf(search, rows) {
+  const index = search.figures.findIndex((figure) => figure.key === search.objectives[0]);
+  /** @type {Frame[]} */
+  const frames = [];
   rows.forEach((row, n) => {
-    if (row.status !== "fits" || !row.figures || row.figures[index] >= best) return;
-    best = row.figures[index];
-    steps.push([n + 1, best]);
+    const before = frames.at(-1)?.row ?? null;
+    if (row.status !== "fits" || !isMeasured(row) || search.checked[row.number] === "failed") return;
+    if (before && row.figures[index] >= before.figures[index]) return;
+    frames.push({ row, count: n + 1, index, before, changes: before ? changesOf(search, before, row) : [] });
   });
-  return steps;
+  return index < 0 ? [] : frames;
+}
+
+/**
+ * The choices in which a candidate differs from another one.
+ * @param {Pick<Search, "holes">} search
+ * @param {Row} before
+ * @param {Row} row
+ */
+function changesOf(search, before, row) {
+  return search.holes
+    .map((hole, n) => ({
+      name: hole.name,
+      from: hole.values[before.point[n]],
+      to: hole.values[row.point[n]],
+      rule: hole.rule ?? "",
+    }))
+    .filter(({ from, to }) => from !== to);
 }
 
 export class Candidates {
@@ -207,8 +239,8 @@ export class Candidates {
    */
   take({ search, from, rows }) {
     if (search !== this.key || from !== this.rows.length) return false;
-    for (const [number, status, exact, point, figures, , why] of rows) {
-      const row = { number, status, exact, point, figures, why };
+    for (const [number, status, exact, point, figures, seconds, why] of rows) {
+      const row = { number, status, exact, point, figures, seconds, why };
       this.rows.push(row);
       this.byNumber.set(number, row);
     }

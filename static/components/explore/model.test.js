@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axesOf, Candidates, improvements, valueOn } from "./model.js";
+import { axesOf, Candidates, framesOf, valueOn } from "./model.js";
 
 /** @type {Pick<import("./model.js").Search, "holes" | "figures">} */
 const SEARCH = {
@@ -70,9 +70,27 @@ test("a new search begins without filters and rows", () => {
   assert.deepEqual([made.key, made.rows.length, made.byNumber.size, made.isFiltered], [9, 0, 0, false]);
 });
 
-test("only feasible candidates improve a figure", () => {
-  assert.deepEqual(improvements(candidates().rows, 0), [
-    [1, 900],
-    [3, 700],
+/** @param {Partial<import("./model.js").Search>} [more] */
+const framesWith = (more) =>
+  framesOf({ ...SEARCH, objectives: ["cycles"], checked: {}, ...more }, candidates().rows).map((frame) => [
+    frame.row.number,
+    frame.count,
+    frame.row.seconds,
+    frame.changes.map(({ name, from, to }) => `${name} ${from} → ${to}`).join(),
   ]);
+
+test("the film has the feasible candidates that were the best so far, each with what changed", () => {
+  assert.deepEqual(framesWith(), [
+    [0, 1, 0.1, ""],
+    [1, 3, 0.3, "tile 64 → 32"],
+  ]);
+});
+
+test("the film leaves out a candidate that computes something else", () => {
+  assert.deepEqual(framesWith({ checked: { 1: "failed" } }), [[0, 1, 0.1, ""]]);
+});
+
+test("the film follows the first objective", () => {
+  assert.deepEqual(framesWith({ objectives: ["peak", "cycles"] }).at(-1), [1, 3, 0.3, "tile 64 → 32"]);
+  assert.deepEqual(framesWith({ objectives: ["unknown"] }), []);
 });

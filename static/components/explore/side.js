@@ -5,9 +5,8 @@ import { plainText } from "../core/hole_text.js";
 import { grouped } from "../core/numbers.js";
 import { svg } from "../core/svg.js";
 import { fullAmount, shortAmount } from "./amounts.js";
-import { improvements } from "./model.js";
 
-/** @import { Limit, MeasuredRow, Pane, Row, Search } from "./model.js" */
+/** @import { Frame, Limit, MeasuredRow, Pane, Row, Search } from "./model.js" */
 
 const VERDICTS = {
   proved: "✔ proved to compute the same",
@@ -24,7 +23,7 @@ const BEST = { height: 92, left: 52, right: 8, top: 8, bottom: 18, least: 120 };
  * @param {number | undefined} now
  * @param {number} value
  */
-function changeOf(now, value) {
+export function changeOf(now, value) {
   if (now === undefined) return null;
   if (now === value) return h("span", { class: "change" }, "same");
   if (!now) return h("span", { class: "change worse" }, "new");
@@ -215,16 +214,16 @@ export function hoverCard(search, row) {
 /**
  * The best value of the first objective over the number of candidates; null without room or values.
  * @param {Search} search
- * @param {Row[]} rows
+ * @param {Frame[]} frames
+ * @param {number} count The number of candidates.
  * @param {number} width
  */
-export function bestSoFar(search, rows, width) {
-  const index = search.figures.findIndex((figure) => figure.key === search.objectives[0]);
-  const figure = search.figures[index];
-  const steps = figure ? improvements(rows, index) : [];
-  if (!steps.length || width < BEST.least) return null;
+export function bestSoFar(search, frames, count, width) {
+  if (!frames.length || width < BEST.least) return null;
+  const figure = search.figures[frames[0].index];
+  const steps = frames.map(({ row, count: n, index }) => ({ n, value: row.figures[index], number: row.number }));
   const total = Math.max(2, search.total);
-  const [high, low] = [steps[0][1], steps[steps.length - 1][1]];
+  const [high, low] = [steps[0].value, steps[steps.length - 1].value];
   const margin = (high - low || high || 1) * 0.12;
   const { height, left, top } = BEST;
   const [right, bottom] = [width - BEST.right, height - BEST.bottom];
@@ -232,16 +231,15 @@ export function bestSoFar(search, rows, width) {
   const y = (/** @type {number} */ value) =>
     top + ((high + margin - value) / (high - low + 2 * margin)) * (bottom - top);
   const path = [
-    `M${x(steps[0][0])} ${y(high)}`,
-    ...steps.slice(1).map(([n, value]) => `H${x(n).toFixed(1)}V${y(value).toFixed(1)}`),
-    `H${x(rows.length).toFixed(1)}`,
+    `M${x(steps[0].n)} ${y(high)}`,
+    ...steps.slice(1).map(({ n, value }) => `H${x(n).toFixed(1)}V${y(value).toFixed(1)}`),
+    `H${x(count).toFixed(1)}`,
   ];
   const title = `Best so far: ${figure.label.toLowerCase()}`;
-  const label = `${title} from ${fullAmount(figure.unit, high)} to ${fullAmount(figure.unit, low)} in ${rows.length} candidates`;
+  const label = `${title} from ${fullAmount(figure.unit, high)} to ${fullAmount(figure.unit, low)} in ${count} candidates`;
   return h(
     "section",
     { class: "xp-best picture" },
-    h("h3", {}, title, h("span", { class: "quiet" }, fullAmount(figure.unit, low))),
     svg(
       "svg",
       { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
@@ -253,7 +251,14 @@ export function bestSoFar(search, rows, width) {
       svg("text", { x: left, y: height - 4 }, "1"),
       svg("text", { x: right, y: height - 4, "text-anchor": "end" }, `${grouped(total)} candidates`),
       svg("path", { class: "way", d: path.join("") }),
-      steps.map(([n, value]) => svg("circle", { class: "step", cx: x(n), cy: y(value), r: 2.2 })),
+      steps.map(({ n, value, number }) =>
+        svg("circle", {
+          class: number === search.card?.trial ? "step is-chosen" : "step",
+          cx: x(n),
+          cy: y(value),
+          r: number === search.card?.trial ? 4 : 2.2,
+        }),
+      ),
     ),
   );
 }

@@ -112,3 +112,13 @@ def test_given_a_hole_then_its_line_has_its_values_in_the_order_of_their_size() 
     (tile,) = (row for row in rows if row["text"].startswith("tile ="))
     assert tile["hole"] == {"target": "tile", "name": "tile", "values": ("64", "32"), "order": [1, 0]}
     assert next(row for row in rows if row["text"].startswith("sch.reorder"))["hole"] is None
+
+
+def test_given_a_derived_space_then_each_hole_has_the_rule_that_wrote_it() -> None:
+    text = HOLES.replace("tile = tile", "# Tiles of the last block: tiles of C: loops m.\ntile = tile")
+    text = text.replace("slots = tile", "# A remark of a person: two of them.\nslots = tile")
+    state = act(act(State(), OpenText(text)), Explore())
+    search = explore_value(state, Store())["search"]
+    assert [hole["rule"] for hole in search["holes"]] == ["Tiles of the last block"] * 3
+    plain = explore_value(act(with_holes(), Explore()), Store())["search"]
+    assert [hole["rule"] for hole in plain["holes"]] == ["", "", ""]
