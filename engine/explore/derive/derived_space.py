@@ -27,7 +27,7 @@ from ...schedule import Intrinsics
 from ..database.record import TuningRecord
 from ..database.warm_start import Origin
 from ..search.estimator import Estimator
-from ..search.local_search import LocalSearch, estimates_of, rank_of
+from ..search.local_search import LocalSearch, estimates_of, rank_of, smaller_points
 from ..space.model import Point, Space, space_of
 from ..trials.evaluator import EvaluationRequest, Evaluator
 from .groups import SketchChoice
@@ -234,10 +234,18 @@ class _Deriving:
         return msgspec.structs.replace(found, text=text, left_out=left_out)
 
     def _tried(self, sketch: Sketch, known: float) -> Iterator[tuple[float, Point]]:
-        """Simulates points of a sketch. Yields each with its cycles, infinite if it does not fit or is not faster than `known` and the
-        points before it."""
+        """Simulates points of a sketch; if no schedule is known that fits, smaller and smaller ones up to the first that does. Yields each
+        with its cycles, infinite if it does not fit or is not faster than `known` and the points before it."""
         estimator = Estimator(sketch.space, self.machine)
-        yield from self._costs(sketch, estimator, self._points(sketch, estimator), known)
+        least = known
+        for cycles, point in self._costs(sketch, estimator, self._points(sketch, estimator), known):
+            least = min(least, cycles)
+            yield cycles, point
+        smaller = smaller_points(estimator, sketch.points[0]) if least == inf else ()
+        for cycles, point in self._costs(sketch, estimator, smaller, known):
+            yield cycles, point
+            if cycles < inf:
+                return
 
     def _costs(
         self, sketch: Sketch, estimator: Estimator, points: Iterable[Point], known: float

@@ -21,6 +21,9 @@ from .estimator import Estimator
 STEPS = 16
 """Maximum steps per requested estimate; the limit ends a search whose points are all known."""
 
+LESS = 0.95
+"""The most that a smaller point needs of the memory of the one before."""
+
 
 class LocalSearch(msgspec.Struct, frozen=True, tag=True):
     """A local search of `budget` points from `start`. `known` has the ranks of points estimated before, of which `start` is the best. The
@@ -87,6 +90,27 @@ class _Search:
             if self._ranks[point] < self._ranks[self._best]:
                 self._best = point
         return self._ranks[point]
+
+
+def smaller_points(estimator: Estimator, point: Point) -> Iterator[Point]:
+    """Yields points that need less and less memory by estimate: each is the fastest of the neighbours of the one before that need less."""
+    filled = _filled(estimator.at(point))
+    while True:
+        found: list[tuple[float, float, Point]] = []
+        for hole, scale in estimator.scales.items():
+            for other in neighbours(point, hole, scale):
+                estimate = estimator.at(other)
+                if estimate is not None and _filled(estimate) < LESS * filled:
+                    found.append((estimate.cycles, _filled(estimate), other))
+        if not found:
+            return
+        _, filled, point = min(found)
+        yield point
+
+
+def _filled(estimate: CostEstimate | None) -> float:
+    """The part that is used of the fullest memory."""
+    return inf if estimate is None else max(estimate.filled.values(), default=0.0)
 
 
 def rank_of(estimate: CostEstimate | None) -> float:

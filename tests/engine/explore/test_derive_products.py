@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tilewright.engine.explore import EvaluationRequest, Evaluator, derive_space, product_of
 from tilewright.engine.explore.derive.program_bound import program_bound
+from tilewright.engine.explore.search.estimator import Estimator
+from tilewright.engine.explore.search.local_search import smaller_points
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
@@ -178,3 +182,14 @@ def test_large_tiles_of_sums_may_stay_in_another_memory_than_the_accumulator() -
 def test_loops_around_a_pipelined_loop_may_be_pipelined_too() -> None:
     found = derive_space(program(GEMM), load_machine(NPU))
     assert {"stages of j_o", "stages of i_o"} <= {hole.name for hole in found.space.holes}
+
+
+def test_smaller_points_need_less_memory_each_down_to_a_small_part_of_it() -> None:
+    space, machine = derive_space(program(GEMM), load_machine(NPU)).space, load_machine(NPU)
+    estimator = Estimator(space, machine)
+    largest = tuple(max(range(len(h.values)), key=lambda n: str(h.values[n]).zfill(9)) for h in space.holes)
+    estimates = [estimator.at(p) for p in smaller_points(estimator, largest)]
+    filled = [max(e.filled.values()) for e in estimates if e is not None]
+    assert len(filled) == len(estimates) > 3
+    assert all(later < before for before, later in pairwise(filled))
+    assert filled[-1] <= 0.5 < filled[0]
