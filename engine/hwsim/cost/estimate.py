@@ -34,7 +34,7 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import marks_of
 from ..access.allocation import Chunk, allocate
-from ..access.ports import PortSpec, block_port, demands, memory_port, over
+from ..access.ports import block_port, demands, memory_port, over
 from ..access.vectors import lanes_of_type, tree_steps
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
@@ -43,6 +43,7 @@ from ..tasks.nest import requested_engine
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
 from ..tasks.work import Kind, activations_of, padded_load, steps_of
 from .operand_traffic import operand_traffic
+from .overlapped import Copy, Work, overlapped
 from .systolic import array_cycles
 
 
@@ -107,7 +108,7 @@ Paths = Mapping[BlockRealize, Sequence[Stmt]]
 class _Task(msgspec.Struct, frozen=True, eq=False):
     """A leaf's store, as `count` equal tasks. `loads` excludes the buffer that the store writes. `loops` are the leaf's own loops; `used`
     maps each block iterator to the loops that it depends on, `lanes` is the number of iterations of its vectorized loops, `engine` the
-    name in its annotation.
+    name in its annotation. `phase` is the number of the statement outside of all loops that contains the leaf.
     """
 
     store: BufferStore
@@ -118,6 +119,7 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
     used: dict[Var, frozenset[Var]]
     lanes: int = 1
     engine: str | None = None
+    phase: int = 0
 
     @property
     def iterations(self) -> int:
@@ -165,15 +167,27 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
     count = _times(s for s in path if below[s] > 1)
     marks = (leaf.block.annotations, *(s.annotations for s in path if isinstance(s, For | Block)))
     engine = next(filter(None, map(requested_engine, marks)), None)
-    return _Task(store, loads, kind, count, loops, used, lanes, engine)
+    return _Task(store, loads, kind, count, loops, used, lanes, engine, _phase(leaf, path))
+
+
+def _phase(leaf: BlockRealize, path: Sequence[Stmt]) -> int:
+    """Returns the number of the outermost statement of a sequence that contains the leaf; 0 if a loop contains the sequence."""
+    inside: Stmt = leaf
+    phase = 0
+    for stmt in path:
+        if isinstance(stmt, SeqStmt):
+            phase = stmt.seq.index(inside)
+        elif _turns(stmt):
+            phase = 0
+        inside = stmt
+    return phase
 
 
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
     """Returns (busy cycles of the busiest resource, approximate total cycles)."""
-    copying: Counter[str | PortSpec] = Counter()
-    working: Counter[str] = Counter()
-    copies: list[_Copy] = []
-    last = 0
+    copies: list[Copy] = []
+    works: list[Work] = []
+    writers: dict[Buffer, Work] = {}
     for task in tasks:
         engine = _engine_of(task, machine)
         if engine is None:
@@ -182,50 +196,19 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         fixed = engine.setup_cycles + engine.wait_cycles + engine.signal_cycles
         one = fixed + _duration(engine, task, machine)
         unit = engine.unit or engine.name
+        read, written = [load.buffer for load in task.loads], task.store.buffer
         if not isinstance(engine, DmaEngine):
-            working[unit] += task.count * one
-            last = max(last, one)
+            waits = tuple(writers[b] for b in dict.fromkeys(read) if b in writers and slots[b].count == 1)
+            works.append(Work(task.phase, unit, task.count, one, waits))
+            writers[written] = works[-1]
             continue
-        read, written = task.loads[0].buffer, task.store.buffer
-        source, target = _memory(read, machine), _memory(written, machine)
-        for who in {unit, memory_port(source, written=False), memory_port(target, written=True)}:
-            # Of the channels of an engine, one at a time uses its rate; their set-ups overlap.
-            copying[who] += task.count * max(one - fixed, over(one, engine.channels))
+        source, target = _memory(read[0], machine), _memory(written, machine)
+        who = {unit, memory_port(source, written=False), memory_port(target, written=True)}
+        # Of the channels of an engine, one at a time uses its rate; their set-ups overlap.
+        busy = dict.fromkeys(who, task.count * max(one - fixed, over(one, engine.channels)))
         leaves = target is machine.far
-        copies.append(_Copy(task.count, slots[read if leaves else written].turns, one, leaves))
-    moving, work = (max(busy.values(), default=0) for busy in (copying, working))
-    alone, idle = _unhidden(copies, last)
-    return max(moving, work), max(moving + min(work, idle), work + alone)
-
-
-class _Copy(msgspec.Struct, frozen=True):
-    """`count` copies of `cycles` each, into a buffer or out of it (`leaves`); the buffer's slots rotate for `turns` iterations."""
-
-    count: int
-    turns: int
-    cycles: int
-    leaves: bool
-
-
-def _unhidden(copies: Sequence[_Copy], last: int) -> tuple[int, int]:
-    """Returns (copy cycles while no engine works, engine cycles while no copy runs); an engine's task lasts `last` cycles.
-
-    Copies start in program order. A copy into a buffer in use waits, and later copies that are at most as frequent wait with it; earlier
-    copies proceed meanwhile. If all slots have to be free, copies wait for the last task.
-    """
-    alone = idle = waiting = 0
-    before: Counter[int] = Counter()
-    for copy in copies:
-        stops = over(copy.count, copy.turns)
-        if stops > 1 and copy.turns == 1:
-            waiting = max(waiting, copy.count)
-        idle = max(idle, stops * max(0, last - (0 if copy.leaves else before[copy.count])))
-        if copy.count <= waiting:
-            alone += copy.count * copy.cycles
-        else:
-            alone += stops * copy.cycles
-            before[copy.count] += copy.cycles
-    return alone, idle
+        copies.append(Copy(task.phase, task.count, slots[read[0] if leaves else written].turns, one, leaves, busy))
+    return overlapped(copies, works)
 
 
 def _engine_of(task: _Task, machine: Machine) -> Engine | None:
