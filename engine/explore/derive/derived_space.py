@@ -1,7 +1,8 @@
 """Derives a space from a program and a machine.
 
 Rules write sketches: schedules with holes, one for each way to group the blocks and to choose the loops to tile. Estimates order
-sketches and their points; the best are simulated, and the fastest one becomes the space, with its values as defaults:
+the points of a sketch, and the first of them are simulated. Of the fastest sketches more points are estimated and simulated, and the
+fastest one becomes the space, with its values as defaults:
 
     tile_i = tilewright.choose("tile i", [64, 16, 32, 128])
     i_o, i_i = sch.split(i, [None, tile_i], names=["i_o", "i_i"])
@@ -30,6 +31,7 @@ from ..search.estimator import Estimator
 from ..search.local_search import LocalSearch, estimates_of, rank_of, smaller_points
 from ..space.model import Point, Space, space_of
 from ..trials.evaluator import EvaluationRequest, Evaluator
+from ..trials.outcome import Outcome
 from .groups import SketchChoice
 from .sketches import Sketch, Sketches
 from .table import SCHEDULE_RULES, ScheduleRule, comment
@@ -41,7 +43,7 @@ SIMULATED = 3
 """Points of a sketch that are simulated."""
 
 SKETCHES = 6
-"""Sketches of which points are simulated."""
+"""Sketches whose points are refined: those with the fastest first points."""
 
 
 class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
@@ -139,6 +141,8 @@ def deriving_space(
     if not rules:
         yield _derived(sketches[0], sketches[0].space.default)
         return
+    for sketch in deriving.to_try(sketches):
+        yield deriving.try_first(sketch)
     for sketch in deriving.to_simulate(sketches):
         yield deriving.simulate(sketch, is_best=sketch is sketches[0])
     yield deriving.result(sketches)
@@ -167,12 +171,14 @@ class _Deriving:
         self.sketches = Sketches(program, machine, sizes, name, intrinsics, rules, stop)
         self.results: list[tuple[float, Point, Sketch]] = []
         self.simulated: list[Sketch] = []
+        self.first: dict[Sketch, float] = {}
 
     def to_simulate(self, sketches: Sequence[Sketch]) -> Iterator[Sketch]:
-        """Yields the sketches to simulate that are not simulated yet: the first ones and the best of each kind; if nothing fits, further
-        ones, and the program as it is. `sketches` are the best first."""
+        """Yields the sketches to simulate that are not simulated yet: those with the fastest first points, and the best of each kind; if
+        nothing fits, further ones, and the program as it is. `sketches` are the best first."""
         first_of_kind = {s.kind: s for s in reversed(sketches)}
-        wanted = [s for n, s in enumerate(sketches) if n < SKETCHES or s is first_of_kind[s.kind]]
+        fastest = sorted(sketches, key=lambda s: self.first.get(s, inf))[:SKETCHES]
+        wanted = [s for s in sketches if s in fastest or s is first_of_kind[s.kind]]
         for sketch in wanted:
             if sketch is not wanted[0] and self.fits() and self.stop():
                 return
@@ -181,6 +187,31 @@ class _Deriving:
         spare = [*[s for s in sketches if s not in wanted][:SIMULATED], self.sketches.unscheduled()]
         while spare and not self.fits():
             yield spare.pop(0)
+
+    def to_try(self, sketches: Sequence[Sketch]) -> Iterator[Sketch]:
+        """Yields the sketches whose first points are to be simulated; the derivation may be stopped once a schedule fits."""
+        for sketch in sketches:
+            if self.fits() and self.stop():
+                return
+            yield sketch
+
+    def try_first(self, sketch: Sketch) -> DerivedSpace | None:
+        """Simulates the first points of a sketch by estimate. Returns its space if it has the fastest schedule so far."""
+        known = self._least()
+        evaluator = Evaluator(sketch.space, self.machine, ("cycles",))
+        tried: list[tuple[float, Point]] = []
+        with cut_short(lambda: self.fits() and self.stop()):
+            for number, point in enumerate(sketch.points[:SIMULATED]):
+                checkpoint()
+                tried.append((_cycles_of(evaluator.tried(EvaluationRequest(number, point))), point))
+        cycles, point = min(tried, key=lambda one: one[0], default=(inf, sketch.points[0]))
+        self.first[sketch] = cycles
+        self.results.append((cycles, point, sketch))
+        return _derived(sketch, point) if cycles < known else None
+
+    def _least(self) -> float:
+        """The cycles of the fastest schedule so far."""
+        return min((cycles for cycles, _, _ in self.results), default=inf)
 
     def fits(self) -> bool:
         """Whether a simulated schedule fits."""
@@ -192,7 +223,7 @@ class _Deriving:
     def simulate(self, sketch: Sketch, *, until_fit: bool = False, is_best: bool = False) -> DerivedSpace | None:
         """Simulates points of a sketch, or only those up to the first that fits. Returns its space if it has the fastest schedule so far.
         Of the best sketch by estimate, a point is simulated even if the derivation is stopped."""
-        known = min((cycles for cycles, _, _ in self.results), default=inf)
+        known = self._least()
         tried: list[tuple[float, Point]] = []
 
         def is_due() -> bool:
@@ -256,7 +287,7 @@ class _Deriving:
             checkpoint()
             outcome = evaluator.tried(EvaluationRequest(number, point, ((limit,),) if limit < inf else ()))
             estimator.observe(point, outcome)
-            cycles = outcome.figures.cycles if outcome.fits and outcome.figures is not None else inf
+            cycles = _cycles_of(outcome)
             yield cycles if cycles < limit else inf, point
             limit = min(limit, cycles)
 
@@ -287,6 +318,11 @@ def _start_points(sketch: Sketch, estimator: Estimator, tried: Sequence[tuple[fl
 def _derived(sketch: Sketch, point: Point) -> DerivedSpace:
     """The space of a sketch with the values of a point in front."""
     return DerivedSpace(*_with_default(sketch, point), sketch.decisions, choice=sketch.choice)
+
+
+def _cycles_of(outcome: Outcome) -> float:
+    """The cycles of a candidate; infinite if it does not fit."""
+    return outcome.figures.cycles if outcome.fits and outcome.figures is not None else inf
 
 
 def _spread(points: Sequence[Point]) -> Sequence[Point]:

@@ -24,6 +24,7 @@ from ..space.neighbours import followers_of, pads_in_flight, producers_of, vecto
 from ..space.schedule_builder import ScheduleBuilder, listed
 from ..space.tiling_target import Dim, Operand, find_tiling_target, loop_orders
 from .draft import word
+from .stage import neighbours_first
 
 FULL = 0.75
 """The largest part of a memory that the default tiles use; other buffers need the rest."""
@@ -292,13 +293,11 @@ class MainBlock:
     def _slots(self, copy: str, name: str, buffer: str, memory: Memory | None, turn: int) -> None:
         author = self.author
         slots, banks = author.fresh(f"{name}_slots"), author.fresh(f"{name}_banks")
-        count = memory.blocks if memory is not None else 1
         author.hole(slots, f"{buffer} slots", ["2", "1"])
-        if count < 2:
+        if memory is None or memory.blocks < 2:
             author.write(f"{self.sch}.double_buffer({copy}, slots={slots})")
             return
-        first = 2 * turn % count
-        author.hole(banks, f"{buffer} banks", [f"[{first}, {(first + 1) % count}]", "None"])
+        author.hole(banks, f"{buffer} banks", neighbours_first(memory, turn))
         author.write(f"{self.sch}.double_buffer({copy}, banks={banks}, slots={slots})")
 
     def _laid_out(self) -> None:

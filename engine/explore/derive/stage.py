@@ -41,7 +41,9 @@ def decompose_padding(draft: Draft) -> None:
 def stage_operands(draft: Draft) -> None:
     """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
-    that depends on none, and a small buffer, is copied once, before all loops."""
+    that depends on none, and a small buffer, is copied once, before all loops. In a memory whose blocks have ports of their own,
+    `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the other."""
+    banked = 0
     for (buffer, at, memory), readers in _operands(draft).items():
         blocks = _consumers(draft, buffer, readers)
         home = draft.memory_of(buffer)
@@ -56,7 +58,24 @@ def stage_operands(draft: Draft) -> None:
             placed = next((o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o})")), "")
             draft.decide(f"{buffer.name} copied at {f'loop {placed}' if placed else 'the start'}")
             reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
-            _spread(draft, copy, buffer, draft.machine.find_memory(scope))
+            kept = draft.machine.find_memory(scope)
+            _spread(draft, copy, buffer, kept)
+            if placed and kept is not None and _divides_ports(kept):
+                banks = draft.builder.fresh(f"{word(buffer.name)}_banks")
+                draft.builder.hole(banks, draft.hole(f"{buffer.name} banks"), neighbours_first(kept, banked))
+                banked += 1
+                if not draft.write(f"$.double_buffer({copy}, banks={banks})"):
+                    draft.builder.drop()
+
+
+def neighbours_first(memory: Memory, turn: int) -> tuple[str, str]:
+    """Where two slots are, as texts: in two neighbouring blocks, others for each turn, or in any."""
+    first = 2 * turn % memory.blocks
+    return f"[{first}, {(first + 1) % memory.blocks}]", "None"
+
+
+def _divides_ports(memory: Memory) -> bool:
+    return memory.has_own_ports and memory.blocks > 1
 
 
 def _spread(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
@@ -123,7 +142,7 @@ def _bytes_of(buffer: Buffer) -> int:
 def store_result(draft: Draft) -> None:
     """Requires a result of the last block in a memory that its engine does not write. Lines: `cache_write` along the shortest path of
     copies, for a matrix unit its first memory a hole if several have direct copies, `reverse_compute_at` the innermost loop over tiles
-    outside of reductions, and two slots or one as a hole."""
+    outside of reductions, and two slots or one as a hole, with their banks where these have ports of their own."""
     last = draft.group.last
     engine = draft.engines[last]
     home = draft.memory_of(draft.block(last).writes[0].buffer)
@@ -147,10 +166,21 @@ def store_result(draft: Draft) -> None:
         if at:
             draft.write(f"$.reverse_compute_at({copy}, {at[0]})")
     draft.decide(f"{last} leaves tile by tile from {' or '.join(direct)}")
-    slots = draft.builder.fresh(f"{word(last)}_slots")
-    draft.builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
+    _rotate_result(draft, near[0] if len(direct) == 1 else None)
+
+
+def _rotate_result(draft: Draft, memory: Memory | None) -> None:
+    """Offers two slots or one for the result, and neighbouring blocks for them in a memory whose blocks have ports of their own."""
+    last, builder = draft.group.last, draft.builder
+    slots, banks = builder.fresh(f"{word(last)}_slots"), builder.fresh(f"{word(last)}_banks")
+    builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
+    if memory is not None and _divides_ports(memory):
+        builder.hole(banks, draft.hole(f"{last} banks"), neighbours_first(memory, 0))
+        if draft.write(f'$.double_buffer("{last}", slots={slots}, banks={banks})'):
+            return
+        builder.drop()
     if not draft.write(f'$.double_buffer("{last}", slots={slots})'):
-        draft.builder.drop()
+        builder.drop()
 
 
-__all__ = ["decompose_padding", "stage_operands", "store_result"]
+__all__ = ["decompose_padding", "neighbours_first", "stage_operands", "store_result"]
