@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 from propcache.api import cached_property
 
 from ..analysis import opaque_refusal
-from ..ir import Buffer, Expr, For, PrimFunc, Var, allocated_buffers, build, loops_around_allocations, refusing_depth
+from ..ir import (
+    Annotation,
+    Annotations,
+    Buffer,
+    Expr,
+    FloatImm,
+    For,
+    IntImm,
+    PrimFunc,
+    StringImm,
+    Var,
+    allocated_buffers,
+    build,
+    loops_around_allocations,
+    refusing_depth,
+    replace_buffers,
+    replace_nodes,
+    walk_stmts,
+)
 from .errors import LowerError, refuse
 from .flatten import flat_buffer, flatten_buffer
 from .init_block import lower_init_block
@@ -17,7 +36,7 @@ from .no_op import remove_no_op
 from .opaque import convert_blocks_to_opaque
 from .opaque_block import lower_opaque_block
 from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
-from .pipelining.software_pipeline import inject_software_pipeline, pipelined
+from .pipelining.software_pipeline import inject_software_pipeline, pipeline_parts, pipelined
 from .rewrite_result import RewriteResult
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
@@ -65,12 +84,90 @@ class Allocation(msgspec.Struct, frozen=True, eq=False):
 
 
 class Plan(RewriteResult, frozen=True, eq=False, dict=True):
-    """A program with each buffer placed and cut to its live part, and the map from original to cut buffers."""
+    """A program with each buffer placed and cut to its live part, and the map from original to cut buffers.
+
+    `source` is the plan of a program from which this one differs in the scopes of buffers: the map has those of this plan for those of the
+    source. Results that scopes do not change are shared with it.
+    """
+
+    source: tuple[Plan, Mapping[Buffer, Buffer]] | None = None
 
     @cached_property
     def piped(self) -> RewriteResult:
         """The plan without views and with its software pipelines injected. Raises the refusals of both passes."""
+        if self.source is not None and _have_names(self.source[0]):
+            return _rescoped(self, *self.source)
         return pipelined(lower_match_buffer(self.func))
+
+    def parts(self, loop: Var) -> tuple[tuple[str, ...], ...]:
+        """The parts of a pipeline that each statement of a loop forms, by name: `pipeline_parts`."""
+        if self.source is not None:
+            return self.source[0].parts(loop)
+        if loop not in self._parts:
+            self._parts[loop] = pipeline_parts(self.func, loop)
+        return self._parts[loop]
+
+    def with_notes(self, loop: Var, annotations: Annotations) -> Plan:
+        """The plan with other annotations of a loop, which planning ignores."""
+        key = loop, tuple((name, _plain(value)) for name, value in annotations)
+        if key not in self._noted:
+            if self.source is None:
+                old = next(s for s in walk_stmts(self.func.body) if isinstance(s, For) and s.loop_var is loop)
+                noted = replace_fields(old, annotations=annotations)
+                self._noted[key] = Plan(replace_nodes(self.func, {old: noted}), self.buffers)
+            else:
+                base, new = self.source
+                self._noted[key] = base.with_notes(loop, annotations).with_buffers(new)
+        return self._noted[key]
+
+    def with_buffers(self, new: Mapping[Buffer, Buffer]) -> Plan:
+        """The plan of the program with other buffers, which differ from the keys in their scopes, of one kind each."""
+        cut = {
+            small: replace_fields(small, scope=new[old].scope)
+            for old, small in self.buffers.items()
+            if old in new and small is not old
+        }
+        every = {**new, **cut}
+        buffers = {every.get(old, old): every.get(small, small) for old, small in self.buffers.items()}
+        return Plan(replace_buffers(self.func, every), buffers, (self, every))
+
+    @cached_property
+    def _parts(self) -> dict[Var, tuple[tuple[str, ...], ...]]:
+        return {}
+
+    @cached_property
+    def _noted(self) -> dict[object, Plan]:
+        return {}
+
+
+def _plain(value: Annotation) -> object:
+    """An annotation's value for comparisons."""
+    match value:
+        case IntImm() | FloatImm() | StringImm():
+            return value.value
+        case tuple():
+            return tuple(map(_plain, value))
+        case _:
+            return value
+
+
+def _have_names(plan: Plan) -> bool:
+    """Whether the names of the buffers of a plan are distinct."""
+    names = [b.name for b in (*plan.func.buffers, *allocated_buffers(plan.func.body))]
+    return len({*names}) == len(names)
+
+
+def _rescoped(plan: Plan, source: Plan, new: Mapping[Buffer, Buffer]) -> RewriteResult:
+    """The pipelines of a plan, from those of its source. Each section of a pipeline has copies, of the same names, of the buffers that it
+    allocates."""
+    piped = source.piped
+    if piped.func is source.func:
+        return RewriteResult(plan.func, {})
+    scopes = {b.name: new[b].scope for b in allocated_buffers(source.func.body) if b in new}
+    found = {b: replace_fields(b, scope=scopes[b.name]) for b in allocated_buffers(piped.func.body) if b.name in scopes}
+    found |= {small: other for small, other in new.items() if small in found}
+    buffers = {new.get(small, small): found.get(large, large) for small, large in piped.buffers.items()}
+    return RewriteResult(replace_buffers(piped.func, found), buffers)
 
 
 @refusing_depth(LowerError)

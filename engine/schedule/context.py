@@ -27,9 +27,9 @@ from ..ir import (
     build,
     free_vars,
     refusing_depth,
+    replace_buffers,
     replace_nodes,
     substitute,
-    walk_stmts,
 )
 from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
 from .errors import ScheduleError, refuse
@@ -81,6 +81,7 @@ class Context:
         self.intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._before = before
         self._after: Context | None = None
+        self._plan_source: tuple[Context, Mapping[Buffer, Buffer]] | None = None
 
     @cached_property
     @refusing_depth(ScheduleError)
@@ -91,7 +92,10 @@ class Context:
     @cached_property
     def plan(self) -> Plan:
         """The planned function. Raises LowerError."""
-        return planned(self.func)
+        if self._plan_source is None:
+            return planned(self.func)
+        before, renamed = self._plan_source
+        return before.plan.with_buffers(renamed)
 
     @cached_property
     def pipelines(self) -> Mapping[Var, tuple[frozenset[str], ...]]:
@@ -123,6 +127,8 @@ class Context:
 
     def after(self, func: PrimFunc) -> Context:
         """The context of a function derived from this one; cached for the last function."""
+        if func is self.func:
+            return self
         after = self._after
         if after is None or after.func is not func:
             after = self._after = Context(func, self.index, self.intrinsics)
@@ -131,10 +137,14 @@ class Context:
     def noted(self, func: PrimFunc, loop: LoopRV) -> Context:
         """The context of a function that differs from this one only in annotations of a loop that planning ignores: it reuses this plan."""
         after = self.after(func)
-        planned_loop = _loop_of(self.plan.func, loop)
-        noted = replace_fields(planned_loop, annotations=after.index.loop(loop).annotations)
-        after.plan = Plan(replace_nodes(self.plan.func, {planned_loop: noted}), self.plan.buffers)
+        after.plan = self.plan.with_notes(loop, after.index.loop(loop).annotations)
         return after
+
+    def renamed(self, new: Mapping[Buffer, Buffer]) -> PrimFunc:
+        """The function with these buffers instead of others that planning treats alike. Its context reuses this plan."""
+        func = replace_buffers(self.func, new)
+        self.after(func)._plan_source = self, new
+        return func
 
     def realize(self, block: BlockRV) -> BlockRealize:
         """The realize of `block`; refuses "unknown-block" and lists the known names."""
@@ -268,10 +278,6 @@ class Context:
             elif type(outer) is Block:
                 ranges.update({iv.var: iv.dom for iv in outer.iter_vars})
         return ranges
-
-
-def _loop_of(func: PrimFunc, var: Var) -> For:
-    return next(s for s in walk_stmts(func.body) if isinstance(s, For) and s.loop_var is var)
 
 
 def with_block(realize: BlockRealize, **changes: object) -> BlockRealize:

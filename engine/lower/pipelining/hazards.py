@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from ...analysis import accessed_regions
 from ...arith import prove, simplify
 from ...ir import Buffer, BufferRegion, Range, Var, build, substitute
 from .slots import Slots
@@ -43,7 +42,7 @@ def find_hazard(pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Rang
 def _hazards(
     pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges, only: Buffer | None = None
 ) -> Iterator[Hazard]:
-    regions = {p: _touched(p) for p in pipeline.parts}
+    regions = pipeline.touched
     trips = build.int_value(pipeline.loop.extent)
     for first, second, distance in _swapped(pipeline):
         if trips is not None and distance >= trips:
@@ -69,13 +68,6 @@ def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
             nearest = 0 if place < other else 1
             furthest = lag if first.order > second.order else lag - 1
             yield from ((first, second, d) for d in range(nearest, furthest + 1))
-
-
-def _touched(part: Part) -> list[tuple[BufferRegion, bool]]:
-    """All regions that the part reads (False) or writes (True): declared ones and those of its body."""
-    reads, writes = accessed_regions(part.block.body)
-    declared = [(r, False) for r in part.block.reads] + [(w, True) for w in part.block.writes]
-    return declared + [(r, False) for r in reads] + [(w, True) for w in writes]
 
 
 def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, distance: int, ranges: Ranges) -> bool:

@@ -10,7 +10,8 @@ pipeline, an init and its update) count separately.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import cast
 
 import msgspec
@@ -22,6 +23,7 @@ from ...ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferRegion,
     For,
     IntImm,
     SeqStmt,
@@ -49,7 +51,7 @@ class Part(msgspec.Struct, frozen=True, eq=False):
     name: str
 
 
-class Pipeline(msgspec.Struct, frozen=True, eq=False):
+class Pipeline(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A loop to be pipelined, with its `parts` in program order and the `buffers` that it allocates per iteration."""
 
     loop: For
@@ -61,6 +63,11 @@ class Pipeline(msgspec.Struct, frozen=True, eq=False):
     def depth(self) -> int:
         """The last stage."""
         return max(p.stage for p in self.parts)
+
+    @cached_property
+    def touched(self) -> dict[Part, tuple[tuple[BufferRegion, bool], ...]]:
+        """All regions that each part reads (False) or writes (True): declared ones and those of its body."""
+        return {part: tuple(_touched(part.block)) for part in self.parts}
 
     @property
     def in_order(self) -> list[Part]:
@@ -138,6 +145,14 @@ def opened(realize: BlockRealize) -> Block:
     block = without_init(realize.block)
     values = dict(zip((iv.var for iv in block.iter_vars), realize.iter_values, strict=True))
     return substitute(replace_fields(block, iter_vars=()), values) if values else block
+
+
+def _touched(block: Block) -> Iterator[tuple[BufferRegion, bool]]:
+    reads, writes = accessed_regions(block.body)
+    yield from ((region, False) for region in block.reads)
+    yield from ((region, True) for region in block.writes)
+    yield from ((region, False) for region in reads)
+    yield from ((region, True) for region in writes)
 
 
 def as_block(stmt: Stmt) -> Block:

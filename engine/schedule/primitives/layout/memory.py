@@ -45,7 +45,8 @@ def set_scope(ctx: Context, block: BlockRV, buffer_index: int | str | Buffer, st
     require_not_parameter(ctx, old, f'sch.cache_write({block!r}, {old.name!r}, "{storage_scope}")')
     require_no_view_of_other(ctx, old)
     new = {b: replace_fields(b, scope=storage_scope) for b in _with_views(ctx, old)}
-    return Result(replace_buffers(ctx.func, new), None)
+    kinds = {scope.partition(".")[0] for scope in (old.scope, storage_scope)}
+    return Result(ctx.renamed(new) if len(kinds) == 1 else replace_buffers(ctx.func, new), None)
 
 
 def storage_align(

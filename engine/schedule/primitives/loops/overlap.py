@@ -16,7 +16,6 @@ from ....lower import (
     PIPELINE_KEYS,
     SLOTS_KEY,
     LowerError,
-    pipeline_parts,
     slot_loops,
 )
 from ...context import BlockRV, Context, LoopRV, Result, with_block
@@ -179,7 +178,7 @@ def require_sound_pipeline(ctx: Context, loop: For, noted: Context, stages: Sequ
 def _parts(ctx: Context, loop: For) -> tuple[tuple[str, ...], ...]:
     """For each statement of the body, the names of the parts that it has when lowered."""
     try:
-        return pipeline_parts(ctx.plan.func, loop.loop_var)
+        return ctx.plan.parts(loop.loop_var)
     except LowerError as error:
         raise _as_refusal(ctx, error, loop, ()) from error
 

@@ -1,0 +1,60 @@
+"""Plans that schedules with other scopes share equal those of planning anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilewright
+from tilewright.engine.ir import structural_equal
+from tilewright.engine.lower import planned
+from tilewright.engine.schedule import Schedule
+
+SOFTMAX = Path(__file__).parents[2] / "hand" / "rows" / "softmax.py"
+
+
+def tiled() -> Schedule:
+    """A softmax of rows whose intermediate buffers are computed tile by tile."""
+    sch = Schedule(tilewright.load(SOFTMAX).program)
+    i, _ = sch.get_loops("Y")
+    io, _ = sch.split(i, factors=[None, 16], names=["io", "ii"])
+    for block in ("total", "power", "largest"):
+        sch.compute_at(block, io)
+        sch.set_scope(block, 0, "local.vtcm")
+    copy = sch.cache_read("largest", 0, "local.vtcm", consumer_blocks=["largest", "power"])
+    sch.compute_at(copy, io)
+    return sch
+
+
+def require_anew(sch: Schedule) -> None:
+    anew = planned(sch.func)
+    assert structural_equal(sch.plan.func, anew.func)
+    assert {old.name: small.scope for old, small in sch.plan.buffers.items()} == {
+        old.name: small.scope for old, small in anew.buffers.items()
+    }
+    assert structural_equal(sch.plan.piped.func, anew.piped.func)
+    assert sorted(b.name for b in sch.plan.piped.buffers.values()) == sorted(b.name for b in anew.piped.buffers.values())
+
+
+@pytest.mark.parametrize("stages", [[0, 1, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]])
+def test_given_other_scopes_of_one_kind_then_plan_and_pipelines_are_those_of_the_new_program(stages: list[int]) -> None:
+    first = tiled()
+    other = first.copy()
+    other.set_scope("power", 0, "local.acc")
+    other.set_scope("total", 0, "local.acc")
+    assert other.plan.source is not None
+    for sch in (first, other):
+        require_anew(sch)
+        sch.pipeline(sch.get_loop("io"), stages=stages)
+        require_anew(sch)
+    assert {b.scope for b in other.plan.piped.buffers.values()} >= ({"local.acc"} if 2 in stages else set())
+
+
+def test_given_a_buffer_that_leaves_the_far_memory_then_the_program_is_planned_anew() -> None:
+    sch = tiled()
+    sch.set_scope("power", 0, "global")
+    _ = sch.plan
+    sch.set_scope("power", 0, "local.acc")
+    assert sch.plan.source is None
+    require_anew(sch)
