@@ -18,6 +18,7 @@ from .caches.run import cache_counts
 from .caches.tasks import MAX_ACCESSES
 from .cost.estimate import CostEstimate, estimate_cost
 from .cost.lower_bound import LowerBound, lower_bound_of
+from .cost.unpiped_bound import UnpipedBound
 from .errors import MachineError
 from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
@@ -118,6 +119,7 @@ __all__ = [
     "Traffic",
     "Trial",
     "Unit",
+    "UnpipedBound",
     "VectorEngine",
     "Wait",
     "accesses_of",

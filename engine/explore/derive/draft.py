@@ -52,12 +52,14 @@ class Draft:
         self.loops: dict[str, str]
         self.spatial: int
         self.near: set[str]
+        self.memories: dict[str, list[Memory]]
 
     def begin(self, group: Group) -> Draft:
         """The draft for a group; it adds lines to the same schedule.
 
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
-        reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `grains` the iterations of a loop that engines
+        reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
+        result of a block, `grains` the iterations of a loop that engines
         process at once, `periods` those in which a factor of a product stays in its place: tiles do not cross them.
         """
         part = copy(self)
@@ -69,6 +71,7 @@ class Draft:
         part.loops = {}
         part.spatial = 0
         part.near = set()
+        part.memories = {}
         return part
 
     @property

@@ -58,7 +58,7 @@ def fuse_producers(draft: Draft) -> None:
 
 def keep_on_chip(draft: Draft) -> None:
     """Requires an intermediate buffer that only blocks of the group read, and a memory on chip that its writer's engine writes and its
-    readers' engines read. Line: `set_scope`; if several memories qualify, the scope is a hole."""
+    readers' engines read. Line: `set_scope` of the first such memory; `choose_memories` offers the others."""
     index = draft.index
     for name in draft.group.members:
         buffer = draft.block(name).writes[0].buffer
@@ -72,13 +72,21 @@ def keep_on_chip(draft: Draft) -> None:
         if not fit:
             draft.leave_out(f"{buffer.name} on chip", "no memory is common to its writer and its readers")
             continue
-        scope = f'"{fit[0].scope}"'
-        if len(fit) > 1:
-            variable = draft.builder.fresh(f"{word(buffer.name)}_scope")
-            draft.builder.hole(variable, f"{buffer.name} scope", [f'"{m.scope}"' for m in fit])
-            scope = variable
-        if draft.write(f'$.set_scope("{name}", 0, {scope})'):
+        if draft.write(f'$.set_scope("{name}", 0, "{fit[0].scope}")'):
             draft.near.add(buffer.name)
+            draft.memories[name] = fit
+            draft.decide(f"{buffer.name} in {fit[0].scope}")
+
+
+def choose_memories(draft: Draft) -> None:
+    """Requires an intermediate buffer for which several memories on chip qualify. Line: `set_scope`, the memory a hole. It follows the
+    calls that move blocks, so that schedules which differ in memories share them."""
+    for name, fit in draft.memories.items():
+        if len(fit) > 1:
+            buffer = draft.block(name).writes[0].buffer
+            scope = draft.builder.fresh(f"{word(buffer.name)}_scope")
+            draft.builder.hole(scope, f"{buffer.name} scope", [f'"{m.scope}"' for m in fit])
+            draft.write(f'$.set_scope("{name}", 0, {scope})')
             draft.decide(f"{buffer.name} in {' or '.join(m.scope for m in fit)}")
 
 
@@ -88,4 +96,4 @@ def _common(draft: Draft, writer: str, readers: tuple[str, ...]) -> list[Memory]
     return [m for n in names if not draft.is_far(m := draft.machine.memory(n))]
 
 
-__all__ = ["fuse_producers", "inline_producers", "keep_on_chip"]
+__all__ = ["choose_memories", "fuse_producers", "inline_producers", "keep_on_chip"]

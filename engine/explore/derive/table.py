@@ -11,7 +11,7 @@ import msgspec
 from ...cancellation import checkpoint
 from .draft import Draft, Group
 from .engines import choose_engines
-from .fuse import fuse_producers, inline_producers, keep_on_chip
+from .fuse import choose_memories, fuse_producers, inline_producers, keep_on_chip
 from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
 from .stage import decompose_padding, stage_operands, store_result
@@ -46,6 +46,7 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("stage", "Operands copied to the engines", stage_operands),
     ScheduleRule("store", "Results tile by tile", store_result),
     ScheduleRule("vectorize", "Vectors of the program", vectorize_blocks),
+    ScheduleRule("memory", "Memories of intermediate buffers", choose_memories, at_end=True),
     ScheduleRule("pipeline", "Overlap of the engines", pipeline_tiles, at_end=True),
 )
 """Each rule sees what the rules before it wrote."""
@@ -65,8 +66,8 @@ def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleR
             if not rule.at_end:
                 _explained(part, rule)
         drafts.append(part)
-    for part in drafts:
-        for rule in rules:
+    for rule in rules:
+        for part in drafts:
             if rule.at_end:
                 _explained(part, rule)
     return drafts

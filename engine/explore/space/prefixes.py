@@ -58,6 +58,18 @@ class Prefixes:
         """The state before the trailing LATE calls: loops and memories are final, and buffers have at most their final size."""
         return self._at(point, self._early)
 
+    def early_values(self, point: Point) -> Point:
+        """The values of the holes that determine the early state."""
+        return point[: self._chosen[self._early]]
+
+    @property
+    def only_pipelines(self) -> bool:
+        """Whether the late calls are pipelines in program order, one at least."""
+        calls = [line for line in self._late if not is_hole(line) and not is_value(line)]
+        return bool(calls) and all(
+            c.method == PIPELINE and len(c.args) <= 2 and not {"order", "async_stages"} & {*c.kwargs} for c in calls
+        )
+
     def pipelines(self, point: Point, early: LineState) -> dict[Var, tuple[int, ...]]:
         """The stages that the late calls give to the statements of loops. Invalid calls are skipped: applying them reports the error.
         Raises TilewrightError if a name has no value."""

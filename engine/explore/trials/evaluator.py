@@ -1,4 +1,4 @@
-"""Evaluation of a candidate: apply its calls, compute its lower bound, and simulate it only if that bound is good enough."""
+"""Evaluation of a candidate: apply its calls, compute its lower bounds, and simulate it only if they are good enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..search.estimator import Estimator
 from ..search.local_search import EstimatedPoint, LocalSearch, estimates_of
 from ..space.model import Point, Space
 from ..space.prefixes import Refused
-from .outcome import Figures, Outcome, figures_of, least_figures, vector
+from .early_bounds import EarlyBounds
+from .outcome import CYCLES, Figures, Outcome, figures_of, least_figures, vector
 
 MAX_ACCESSES = 1 << 25
 
@@ -62,6 +63,7 @@ class Evaluator:
         self._limits = limits or Limits()
         self._far = machine.far.scope
         self._estimator = estimator or Estimator(space, machine)
+        self._early = EarlyBounds(space, machine, self._estimator.prefixes, self._limits.tasks)
 
     def answer(self, task: Task) -> Answer:
         """The answer to a task."""
@@ -87,6 +89,10 @@ class Evaluator:
         return estimates_of(walk, self._estimator)
 
     def _tried(self, question: EvaluationRequest) -> Outcome:
+        known = [k for (k,) in question.known] if self._objectives == (CYCLES,) else []
+        rejected = self._early.rejected(question.point, known)
+        if rejected is not None:
+            return rejected
         state = self._estimator.prefixes.at(question.point)
         if isinstance(state, Refused):
             return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)

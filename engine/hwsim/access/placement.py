@@ -146,6 +146,12 @@ def place(machine: Machine, nest: Nest) -> Places:
     return Places(machine, tuple(placements), by_buffer, tuple(of_cell), use, _sharing(of_cell))
 
 
+def bytes_of_sites(machine: Machine, nest: Nest) -> dict[Site, tuple[Memory, int]]:
+    """Returns the memory of each buffer and its bytes there, in all slots. Raises MachineError as `place` does."""
+    requests = (_request(machine, nest, site) for site in nest.sites)
+    return {r.site: (r.memory, len(r.blocks) * r.part_bytes) for r in requests}
+
+
 Part = tuple[int, int]
 """The cells of a buffer, by its number, in one physical block."""
 

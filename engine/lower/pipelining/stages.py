@@ -11,11 +11,11 @@ pipeline, an init and its update) count separately.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
+from propcache.api import cached_property
 
 from ...analysis import accessed_regions
 from ...ir import (

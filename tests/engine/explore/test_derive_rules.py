@@ -97,9 +97,27 @@ def test_fuse_producers_run_at_the_innermost_loop_that_they_depend_on() -> None:
 
 
 def test_scope_a_buffer_between_two_engines_is_in_a_memory_of_both() -> None:
-    text = lines(draft("hand/rows/attention", ("i",), "engine tile fuse scope"))
-    assert 'S_scope = tilewright.choose("S scope", ["local.acc", "local.vtcm"])' in text
-    assert 'sch.set_scope("P", 0, "local.vtcm")' in text
+    text = lines(draft("hand/rows/attention", ("i",), "engine tile fuse scope memory"))
+    assert 'sch.set_scope("S", 0, "local.acc")' in text and 'sch.set_scope("P", 0, "local.vtcm")' in text
+    hole = 'S_scope = tilewright.choose("S scope", ["local.acc", "local.vtcm"])\nsch.set_scope("S", 0, S_scope)'
+    assert hole in text and "P_scope" not in text
+
+
+def test_memory_the_choices_of_memories_follow_the_calls_that_move_blocks() -> None:
+    every = " ".join(r.code for r in SCHEDULE_RULES)
+    calls = [line for line in lines(draft("softmax", ("i",), every)).splitlines() if line.startswith("sch.")]
+    moves = max(n for n, line in enumerate(calls) if "compute_at" in line or "cache_" in line)
+    chosen = [n for n, line in enumerate(calls) if "_scope)" in line]
+    assert chosen and moves < min(chosen) and max(chosen) < calls.index("sch.pipeline(i_o, stages=stages)")
+
+
+def test_banks_of_blocks_with_ports_of_their_own_hold_a_slot_each() -> None:
+    found = draft("hand/gemm/gemmini_int8", ("j", "i"), "engine tile stage store", "gemmini")
+    text = lines(found)
+    assert 'A_banks = tilewright.choose("A banks", [[0, 1], None])\nsch.double_buffer(A_in, banks=A_banks)' in text
+    assert 'choose("B banks", [[2, 3], None])' in text
+    assert 'sch.double_buffer("C", slots=C_slots, banks=C_banks)' in text
+    assert "banks" not in lines(draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store"))  # its blocks share ports
 
 
 def test_padding_is_filled_and_copied_in_place() -> None:

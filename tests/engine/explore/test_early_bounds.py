@@ -1,0 +1,117 @@
+"""Bounds before the pipelines are applied are never above the result, so that they reject no point that could be the best; and plans that
+points share give the cycles of a lowering from scratch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import tilewright
+from tilewright.engine.explore import EvaluationRequest, Evaluator, Outcome, Space, space_of
+from tilewright.engine.explore.derive.draft import Draft, Group
+from tilewright.engine.explore.derive.table import SCHEDULE_RULES, apply_rules
+from tilewright.engine.explore.search.estimator import Estimator
+from tilewright.engine.explore.space.model import Point
+from tilewright.engine.explore.trials.early_bounds import EARLY
+from tilewright.engine.hwsim import Machine, UnpipedBound, load_machine, simulate
+from tilewright.engine.ir import PrimFunc, TilewrightError
+from tilewright.engine.lower import planned
+
+HAND = Path(__file__).parents[2] / "hand"
+NPU, GEMMINI = load_machine("dual-bank-npu"), load_machine("gemmini")
+POINTS = 12
+
+CASES: dict[str, tuple[Machine, tuple[str, ...]]] = {
+    "rows/softmax": (NPU, ("i", "j")),
+    "rows/gated_mlp": (NPU, ("i", "k")),
+    "gemm/gemm_gelu": (NPU, ("i", "j")),
+    "gemm/gemmini_int8": (GEMMINI, ("j", "i")),
+    "conv/depthwise": (NPU, ("h",)),
+    "grid/stencil": (NPU, ("y",)),
+}
+
+
+def space(name: str) -> tuple[Space, Machine]:
+    """The space of one sketch of a notebook's program."""
+    machine, tiled = CASES[name]
+    program = tilewright.load(HAND / f"{name}.py").program
+    assert isinstance(program, PrimFunc)
+    draft = Draft(program, machine, {}, "sch", None)
+    names = draft.index.block_names[1:]
+    loops = [loop.loop_var.name for loop in draft.index.loops_of(names[-1])]
+    apply_rules(draft, [Group(names, tuple(n for n in tiled if n in loops) or tuple(loops[:1]))], SCHEDULE_RULES)
+    return space_of(program, draft.builder.calls), machine
+
+
+def some_points(of: Space) -> list[Point]:
+    """Points anywhere in the space, and of small tiles, which fit."""
+    chance = Random(of.size)
+    small = [tuple(chance.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
+    return sorted({*small, *(of.point_at(chance.randrange(of.size)) for _ in range(POINTS // 2))})
+
+
+def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
+    """Status and cycles of a point by its schedule's text alone, planned and piped anew."""
+    try:
+        report = simulate(of.schedule_at(point).schedule.func, machine)
+    except TilewrightError:
+        return "refused", 0
+    return "over" if any(f.severity == "error" for f in report.findings) else "fits", report.cycles
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_given_points_in_any_order_then_outcomes_are_those_of_schedules_from_scratch(name: str) -> None:
+    of, machine = space(name)
+    plain, pruning = Evaluator(of, machine, ("cycles",)), Evaluator(of, machine, ("cycles",))
+    best, seen = 1 << 60, Counter[str]()
+    for number, point in enumerate(some_points(of)):
+        status, cycles = from_scratch(of, machine, point)
+        outcome = plain.tried(EvaluationRequest(number, point))
+        seen[outcome.status] += 1
+        assert outcome.status == status or (outcome.status, status) == ("over", "refused"), of.texts_at(point)
+        assert status != "fits" or (outcome.figures is not None and outcome.figures.cycles == cycles)
+        other = pruning.tried(EvaluationRequest(number, point, ((best,),)))
+        seen[other.code] += other.code == EARLY
+        if status == "fits" and cycles < best:
+            assert other == outcome, of.texts_at(point)
+            best = cycles
+    assert seen["fits"] > 0
+
+
+def test_given_all_cases_then_most_points_that_do_not_fit_are_rejected_before_their_pipelines() -> None:
+    early = late = 0
+    for name in ("rows/softmax", "conv/depthwise", "gemm/gemm_gelu"):
+        of, machine = space(name)
+        evaluator = Evaluator(of, machine, ("cycles",))
+        found = [evaluator.tried(EvaluationRequest(n, p)) for n, p in enumerate(some_points(of))]
+        early += sum(is_early(outcome) for outcome in found)
+        late += sum(outcome.status == "over" and not is_early(outcome) for outcome in found)
+    assert early > late
+
+
+def is_early(outcome: Outcome) -> bool:
+    return outcome.status == "over" and "at least" in outcome.message
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_given_pipelines_then_cycles_and_bytes_are_at_least_the_bounds_without_them(name: str) -> None:
+    of, machine = space(name)
+    prefixes = Estimator(of, machine).prefixes
+    checked = 0
+    for point in some_points(of):
+        try:
+            early, report = prefixes.early(point), simulate(of.schedule_at(point).schedule.func, machine)
+            assert hasattr(early, "schedule")
+            depths = {loop: max(stages) for loop, stages in prefixes.pipelines(point, early).items()}  # pyright: ignore[reportArgumentType]
+            bound = UnpipedBound(planned(early.schedule.func), machine)  # pyright: ignore[reportAttributeAccessIssue]
+        except TilewrightError:
+            continue
+        if bound.has_body(depths):
+            checked += 1
+            assert bound.cycles(depths) <= report.cycles
+            for scope, size in bound.live_bytes.items():
+                assert size <= sum(m.peak_bytes for m in report.memory.values() if m.scope == scope)
+    assert checked > 0
