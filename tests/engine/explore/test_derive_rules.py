@@ -117,7 +117,8 @@ def test_banks_of_blocks_with_ports_of_their_own_hold_a_slot_each() -> None:
     assert 'A_banks = tilewright.choose("A banks", [[0, 1], None])\nsch.double_buffer(A_in, banks=A_banks)' in text
     assert 'choose("B banks", [[2, 3], None])' in text
     assert 'sch.double_buffer("C", slots=C_slots, banks=C_banks)' in text
-    assert "banks" not in lines(draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store"))  # its blocks share ports
+    shared = draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store")  # its blocks share ports
+    assert "banks" not in lines(shared)
 
 
 def test_padding_is_filled_and_copied_in_place() -> None:

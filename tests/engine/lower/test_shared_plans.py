@@ -34,7 +34,9 @@ def require_anew(sch: Schedule) -> None:
         old.name: small.scope for old, small in anew.buffers.items()
     }
     assert structural_equal(sch.plan.piped.func, anew.piped.func)
-    assert sorted(b.name for b in sch.plan.piped.buffers.values()) == sorted(b.name for b in anew.piped.buffers.values())
+    assert sorted(b.name for b in sch.plan.piped.buffers.values()) == sorted(
+        b.name for b in anew.piped.buffers.values()
+    )
 
 
 @pytest.mark.parametrize("stages", [[0, 1, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]])
