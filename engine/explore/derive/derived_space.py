@@ -36,7 +36,7 @@ from .groups import SketchChoice
 from .sketches import Sketch, Sketches
 from .table import SCHEDULE_RULES, ScheduleRule, comment
 
-REFINED = 64
+REFINED = 128
 """Estimates of a sketch of which points are simulated, from its best point on."""
 
 SIMULATED = 3

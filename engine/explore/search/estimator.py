@@ -67,7 +67,7 @@ class Estimator:
         if outcome.fits and outcome.figures is not None:
             self._overestimate = max(self._overestimate, estimate.busy / max(outcome.figures.cycles, 1))
         for scope, filled in estimate.filled.items():
-            if outcome.status in ("fits", "pruned") and outcome.figures is not None:
+            if outcome.fits or (outcome.status == "pruned" and outcome.figures is not None):
                 self._margin_for(point, estimate, scope).took(filled)
             elif outcome.full.partition("[")[0] == scope:
                 self._margin_for(point, estimate, scope).refused(filled)

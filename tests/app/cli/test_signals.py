@@ -143,6 +143,7 @@ def test_given_an_interrupt_in_a_finalizer_then_it_is_raised_again() -> None:
     code = (
         "import signal, time\n"
         "from tilewright.app import signals\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it
         "signals.install()\n"
         "class Late:\n"
         "    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
