@@ -4,6 +4,7 @@ from ..adopt import Hole, HoleError
 from .database.database import Database, DatabaseError
 from .database.record import TuningRecord
 from .database.warm_start import Origin, WarmStart, WarmStartUse
+from .database.workload import workload_of
 from .derive.derived_space import DerivedSpace, derive_space, deriving_space
 from .derive.groups import SketchChoice
 from .derive.product import Product, product_of
@@ -72,4 +73,5 @@ __all__ = [
     "program_bound",
     "space_of",
     "verdict_of",
+    "workload_of",
 ]

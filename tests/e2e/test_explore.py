@@ -269,6 +269,7 @@ def test_given_a_search_then_the_film_shows_each_best_so_far_with_what_changed(
     expect(film.get_by_role("button", name="The next better one")).to_be_disabled()
     expect(film.locator(".xp-film-changes li").first).to_be_visible()
     shoot(page, "explore-film")
+    assert_no_violations(page)
     # Keys: the slider moves from frame to frame, and the card shows the candidate of the frame.
     slider.focus()
     page.keyboard.press("Home")

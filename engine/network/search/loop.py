@@ -1,9 +1,9 @@
 """The search of a network: slices of time go to the kernels with the most cycles to win.
 
 The first slice of a kernel derives a space and its first schedule, in the order of what the kernels can win. Of kernels that differ in
-sizes alone, one is derived completely; the others begin with its sketch, and are derived completely if that is further from their bound.
-The remaining time goes to the kernels whose cycles exceed their lower bound by most; a slice that finds nothing better halves a kernel's
-claim.
+sizes and types alone, one is derived completely; the others begin with its sketch, and are derived completely if that is further from
+their bound. The remaining time goes to the kernels whose cycles exceed their lower bound by most; a slice that finds nothing better
+halves a kernel's claim.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from zlib import crc32
 import msgspec
 
 from ...cancellation import checkpoint
-from ...explore import SketchChoice, program_bound
+from ...explore import SketchChoice, program_bound, workload_of
 from ...hwsim import Machine, simulate
 from ...ir import Network, PrimFunc, TilewrightError
 from ...script import to_script
 from ..report import KernelCost, NetworkReport, simulate_network
-from .structure import structure_of
 from .study import KernelStudy, KernelTask, scheduled_program
 from .workers import InProcess, InThread, SliceWorker
 
@@ -179,7 +178,7 @@ class _Search:
         self.programs: dict[str, PrimFunc] = {}
         self.claims: dict[str, float] = {}
         self.busy: set[str] = set()
-        self.structures = {name: structure_of(self.functions[name]) for name in self.costs}
+        self.structures = {name: workload_of(self.functions[name]).structure for name in self.costs}
         self.choices: dict[str, tuple[SketchChoice, ...]] = {}
         self.multiples: dict[str, float] = {}
         derivations = len(set(self.structures.values()))

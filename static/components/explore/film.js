@@ -38,7 +38,7 @@ export class Film {
     this.element = h(
       "section",
       { class: "xp-film", "aria-label": "Film of the best so far" },
-      h("h3", {}, "The best so far", this.position),
+      h("h2", {}, "The best so far", this.position),
       h("div", { class: "xp-film-bar" }, this.previous, this.slider, this.next, this.play),
       this.frame,
     );

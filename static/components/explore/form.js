@@ -134,7 +134,7 @@ export class ExploreForm {
       h(
         "section",
         { class: "xp-space" },
-        h("h3", {}, "The space"),
+        h("h2", {}, "The space"),
         h("ul", {}, offer.holes.map(holeLine)),
         h(
           "p",

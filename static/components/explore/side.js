@@ -129,7 +129,7 @@ export function trialCard(search, row, pane) {
     "section",
     { class: "xp-card", "aria-label": `Candidate ${card.trial}`, "data-trial": card.trial },
     h(
-      "h3",
+      "h2",
       {},
       `Candidate ${card.trial}`,
       tags.map((tag) => h("span", { class: `tw-badge ${card.is_front ? "tw-badge--good" : ""}` }, tag)),
@@ -282,7 +282,7 @@ export function frontTable(search, rows, pane) {
   return h(
     "section",
     { class: "xp-front" },
-    h("h3", {}, several ? `Pareto front: ${rows.length}` : "The best"),
+    h("h2", {}, several ? `Pareto front: ${rows.length}` : "The best"),
     h(
       "p",
       { class: "quiet" },

@@ -195,7 +195,7 @@ function trafficSection(data, figure, open) {
   return h(
     "section",
     { class: "picture traffic-flow" },
-    h("h3", {}, "Traffic", h("span", { class: "quiet" }, data.flows.length && data.trips.length ? data.total : "")),
+    h("h2", {}, "Traffic", h("span", { class: "quiet" }, data.flows.length && data.trips.length ? data.total : "")),
     flows && figure.element,
     readout,
     flows,
@@ -211,7 +211,7 @@ function rooflineSection({ points, words: text, note, clock_hz: clock }, figure)
   return h(
     "section",
     { class: "picture roofline" },
-    h("h3", {}, "Roofline"),
+    h("h2", {}, "Roofline"),
     points.length ? figure.element : null,
     h("p", { class: "picture-readout", "aria-live": "polite" }, text || note),
     h(
