@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -151,11 +152,13 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
 
 @given(scheduled())
 def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(func: PrimFunc):
+    """Once for each thread that has a private copy."""
     placed = {p.buffer.name: p for p in tasks_of(func, roomy()).places.placements if not p.is_param}
     for allocation in allocations(func):
         placement, lowered = placed[allocation.buffer.name], allocation.lowered
         assert placement.slots == allocation.slots
-        assert placement.total_bytes == _bytes_of(lowered)
+        copies = prod(loop.extent for loop in placement.site.threads)
+        assert placement.total_bytes == copies * _bytes_of(lowered)
         if lowered.axis_separators:
             assert placement.slots * placement.parts == lowered.shape[0].value
 
