@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import log2
 
 from ...adopt import Hole, HoleError, hole_of, is_hole
 from ...script import CallValue, ParseError, read_calls
 from ..space.model import Point, Space
 from .record import TuningRecord
 from .renamed import renamed_words
-from .workload import Workload
+from .workload import FAR, Workload, number_apart
 
 SHARE = 0.5
 """The share of a space's holes that a record must have for a point."""
@@ -82,9 +81,9 @@ def _apart(a: CallValue, b: CallValue) -> float:
     """How far two values of a hole are apart; numbers by their ratio, lists by their items."""
     if isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b):
         return sum(_apart(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, int) and isinstance(b, int) and min(a, b) > 0:
-        return abs(log2(a) - log2(b))
-    return 0.0 if type(a) is type(b) and a == b else 64.0
+    if isinstance(a, int) and isinstance(b, int):
+        return number_apart(a, b)
+    return 0.0 if type(a) is type(b) and a == b else FAR
 
 
 __all__ = ["points_from", "record_points"]

@@ -24,7 +24,7 @@ Number = int | float
 
 _DTYPE = re.compile(r"bool|bfloat16|u?int\d{1,4}|float\d{1,3}(_\w{1,20})?")
 _MODULES = frozenset({"T", "I", "tirx", "tvm", "script"})
-_OTHER = 64.0
+FAR = 64.0
 """The distance of a number from zero or from a number of another sign, in factors of two."""
 
 
@@ -75,13 +75,14 @@ def workload_of(program: IRModule | PrimFunc, sizes: Mapping[str, int] | None = 
 
 def numbers_apart(some: Sequence[Number], others: Sequence[Number]) -> float:
     """The sum of |log2| of the ratios of two lists of numbers of equal length."""
-    return sum(_apart(a, b) for a, b in zip(some, others, strict=True))
+    return sum(number_apart(a, b) for a, b in zip(some, others, strict=True))
 
 
-def _apart(a: Number, b: Number) -> float:
+def number_apart(a: Number, b: Number) -> float:
+    """|log2| of the ratio of two numbers."""
     if a == b:
         return 0.0
-    return abs(log2(a) - log2(b)) if min(a, b) > 0 else _OTHER
+    return abs(log2(a) - log2(b)) if min(a, b) > 0 else FAR
 
 
 class _Reader:
@@ -179,4 +180,4 @@ def _signature(func: PrimFunc, sizes: Mapping[str, int]) -> str:
     return f"{func.name}({', '.join(shown)})"
 
 
-__all__ = ["Number", "Workload", "numbers_apart", "workload_of"]
+__all__ = ["FAR", "Number", "Workload", "number_apart", "numbers_apart", "workload_of"]

@@ -28,7 +28,7 @@ from ...schedule import Intrinsics
 from ..database.record import TuningRecord
 from ..database.warm_start import Origin
 from ..search.estimator import Estimator
-from ..search.local_search import LocalSearch, estimates_of, rank_of, smaller_points
+from ..search.local_search import LocalSearch, estimates_of, smaller_points
 from ..space.model import Point, Space, space_of
 from ..trials.evaluator import EvaluationRequest, Evaluator
 from ..trials.outcome import Outcome
@@ -121,7 +121,7 @@ def deriving_space(
 ) -> Iterator[DerivedSpace | None]:
     """Runs `derive_space` step by step: yields the space of the fastest schedule so far whenever there is a faster one, and the result
     last; None after each sketch, so that the caller can stop."""
-    deriving = _Deriving(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop)
+    deriving = _Deriving(Sketches(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop))
     sketches: list[Sketch] = []
     for sketch in deriving.sketches.recorded(records) if rules else ():
         sketches.append(sketch)
@@ -157,18 +157,8 @@ def _cycles(cycles: float) -> str:
 
 
 class _Deriving:
-    def __init__(
-        self,
-        program: IRModule | PrimFunc,
-        machine: Machine,
-        sizes: Mapping[str, int],
-        name: str,
-        intrinsics: Intrinsics | None,
-        rules: tuple[ScheduleRule, ...],
-        stop: Callable[[], bool],
-    ) -> None:
-        self.machine, self.stop = machine, stop
-        self.sketches = Sketches(program, machine, sizes, name, intrinsics, rules, stop)
+    def __init__(self, sketches: Sketches) -> None:
+        self.sketches, self.machine, self.stop = sketches, sketches.machine, sketches.stop
         self.results: list[tuple[float, Point, Sketch]] = []
         self.simulated: list[Sketch] = []
         self.first: dict[Sketch, float] = {}
@@ -215,7 +205,7 @@ class _Deriving:
 
     def fits(self) -> bool:
         """Whether a simulated schedule fits."""
-        return any(cycles < inf for cycles, _, _ in self.results)
+        return self._least() < inf
 
     def is_simulated(self, sketch: Sketch) -> bool:
         return any(s is sketch for s in self.simulated)
@@ -243,7 +233,7 @@ class _Deriving:
 
     def simulate_starts(self, sketch: Sketch) -> DerivedSpace | None:
         """Simulates the points of a sketch that earlier searches found. Returns its space if it has the fastest schedule so far."""
-        known = min((cycles for cycles, _, _ in self.results), default=inf)
+        known = self._least()
         estimator = Estimator(sketch.space, self.machine)
         tried: list[tuple[float, Point]] = []
         with cut_short(lambda: self.fits() and self.stop()):
@@ -293,23 +283,26 @@ class _Deriving:
 
     def _points(self, sketch: Sketch, estimator: Estimator) -> Iterator[Point]:
         """Yields the points of a sketch to simulate, without those of earlier searches, which are simulated before."""
-        refined = estimates_of(LocalSearch(sketch.points[0], REFINED, 0), estimator)
-        first = [p for _, p in sorted((rank_of(e), p) for p, e in refined if e is not None)]
+        first = _refined(sketch.points[0], estimator)
         for point in _spread(list(dict.fromkeys([*first, *sketch.points]))):
             if point not in sketch.starts:
                 yield point
+
+
+def _refined(start: Point, estimator: Estimator) -> list[Point]:
+    """The points that a local search from a point estimates, the best first."""
+    estimated = estimates_of(LocalSearch(start, REFINED, 0), estimator)
+    return [point for _, point in sorted((e.rank, point) for point, e in estimated if e is not None)]
 
 
 def _start_points(sketch: Sketch, estimator: Estimator, tried: Sequence[tuple[float, Point]]) -> Iterator[Point]:
     """Yields the points of earlier searches; if none of those `tried` is faster, a few near the first one with a lower fill of the
     memories that were too small."""
     yield from sketch.starts
-    near = sorted(
-        (e.rank, p) for p, e in estimates_of(LocalSearch(sketch.starts[0], REFINED, 0), estimator) if e is not None
-    )
+    near = _refined(sketch.starts[0], estimator)
     for _ in range(SIMULATED):
         seen = [point for _, point in tried]
-        point = next((p for _, p in near if p not in seen and estimator.is_promising(p)), None)
+        point = next((p for p in near if p not in seen and estimator.is_promising(p)), None)
         if point is None or any(cycles < inf for cycles, _ in tried):
             return
         yield point
