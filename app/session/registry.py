@@ -160,9 +160,8 @@ class LoopClock:
 
 
 class SessionRegistry:
-    """All sessions of a server by key, the oldest first. They share the `scheduler` and the `places` for searches, with
-    the database that those use. `closed` counts the
-    closed sessions, including pages that closed before a browser had loaded them."""
+    """All sessions of a server by key, the oldest first. They share the `scheduler`, and the `places` for searches with
+    the databases that these use. `closed` counts the closed sessions, including pages that closed before a browser had loaded them."""
 
     def __init__(self, scheduler: FairScheduler | None = None, databases: DatabaseChoice = FOLDER_DATABASES) -> None:
         self.all: dict[str, SessionHandle] = {}
