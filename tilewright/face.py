@@ -162,6 +162,7 @@ def explore(
     store: str | Path | None = None,
     watch: Callable[[Progress], object] | None = None,
     database: Database | str | Path | None = None,
+    keep: Mapping[str, Any] | None = None,
 ) -> Study:
     """Explore the values of a schedule's holes on a machine: `.best`, `.front`, `.offers` (the best, verified), `.trials`.
 
@@ -170,13 +171,15 @@ def explore(
     `workers`: 0 for this thread, a number of processes, or a Dask scheduler's address. `store` is a file that keeps outcomes and resumes a
     study. Equal seeds give equal results for any workers; `seconds` limits the time, and the study keeps the results found until then.
     `database`, a file or a Database, has schedules found before: the search begins with the nearest ones and adds its best; give it to
-    `derive_space` as well. Raises ObjectiveError, StoreError, ExploreError (each a TilewrightError).
+    `derive_space` as well. `keep` pins holes to a value, or to several in a list: {"tile": 64, "order": [["i", "j"], ["j", "i"]]}; the
+    search varies the others. Raises ObjectiveError, StoreError, ExploreError, SpaceError (each a TilewrightError).
     """
     if isinstance(scheduled, Notebook):
         space, machine = notebook_space(scheduled), _machine_of(scheduled, machine)
     else:
         space = scheduled.space if isinstance(scheduled, DerivedSpace) else scheduled
         machine = _named_machine(machine)
+    space = _explore.pinned(space, keep or {})
     settings = _explore.Settings(tuple(objectives), dict(budgets or {}), trials, seed, seconds=seconds)
     origin = scheduled.origin if isinstance(scheduled, DerivedSpace) else None
     return _explore.explore(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-from ...engine.adopt import hole_of, is_hole
+from ...engine.adopt import hole_of, is_hole, with_values
 from ...engine.ir import Refusal
 from .cells import Document
 from .editing.apply import replace_call
@@ -20,12 +18,8 @@ def with_default(notebook: Notebook, step: int, position: int) -> Document:
         raise DocumentError(Refusal("no-such-hole", "this line has no hole with such a value", found=f"line {step}"))
     if position == 0:
         return notebook.document
-    hole = hole_of(call)
-    chosen, rest = hole.texts[position], [text for n, text in enumerate(hole.texts) if n != position]
-    owner = f"{call.receiver}." if call.receiver else ""
-    name = json.dumps(hole.name, ensure_ascii=False)
-    line = f"{hole.target} = {owner}{call.method}({name}, [{', '.join([chosen, *rest])}])"
-    return replace_call(notebook.document, step, line)
+    rest = (n for n in range(len(hole_of(call).texts)) if n != position)
+    return replace_call(notebook.document, step, with_values(call, [position, *rest]))
 
 
 __all__ = ["with_default"]

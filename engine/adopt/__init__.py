@@ -2,7 +2,7 @@
 code line by line."""
 
 from ..script import from_tvm
-from .holes import Hole, HoleError, filled, hole_of, is_hole
+from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, Trial, after_line, arguments_of
 from .methods import QUERIES, LineError, call_method
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
@@ -36,4 +36,5 @@ __all__ = [
     "read_pasted",
     "read_program",
     "unread_lines",
+    "with_values",
 ]

@@ -7,6 +7,8 @@ a hole can be replaced by `tile = 64` with exactly the text from the list.
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -71,6 +73,14 @@ def hole_of(call: CallStep) -> Hole:
 def filled(call: CallStep, position: int) -> str:
     """Return the line with its hole replaced by a value: `tile = 64`."""
     return f"{call.targets[0]} = {hole_of(call).texts[position]}"
+
+
+def with_values(call: CallStep, positions: Iterable[int]) -> str:
+    """Return the line whose hole has the values at these positions, in this order."""
+    hole = hole_of(call)
+    owner = f"{call.receiver}." if call.receiver else ""
+    name = json.dumps(hole.name, ensure_ascii=False)
+    return f"{hole.target} = {owner}{call.method}({name}, [{', '.join(hole.texts[n] for n in positions)}])"
 
 
 def _refers(value: CallValue) -> bool:

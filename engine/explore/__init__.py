@@ -13,6 +13,7 @@ from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of
+from .space.pins import Pins, pinned, pins_of
 from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationRequest, Evaluator, Limits
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
@@ -43,6 +44,7 @@ __all__ = [
     "ObjectiveError",
     "Origin",
     "Outcome",
+    "Pins",
     "Point",
     "Product",
     "ProgramBound",
@@ -69,6 +71,8 @@ __all__ = [
     "dominates",
     "explore",
     "offers_of",
+    "pinned",
+    "pins_of",
     "product_of",
     "program_bound",
     "space_of",

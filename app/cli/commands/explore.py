@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import os
+import re
 import time
 from argparse import Namespace
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ from ....engine.explore import (
     Study,
     StudyCandidate,
     explore,
+    pinned,
+    pins_of,
 )
 from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
@@ -51,6 +55,7 @@ EXAMPLES = (
     "matmul.py",
     "matmul.py --auto --seconds 60 -o best.py",
     "matmul.py --auto --write",
+    "matmul.py --keep tile=64 --keep \"order=['j', 'io', 'k']\"",
     'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
     "matmul.py --scheduler tcp://10.0.0.7:8786",
 )
@@ -72,6 +77,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--budget", metavar="METRIC=NUMBER", action="append", type=_budget, default=[],
         help='upper limit of a metric: traffic=2MiB, "peak local.vtcm=64KiB"; repeatable',
+    )  # fmt: skip
+    parser.add_argument(
+        "--keep", metavar="HOLE=VALUE", action="append", type=_pin, default=[],
+        help="pin a hole to a value, or to several: tile=64, tile=64,128, \"order=['j', 'io', 'k']\"; the search varies the others; "
+        "repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--trials",
@@ -140,7 +150,7 @@ def run(arguments: Namespace) -> int:
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
         budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0
-    space = _space(notebook, arguments)
+    space = pinned(_space(notebook, arguments), dict(arguments.keep))
     settings = Settings(
         objectives=tuple(arguments.objective or (CYCLES,)),
         budgets=dict(arguments.budget),
@@ -197,6 +207,9 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> s
     lines = [
         f"{arguments.file} on {study.machine.name}: {len(study.trials):,} of {study.space.size:,} candidates evaluated ({how}): {outcomes}"
     ]
+    pins = "; ".join(f"{name} = {' or '.join(texts)}" for name, texts in pins_of(study.space).items())
+    if pins:
+        lines.append(f"kept: {pins}")
     if study.warm_start.records:
         lines.append(study.warm_start.text)
     if derived is not None:
@@ -257,6 +270,7 @@ def _as_json(study: Study, derived: DerivedSpace | None) -> dict[str, Any]:
         "ended": study.ended,
         "settings": msgspec.to_builtins(study.settings),
         "counts": dict(study.counts),
+        "keep": pins_of(study.space),
         "holes": [{"name": hole.name, "values": list(hole.texts)} for hole in study.space.holes],
         "database": {
             "file": study.warm_start.path or None,
@@ -292,6 +306,18 @@ def _budget(text: str) -> tuple[str, int]:
     if not sign or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not METRIC=NUMBER, such as traffic=2MiB")
     return " ".join(name.split()), size_bytes(size)
+
+
+def _pin(text: str) -> tuple[str, object]:
+    """A hole and its values: literals, or words without quotes; an index map stays text."""
+    name, sign, values = (part.strip() for part in text.partition("="))
+    if not (name and sign and values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOLE=VALUE, such as tile=64")
+    try:
+        return name, ast.literal_eval(values)
+    except (ValueError, SyntaxError):
+        words = [word.strip() for word in values.split(",")]
+        return name, words if all(re.fullmatch(r"[\w.]+", word) for word in words) else values
 
 
 def _count(text: str) -> int:

@@ -20,6 +20,7 @@ from ...ir import IRModule, PrimFunc, Refusal
 from ...script import python_tree
 from ..derive.groups import SketchChoice
 from ..space.model import Point, Space
+from ..space.pins import unpinned
 from ..trials.outcome import Outcome
 from .database import MOST_TEXT, Database, DatabaseError
 from .record import RULES, TuningRecord
@@ -158,7 +159,8 @@ def _remove(record: TuningRecord, database: Database) -> None:
 
 
 def found_lines(space: Space, point: Point, text: str = "") -> str:
-    """The lines of a space with the values of a point in front, for a record. `text` are the same lines with comments."""
+    """The lines of a space with the values of a point in front, for a record, without pins. `text` are the same lines with comments."""
+    space, point = unpinned(space, point)
     chosen = space.chosen_at(point)
     lines = [unparse(python_tree(line.text)) if "\n" in line.text else line.text for line in space.lines]
     if text:

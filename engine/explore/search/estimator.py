@@ -20,14 +20,15 @@ from ..trials.outcome import Outcome
 
 
 class Estimator:
-    """Estimates points of a space on a machine. `prefixes` are the partially applied schedules, `scales` the axes of the holes that
-    estimates depend on."""
+    """Estimates points of a space on a machine. `prefixes` are the partially applied schedules, `scales` the axes of the holes with
+    several values that estimates depend on."""
 
     def __init__(self, space: Space, machine: Machine) -> None:
         self._space = space
         self._machine = machine
         self.prefixes = Prefixes(space)
-        self.scales = {hole: ParameterAxis(space.holes[hole]) for hole in self.prefixes.seen}
+        varied = (n for n in self.prefixes.seen if len(space.holes[n].values) > 1)
+        self.scales = {hole: ParameterAxis(space.holes[hole]) for hole in varied}
         self._known: dict[Point, CostEstimate | None] = {}
         self._margins: defaultdict[tuple[Point, str, int], _CapacityMargin] = defaultdict(_CapacityMargin)
         self._overestimate = 1.0

@@ -90,6 +90,7 @@ def explore(
     checking: Check | None = None,
     database: Database | str | Path | None = None,
     origin: Origin | None = None,
+    known: Mapping[Point, Outcome] | None = None,
 ) -> Study:
     """Evaluate candidates of `space` on `machine`, and verify the best.
 
@@ -98,8 +99,8 @@ def explore(
     thread, in the order of completion. `stop` is polled after each trial, and periodically while workers are busy; True ends the search.
     `checking` is called before each verification; if it returns True, the remaining candidates are neither verified nor offered.
     `database` has schedules that earlier searches found: the search begins with the points nearest to them, and adds its best schedule;
-    `origin` says how the space was derived. The result depends on space, machine, settings and the points to begin with alone; `store`
-    keeps those.
+    `origin` says how the space was derived. `known` are outcomes of points that a derivation simulated: they are not evaluated again. The
+    result depends on space, machine, settings and the points to begin with alone; `store` keeps those.
 
     Raises ObjectiveError "unknown-objective", StoreError "not-a-study", "other-study", ExploreError "no-optuna", "no-dask", WorkersError
     "no-scheduler", "scheduler-lost".
@@ -111,7 +112,7 @@ def explore(
     warm = WarmStart(database, space.program, space.sizes, machine)
     starts = warm.points(space)
     sampler = _sampler(space, settings, estimator, starts if kept is None else kept.starts(starts))
-    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept)
+    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept, known or {})
     trying = _workers(workers, space, machine, settings, estimator)
     try:
         try:
@@ -217,7 +218,13 @@ class _Search:
     """A running search: its trials, front and counts."""
 
     def __init__(
-        self, sampler: Sampler, settings: Settings, watch: Watch, stop: Enough, kept: StudyStore | None
+        self,
+        sampler: Sampler,
+        settings: Settings,
+        watch: Watch,
+        stop: Enough,
+        kept: StudyStore | None,
+        derived: Mapping[Point, Outcome],
     ) -> None:
         self._sampler = sampler
         self._settings = settings
@@ -225,6 +232,7 @@ class _Search:
         self._stop = stop
         self._kept = kept
         self._known = {} if kept is None else kept.outcomes()
+        self._derived = derived
         self._front: Front[Trial] = Front()
         self._counts: Counter[Status] = Counter()
         self._until = inf
@@ -279,12 +287,16 @@ class _Search:
         """Yields stored outcomes first, then the answers of the workers as they arrive."""
         left: list[Task] = []
         for task in tasks:
-            known = self._known.get((task.number, task.point)) if isinstance(task, EvaluationRequest) else None
+            known = self._outcome(task) if isinstance(task, EvaluationRequest) else None
             if known is None:
                 left.append(task)
             else:
                 yield task, known
         yield from workers.answers(left, self._is_enough) if left else ()
+
+    def _outcome(self, task: EvaluationRequest) -> Outcome | None:
+        """The outcome of a candidate that was evaluated before."""
+        return self._known.get((task.number, task.point)) or self._derived.get(task.point)
 
     def _take(self, trial: Trial) -> None:
         if self._kept is not None and (trial.number, trial.point) not in self._known:

@@ -36,7 +36,7 @@ class Space(msgspec.Struct, frozen=True, eq=False):
     """A program and the lines of its schedule, holes included, in the order of the text.
 
     `lines` follow `sch = tilewright.Schedule(program)`; `schedule_name` is that variable. `sizes` are values of the program's symbolic
-    sizes, `intrinsics` those available to `tensorize`.
+    sizes, `intrinsics` those available to `tensorize`. `whole` is the space that this one is a part of (`pinned`), with pinned holes.
     """
 
     program: IRModule | PrimFunc
@@ -45,6 +45,7 @@ class Space(msgspec.Struct, frozen=True, eq=False):
     schedule_name: str = "sch"
     sizes: Mapping[str, int] = {}
     intrinsics: Intrinsics | None = None
+    whole: Space | None = None
 
     @property
     def size(self) -> int:
@@ -66,7 +67,7 @@ class Space(msgspec.Struct, frozen=True, eq=False):
 
     def point_of(self, values: Mapping[str, CallValue]) -> Point:
         """The point with these values; a hole without one keeps its first. Raises SpaceError "no-such-value"."""
-        return tuple(_position(hole, values[hole.name]) if hole.name in values else 0 for hole in self.holes)
+        return tuple(position_of(hole, values[hole.name]) if hole.name in values else 0 for hole in self.holes)
 
     def point_at(self, number: int) -> Point:
         """The point with this number in the enumeration of all points; the last hole varies fastest."""
@@ -128,6 +129,18 @@ def space_of(
     return Space(program, tuple(lines), tuple(holes.values()), schedule_name, sizes or {}, intrinsics)
 
 
+def position_of(hole: Hole, value: CallValue | Any) -> int:
+    """The position of a value in its hole, also by its source text. Raises SpaceError "no-such-value"."""
+    for position, known in enumerate(hole.values):
+        if type(known) is type(value) and known == value:  # True is not 1 here
+            return position
+    if isinstance(value, str) and value in hole.texts:
+        return hole.texts.index(value)  # source text, the only identity of an index map
+    raise SpaceError(
+        Refusal("no-such-value", f"{value!r} is not a value of {hole.name!r}", expected=", ".join(hole.texts))
+    )
+
+
 def start_of(space: Space) -> LineState:
     """The state before the first line."""
     return LineState(Schedule(space.program, intrinsics=space.intrinsics), {})
@@ -144,15 +157,4 @@ def require_point(space: Space, point: Sequence[int]) -> Point:
     return found
 
 
-def _position(hole: Hole, value: CallValue | Any) -> int:
-    for position, known in enumerate(hole.values):
-        if type(known) is type(value) and known == value:  # True is not 1 here
-            return position
-    if isinstance(value, str) and value in hole.texts:
-        return hole.texts.index(value)  # source text, the only identity of an index map
-    raise SpaceError(
-        Refusal("no-such-value", f"{value!r} is not a value of {hole.name!r}", expected=", ".join(hole.texts))
-    )
-
-
-__all__ = ["MOST_HOLES", "Point", "Space", "SpaceError", "require_point", "space_of", "start_of"]
+__all__ = ["MOST_HOLES", "Point", "Space", "SpaceError", "position_of", "require_point", "space_of", "start_of"]

@@ -117,6 +117,39 @@ def test_given_nothing_that_fits_then_1_and_why(gemm: Path, capsys: pytest.Captu
     assert "no feasible candidate" in out and "6 × budget: peak local.scratchpad of" in out and "at most 1,024" in out
 
 
+def test_given_pins_then_the_rest_is_searched_and_the_branch_has_their_values(
+    gemm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = told([str(gemm), "--keep", "rows=16", "--write"], capsys)
+    assert "2 of 2 candidates evaluated (all)" in out and "kept: rows = 16\n" in out
+    notebook = evaluate(load_document(gemm))
+    assert notebook.error is None and "rows = 16\n" in notebook.document.text
+    order = ["--keep", "order=['jo', 'io', 'ko']"]
+    study = json.loads(told([f"{gemm}@main", "--json", "--keep", " rows = 64, 128", *order], capsys))
+    assert study["keep"] == {"rows": ["64", "128"], "order": ['["jo", "io", "ko"]']} and study["candidates"] == 2
+    assert {offer["values"]["order"] for offer in study["offers"]} == {'["jo", "io", "ko"]'}
+    resumed = ["--study", str(gemm.with_suffix(".sqlite")), "--json"]
+    one = json.loads(told([f"{gemm}@main", *resumed, "--keep", "rows=64,128"], capsys))
+    assert json.loads(told([f"{gemm}@main", *resumed, "--keep", "rows=[64, 128]"], capsys)) == one
+    assert "other-study" in told([f"{gemm}@main", *resumed, "--keep", "rows=64"], capsys, 2)
+
+
+@pytest.mark.parametrize(
+    ("pin", "said"),
+    [
+        ("rows=48", ("no-such-value", "48 is not a value of 'rows'", "64, 16, 128")),
+        ("rows=all of them", ("no-such-value", "64, 16, 128")),
+        ("tile=64", ("no-such-hole", "there is no hole 'tile'", "rows, order")),
+        ("rows", ("not HOLE=VALUE",)),
+    ],
+)
+def test_given_a_pin_that_is_none_then_2_and_the_choices(
+    gemm: Path, pin: str, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = told([str(gemm), "--keep", pin], capsys, 2)
+    assert all(text in out for text in said), out
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
