@@ -63,7 +63,7 @@ from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.product import passes_of, tile_cycles
 from .tasks.tree import TaskProgram, Template
-from .tasks.work import padded_load, steps_of
+from .tasks.work import filled_load, padded_load, steps_of
 
 __all__ = [
     "MAX_ACCESSES",
@@ -127,6 +127,7 @@ __all__ = [
     "copy_path",
     "distribution_of",
     "estimate_cost",
+    "filled_load",
     "load_machine",
     "lower_bound_of",
     "operations_per_cycle",

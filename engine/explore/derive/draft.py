@@ -18,14 +18,29 @@ from .flow import Flow
 
 class Group(msgspec.Struct, frozen=True, eq=False):
     """Blocks that are computed tile by tile together, in text order. The loops of the last one are tiled: `tiled` names them from the
-    outermost on."""
+    outermost on. `after` are blocks that process its results element by element, each those of the one before."""
 
     members: tuple[str, ...]
     tiled: tuple[str, ...]
+    after: tuple[str, ...] = ()
 
     @property
     def last(self) -> str:
         return self.members[-1]
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        return (*self.members, *self.after)
+
+    @property
+    def result(self) -> str:
+        """The block that writes the result of the group."""
+        return self.every[-1]
+
+    def without(self, block: str) -> Group:
+        """The group without a block that became part of another one."""
+        members, after = (tuple(n for n in names if n != block) for names in (self.members, self.after))
+        return msgspec.structs.replace(self, members=members, after=after)
 
 
 class Draft:
@@ -48,6 +63,7 @@ class Draft:
         self.flow: Flow
         self.engines: dict[str, Engine]
         self.grains: dict[str, int]
+        self.fills: dict[str, int]
         self.periods: dict[str, int]
         self.loops: dict[str, str]
         self.spatial: int
@@ -59,20 +75,24 @@ class Draft:
 
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
         reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
-        result of a block, `grains` the iterations of a loop that engines
-        process at once, `periods` those in which a factor of a product stays in its place: tiles do not cross them.
+        result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a
+        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them.
         """
         part = copy(self)
         part.group = group
-        part.flow = Flow(part.index, group.members)
+        part.flow = part.flow_of_group()
         part.engines = {}
         part.grains = {}
+        part.fills = {}
         part.periods = {}
         part.loops = {}
         part.spatial = 0
         part.near = set()
         part.memories = {}
         return part
+
+    def flow_of_group(self) -> Flow:
+        return Flow(self.index, self.group.members, self.group.after)
 
     @property
     def index(self) -> ProgramIndex:
@@ -108,6 +128,10 @@ class Draft:
     def innermost(self, loops: frozenset[str]) -> str:
         """The variable of the innermost loop over tiles among these; "" if there is none."""
         return next((o for name, o in reversed(self.loops.items()) if name in loops), "")
+
+    def of_result(self) -> str:
+        """The variable of the innermost loop over tiles outside of reductions; "" if there is none."""
+        return next(reversed([*self.loops.values()][: self.spatial]), "")
 
     def tiled_around(self, block: str) -> frozenset[str]:
         """The names of the tiled loops whose loops over tiles are around a block."""

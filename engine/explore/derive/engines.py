@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 
 from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Block, BufferLoad, BufferStore
@@ -16,7 +16,7 @@ def choose_engines(draft: Draft) -> None:
     its vectors, as a product of two matrices does and a depthwise convolution does not; other work uses the vector unit. Lines:
     `annotate(block, "engine", …)` where the machine would choose another engine by itself."""
     vector, matrix = _vector_unit(draft.machine), _matrix_unit(draft.machine)
-    for name in draft.group.members:
+    for name in draft.group.every:
         block, product = draft.block(name), product_of(draft.index, name)
         if product is not None and matrix is not None:
             on_matrix = _matrix_cycles(matrix, product)
@@ -85,10 +85,15 @@ def _is_fed(draft: Draft, engine: VectorEngine | None) -> bool:
 
 
 def _record_grains(draft: Draft, name: str, product: Product, grains: tuple[int, int, int]) -> None:
-    """Records the grain of the loops that drive the innermost row, column and depth of a product, and the periods of loops."""
+    """Records the grain of the loops that drive the innermost row, column and depth of a product, the iterations of each loop that fill
+    whole tiles together with the loops beside it, and the periods of loops."""
     for iterator, period in product.periods.items():
         draft.periods |= dict.fromkeys(draft.flow.of_iterator(name, iterator), period)
     for part, grain in zip((product.rows, product.columns, product.depth), grains, strict=True):
+        for iterator, extent in part.items():
+            beside = prod(part.values()) // extent
+            for loop in draft.flow.of_iterator(name, iterator):
+                draft.fills[loop] = max(draft.fills.get(loop, 1), grain // gcd(grain, beside))
         if part:
             innermost = list(part)[-1]
             for loop in draft.flow.of_iterator(name, innermost):

@@ -18,8 +18,8 @@ class Flow:
     counts as one of its loops; iterators of other reductions traverse everything and depend on none.
     """
 
-    def __init__(self, index: ProgramIndex, members: Sequence[str]) -> None:
-        """`members` are in text order, the last block last."""
+    def __init__(self, index: ProgramIndex, members: Sequence[str], after: Sequence[str] = ()) -> None:
+        """`members` are in text order, the last block last; `after` process its results element by element, in their order."""
         self._index = index
         self._of: dict[str, dict[Var, Loops]] = {}
         last = members[-1]
@@ -30,6 +30,8 @@ class Flow:
         }
         for name in reversed(members[:-1]):
             self._of[name] = self._through(name, members)
+        for before, name in zip((last, *after), after, strict=False):
+            self._of[name] = self._onward(before, name)
 
     def of_block(self, name: str) -> Loops:
         """The loops on which the elements that a block writes depend."""
@@ -56,6 +58,17 @@ class Flow:
                         for own, axis in zip(axes, region.region, strict=True):
                             loops = frozenset[str]().union(*self._reach(reader, [axis.min]))
                             found |= {v: found[v] | loops for v in own if v in found}
+        return found
+
+    def _onward(self, before: str, name: str) -> dict[Var, Loops]:
+        """The dependences of the iterators of a block that reads the results of the block before at their places."""
+        found: dict[Var, Loops] = {iv.var: frozenset() for iv in self._index.block(name).iter_vars}
+        for written in self._index.block(before).writes:
+            axes = [frozenset[str]().union(*self._reach(before, [axis.min])) for axis in written.region]
+            for region in self._index.block(name).reads:
+                if region.buffer is written.buffer:
+                    for loops, axis in zip(axes, region.region, strict=True):
+                        found |= {v: found[v] | loops for v in free_vars(axis.min) if v in found}
         return found
 
     def _reach(self, name: str, exprs: Iterable[Expr]) -> Iterable[Loops]:

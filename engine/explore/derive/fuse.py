@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from math import prod
 
-from msgspec.structs import replace as replace_fields
-
 from ...hwsim import Memory, padded_load
 from ...ir import BufferLoad, BufferStore, Var, build, walk
 from .draft import Draft, word
-from .flow import Flow
 from .product import product_of, uncast
 
 
 def inline_producers(draft: Draft) -> None:
     """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a copy or cast that a
     product reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
-    for name in draft.group.members[:-1]:
+    for name in draft.group.every[:-1]:
         if _is_inlined(draft, name) and draft.write(f'$.compute_inline("{name}")'):
-            draft.group = replace_fields(draft.group, members=tuple(m for m in draft.group.members if m != name))
+            draft.group = draft.group.without(name)
             draft.decide(f"{name} inlined")
-    draft.flow = Flow(draft.index, draft.group.members)
+    draft.flow = draft.flow_of_group()
 
 
 def _is_inlined(draft: Draft, name: str) -> bool:
@@ -28,7 +25,7 @@ def _is_inlined(draft: Draft, name: str) -> bool:
     readers = index.consumers(name)
     if index.is_reduction(name) or not isinstance(body, BufferStore) or index.is_param(body.buffer):
         return False
-    if len(readers) != 1 or readers[0] not in draft.group.members or padded_load(body.value) is not None:
+    if len(readers) != 1 or readers[0] not in draft.group.every or padded_load(body.value) is not None:
         return False
     (reader,) = readers
     if product_of(index, reader) is not None:
@@ -56,16 +53,27 @@ def fuse_producers(draft: Draft) -> None:
             draft.leave_out(f"{name} under {wanted}", "no loop over tiles accepts it")
 
 
+def fuse_followers(draft: Draft) -> None:
+    """Requires blocks that process the results of the last block element by element. Lines: `reverse_compute_at` of each at the innermost
+    loop over tiles outside of reductions: a tile of sums is complete there, and still on chip."""
+    at = draft.of_result()
+    for name in draft.group.after:
+        if at and draft.write(f'$.reverse_compute_at("{name}", {at})'):
+            draft.decide(f"{name} at loop {at}")
+        else:
+            draft.leave_out(f"{name} under {draft.group.last}", "no loop over tiles accepts it")
+
+
 def keep_on_chip(draft: Draft) -> None:
     """Requires an intermediate buffer that only blocks of the group read, and a memory on chip that its writer's engine writes and its
     readers' engines read. Line: `set_scope` of the first such memory; `choose_memories` offers the others."""
     index = draft.index
-    for name in draft.group.members:
+    for name in draft.group.every:
         buffer = draft.block(name).writes[0].buffer
         readers = index.consumers(name)
         if index.is_param(buffer) or buffer.scope != draft.machine.far.scope or not readers:
             continue
-        if not {*readers} <= {*draft.group.members}:
+        if not {*readers} <= {*draft.group.every}:
             draft.leave_out(f"{buffer.name} on chip", "a later group reads it")
             continue
         fit = _common(draft, name, readers)
@@ -96,4 +104,4 @@ def _common(draft: Draft, writer: str, readers: tuple[str, ...]) -> list[Memory]
     return [m for n in names if not draft.is_far(m := draft.machine.memory(n))]
 
 
-__all__ = ["choose_memories", "fuse_producers", "inline_producers", "keep_on_chip"]
+__all__ = ["choose_memories", "fuse_followers", "fuse_producers", "inline_producers", "keep_on_chip"]

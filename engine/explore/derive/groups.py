@@ -3,7 +3,7 @@ program, so that another program of equal structure can begin with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -12,8 +12,25 @@ from ...analysis import ProgramIndex
 from ...ir import Var, build
 from .product import product_of
 
-Partition = tuple[tuple[str, ...], ...]
-"""Groups in the order of the program, each with its blocks in text order."""
+
+class Members(msgspec.Struct, frozen=True):
+    """Blocks that are computed tile by tile together, in text order. The loops of the last one are tiled; `after` are blocks that process
+    its results element by element, in their order."""
+
+    blocks: tuple[str, ...]
+    after: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        return self.blocks[-1]
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        return (*self.blocks, *self.after)
+
+
+Partition = tuple[Members, ...]
+"""Groups in the order of the program."""
 
 MOST_TILINGS = 8
 
@@ -46,32 +63,42 @@ def _is_plain(index: ProgramIndex, name: str) -> bool:
 
 
 def partitions(index: ProgramIndex) -> Iterator[Partition]:
-    """Ways to divide the blocks: everything that leads to a result together; and, of several products, each with what it reads and what
-    follows it."""
+    """Ways to divide the blocks: everything that leads to a result together; of several products, each with what it reads and what follows
+    it; a single one with what it reads, its own loops to tile, and with what follows it after them."""
     names = index.block_names[1:]
     ends = [n for n in names if not index.consumers(n)]
     found = [_grouped(index, names, ends)]
     products = [n for n in names if product_of(index, n) is not None]
     if len(products) > 1:
-        found.append(_grouped(index, names, list(dict.fromkeys([*(_tail(index, n) for n in products), *ends]))))
+        tails = [(n, *_tail(index, n))[-1] for n in products]
+        found.append(_grouped(index, names, list(dict.fromkeys([*tails, *ends]))))
+    elif products:
+        found.append(_grouped(index, names, list(dict.fromkeys([*products, *ends])), products))
     yield from dict.fromkeys(found)
 
 
-def _tail(index: ProgramIndex, block: str) -> str:
-    """The last block that processes the result of a block element by element, each the only reader of the one before."""
+def _tail(index: ProgramIndex, block: str) -> tuple[str, ...]:
+    """The blocks that process the result of a block element by element, each the only reader of the one before."""
+    found: list[str] = []
     while True:
         readers = index.consumers(block)
         if len(readers) != 1 or index.is_reduction(readers[0]):
-            return block
+            return tuple(found)
         (block,) = readers
+        found.append(block)
 
 
-def _grouped(index: ProgramIndex, names: Sequence[str], lasts: Sequence[str]) -> Partition:
-    """The groups that end with these blocks: each block belongs to the first group that needs it."""
+def _grouped(
+    index: ProgramIndex, names: Sequence[str], lasts: Sequence[str], products: Collection[str] = ()
+) -> Partition:
+    """The groups that end with these blocks: each block belongs to the first group that needs it, and what follows one of the products and
+    reads no later block to its group."""
     order = {name: n for n, name in enumerate(names)}
     taken: set[str] = set()
-    found: list[tuple[str, ...]] = []
+    found: list[Members] = []
     for last in sorted(lasts, key=order.__getitem__):
+        if last in taken:
+            continue
         members: set[str] = set()
         waiting = [last]
         while waiting:
@@ -80,16 +107,22 @@ def _grouped(index: ProgramIndex, names: Sequence[str], lasts: Sequence[str]) ->
                 taken.add(name)
                 members.add(name)
                 waiting += index.producers(name)
-        found.append(tuple(sorted(members, key=order.__getitem__)))
+        after: list[str] = []
+        for name in _tail(index, last) if last in products else ():
+            if not {*index.producers(name)} <= taken:
+                break
+            after.append(name)
+            taken.add(name)
+        found.append(Members(tuple(sorted(members, key=order.__getitem__)), tuple(after)))
     return tuple(found)
 
 
-def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
-    """The loops of a block to tile, from the outermost on: its first two spatial loops, and its first and its last one, alone and in both
-    orders; of a reduction also with its longest summed loop inside."""
-    realize = index.realize(last)
+def tilings(index: ProgramIndex, group: Members) -> tuple[tuple[str, ...], ...]:
+    """The loops of the last block to tile, from the outermost on: its first two spatial loops, and its first and its last one, alone and in
+    both orders; of a reduction also with its longest summed loop inside, and only so if blocks follow: without it, they are the last."""
+    realize = index.realize(group.last)
     kinds = {v: iv.iter_type for v, iv in zip(realize.iter_values, realize.block.iter_vars, strict=True)}
-    loops = [f for f in index.loops_of(last) if (build.int_value(f.extent) or 1) > 1]
+    loops = [f for f in index.loops_of(group.last) if (build.int_value(f.extent) or 1) > 1]
     spatial = [f.loop_var.name for f in loops if kinds[f.loop_var] != "reduce"]
     summed = sorted(
         (f for f in loops if kinds[f.loop_var] == "reduce"), key=lambda f: -(build.int_value(f.extent) or 1)
@@ -99,7 +132,8 @@ def tilings(index: ProgramIndex, last: str) -> tuple[tuple[str, ...], ...]:
         some.insert(0, spatial[:2])
     found = [tuple(dict.fromkeys(one)) for one in some if one]
     if summed:
-        found += [(*one, summed[0].loop_var.name) for one in found[:4]]
+        inside = [(*one, summed[0].loop_var.name) for one in found[:4]]
+        found = inside if group.after else [*found, *inside]
     return tuple(dict.fromkeys(found))[:MOST_TILINGS]
 
 
@@ -114,7 +148,7 @@ class SketchChoice(msgspec.Struct, frozen=True):
         partition = next(islice(partitions(index), self.partition, None), None) if self.partition >= 0 else None
         if partition is None or len(partition) != len(self.tiled):
             return None
-        loops = [[f.loop_var.name for f in index.loops_of(members[-1])] for members in partition]
+        loops = [[f.loop_var.name for f in index.loops_of(group.last)] for group in partition]
         if any(n >= len(names) for names, tiled in zip(loops, self.tiled, strict=True) for n in tiled):
             return None
         return partition, [tuple(names[n] for n in tiled) for names, tiled in zip(loops, self.tiled, strict=True)]
@@ -122,8 +156,8 @@ class SketchChoice(msgspec.Struct, frozen=True):
 
 def choice_of(index: ProgramIndex, number: int, partition: Partition, tiled: Sequence[Sequence[str]]) -> SketchChoice:
     """The choice of these groups, the partition of this number, and the names of their tiled loops."""
-    loops = [[f.loop_var.name for f in index.loops_of(members[-1])] for members in partition]
+    loops = [[f.loop_var.name for f in index.loops_of(group.last)] for group in partition]
     return SketchChoice(number, tuple(tuple(map(names.index, some)) for names, some in zip(loops, tiled, strict=True)))
 
 
-__all__ = ["MAIN_BLOCK", "Partition", "SketchChoice", "are_plain", "choice_of", "partitions", "tilings"]
+__all__ = ["MAIN_BLOCK", "Members", "Partition", "SketchChoice", "are_plain", "choice_of", "partitions", "tilings"]

@@ -11,7 +11,6 @@ from ...ir import BlockRealize, Buffer, Expr, For, build, free_vars
 from ...ir import dtype as dt
 from ..space.schedule_builder import listed
 from .draft import Draft, word
-from .flow import Flow
 from .product import product_of
 
 
@@ -41,7 +40,7 @@ def sum_in_lanes(draft: Draft) -> None:
             members.insert(members.index(name), draft.builder.value(partial))
             draft.group = replace_fields(draft.group, members=tuple(members))
             draft.decide(f"{name} sums {lanes} lanes apart")
-    draft.flow = Flow(draft.index, draft.group.members)
+    draft.flow = draft.flow_of_group()
 
 
 def vectorize_blocks(draft: Draft) -> None:
@@ -50,7 +49,7 @@ def vectorize_blocks(draft: Draft) -> None:
     engine = _program_vectors(draft)
     if engine is None:
         return
-    for name in draft.group.members:
+    for name in draft.group.every:
         if _in_lanes(draft, name, _lanes(engine, draft.block(name).writes[0].buffer)):
             draft.decide(f"{name} in vectors")
         else:

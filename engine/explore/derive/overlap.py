@@ -19,6 +19,9 @@ DELAYS: tuple[Delay, ...] = (
 )
 """Deep pipelines and shallow ones: each engine a stage, loads ahead only, and two in between."""
 
+AFTER: Delay = lambda source, target: source != target  # noqa: E731
+"""Results leave while the next tile is computed, where nothing else overlaps."""
+
 
 def pipeline_tiles(draft: Draft) -> None:
     """Requires loops over tiles around several statements. Line, for the innermost loop that can overlap them and those around it:
@@ -28,9 +31,12 @@ def pipeline_tiles(draft: Draft) -> None:
         parts = draft.parts(loop)
         if len(parts) < 2:
             continue
-        offers = [s for delay in DELAYS if (s := _stages(draft, parts, delay)) is not None and max(s)]
+        offers = [s for delay in DELAYS if max(s := _stages(draft, parts, delay))]
+        offers = offers or [_stages(draft, parts, AFTER)]
         legal = [
-            s for s in dict.fromkeys(offers) if draft.builder.would(f"{draft.sch}.pipeline({loop}, stages={list(s)})")
+            s
+            for s in dict.fromkeys(offers)
+            if max(s) and draft.builder.would(f"{draft.sch}.pipeline({loop}, stages={list(s)})")
         ]
         if not legal:
             draft.leave_out(f"a pipeline of {loop}", "no order of stages keeps its dependences")
@@ -42,7 +48,7 @@ def pipeline_tiles(draft: Draft) -> None:
         draft.decide(f"pipeline of {loop} in up to {1 + max(map(max, legal))} stages")
 
 
-def _stages(draft: Draft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...] | None:
+def _stages(draft: Draft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...]:
     """The stage of each statement."""
     index = draft.index
     kinds = [_kind(draft, blocks) for blocks in parts]

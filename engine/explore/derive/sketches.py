@@ -117,9 +117,7 @@ class Sketches:
         if choice == WHOLE or not are_plain(self.index):
             return self._main() if choice == WHOLE else None
         found = choice.found_in(self.index)
-        if found is None or any(
-            loops not in tilings(self.index, members[-1]) for members, loops in zip(*found, strict=True)
-        ):
+        if found is None or any(loops not in tilings(self.index, group) for group, loops in zip(*found, strict=True)):
             return None
         return self._of_groups(choice.partition, *found)
 
@@ -160,7 +158,7 @@ class Sketches:
     def _of_partition(self, number: int, partition: Partition) -> Iterator[Sketch]:
         """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
         beside the best ones so far."""
-        options = [tilings(self.index, members[-1]) for members in partition]
+        options = [tilings(self.index, group) for group in partition]
         if not all(options):
             return
         chosen = [some[0] for some in options]
@@ -184,10 +182,9 @@ class Sketches:
         if choice in self._sketches:
             return self._sketches[choice]
         draft = Draft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
-        apply_rules(draft, [Group(members, loops) for members, loops in zip(partition, tiled, strict=True)], self.rules)
-        title = "; ".join(
-            f"{members[-1]} by {', '.join(loops)}" for members, loops in zip(partition, tiled, strict=True)
-        )
+        groups = [Group(one.blocks, loops, one.after) for one, loops in zip(partition, tiled, strict=True)]
+        apply_rules(draft, groups, self.rules)
+        title = "; ".join(f"{group.last} by {', '.join(group.tiled)}" for group in groups)
         self._sketches[choice] = self._estimated(
             f"tiles of {title}", len(partition), draft.builder, tuple(draft.decisions), tuple(draft.omissions), choice
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...hwsim import DmaEngine, Memory, copy_path, padded_load
+from ...hwsim import DmaEngine, Memory, copy_path, filled_load
 from ...ir import Buffer, BufferRegion, BufferStore, build, free_vars
 from ...ir import dtype as dt
 from .draft import Draft, word
@@ -19,7 +19,7 @@ def decompose_padding(draft: Draft) -> None:
     is filled in, and a DMA copies the interior to its place."""
     for name in draft.group.members[:-1]:
         body = draft.block(name).body
-        if not isinstance(body, BufferStore) or padded_load(body.value) is None:
+        if not isinstance(body, BufferStore) or filled_load(body.value) is None:
             continue
         if body.buffer.name not in draft.near:
             continue
@@ -97,8 +97,8 @@ def _consumers(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
 def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
     """The readers of each far buffer by loop and memory."""
     found: dict[tuple[Buffer, str, Memory], list[str]] = {}
-    largest = max((_bytes_of(r.buffer) for n in draft.group.members for r in draft.block(n).reads), default=0)
-    for name in draft.group.members:
+    largest = max((_bytes_of(r.buffer) for n in draft.group.every for r in draft.block(n).reads), default=0)
+    for name in draft.group.every:
         engine = draft.engines[name]
         block = draft.block(name)
         written = {w.buffer for w in block.writes}
@@ -140,16 +140,16 @@ def _bytes_of(buffer: Buffer) -> int:
 
 
 def store_result(draft: Draft) -> None:
-    """Requires a result of the last block in a memory that its engine does not write. Lines: `cache_write` along the shortest path of
+    """Requires a result of the group in a memory that its block's engine does not write. Lines: `cache_write` along the shortest path of
     copies, for a matrix unit its first memory a hole if several have direct copies, `reverse_compute_at` the innermost loop over tiles
     outside of reductions, and two slots or one as a hole, with their banks where these have ports of their own."""
-    last = draft.group.last
+    last = draft.group.result
     engine = draft.engines[last]
     home = draft.memory_of(draft.block(last).writes[0].buffer)
     near = [m for n in engine.writes if not draft.is_far(m := draft.machine.memory(n))]
     if home is None or home.name in engine.writes or not near:
         return
-    at = list(draft.loops.values())[: draft.spatial][-1:]
+    at = draft.of_result()
     paths = {m.scope: copy_path(draft.machine, (m.name,), (home.name,))[:-1] for m in near}
     direct = [scope for scope, path in paths.items() if path == (scope,)]
     if engine.name in draft.matrix_names and len(direct) > 1 and direct[0] == near[0].scope:
@@ -164,14 +164,14 @@ def store_result(draft: Draft) -> None:
             draft.leave_out(f"{last} on chip", f"cache_write to {scope} is refused")
             return
         if at:
-            draft.write(f"$.reverse_compute_at({copy}, {at[0]})")
+            draft.write(f"$.reverse_compute_at({copy}, {at})")
     draft.decide(f"{last} leaves tile by tile from {' or '.join(direct)}")
     _rotate_result(draft, near[0] if len(direct) == 1 else None)
 
 
 def _rotate_result(draft: Draft, memory: Memory | None) -> None:
     """Offers two slots or one for the result, and neighbouring blocks for them in a memory whose blocks have ports of their own."""
-    last, builder = draft.group.last, draft.builder
+    last, builder = draft.group.result, draft.builder
     slots, banks = builder.fresh(f"{word(last)}_slots"), builder.fresh(f"{word(last)}_banks")
     builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
     if memory is not None and _divides_ports(memory):

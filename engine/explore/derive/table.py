@@ -11,7 +11,7 @@ import msgspec
 from ...cancellation import checkpoint
 from .draft import Draft, Group
 from .engines import choose_engines
-from .fuse import choose_memories, fuse_producers, inline_producers, keep_on_chip
+from .fuse import choose_memories, fuse_followers, fuse_producers, inline_producers, keep_on_chip
 from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
 from .stage import decompose_padding, stage_operands, store_result
@@ -41,6 +41,7 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("engine", "The engine of each block", choose_engines),
     ScheduleRule("tile", "Tiles of the last block", tile_last),
     ScheduleRule("fuse", "Producers tile by tile", fuse_producers),
+    ScheduleRule("follow", "What follows a tile", fuse_followers),
     ScheduleRule("scope", "Intermediate buffers on chip", keep_on_chip),
     ScheduleRule("padding", "Padding filled and copied in place", decompose_padding),
     ScheduleRule("stage", "Operands copied to the engines", stage_operands),

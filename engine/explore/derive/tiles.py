@@ -31,7 +31,7 @@ def tile_last(draft: Draft) -> None:
         extent = build.int_value(loop.extent) or 1
         is_summed, grain = iterator.iter_type == "reduce", _grain(draft, original, extent)
         period = draft.periods.get(original)
-        sizes = Dim(original, iterator.var, period or extent, is_summed, grain).tiles
+        sizes = Dim(original, iterator.var, period or extent, is_summed, grain, draft.fills.get(original, 1)).tiles
         sizes = [n for n in sizes if period is None or period % n == 0]
         if original not in order or not any(n < extent for n in sizes):
             inner.append(name)

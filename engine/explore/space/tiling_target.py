@@ -24,24 +24,26 @@ class TilingTargetError(TilewrightError):
 
 
 class Dim(msgspec.Struct, frozen=True, eq=False):
-    """A loop of the main block and its iterator. The engine processes `grain` iterations at once: smaller tiles leave cells empty."""
+    """A loop of the main block and its iterator. The engine processes `grain` iterations at once: smaller tiles leave cells empty. With
+    multiples of `full` none is empty if the loops beside it are whole."""
 
     name: str
     iterator: Var
     extent: int
     is_reduction: bool
     grain: int
+    full: int = 1
 
     @property
     def tiles(self) -> tuple[int, ...]:
-        """Tile sizes to try, ascending: a few divisors that are multiples of the grain, and the whole extent. If fewer than three divide,
-        also multiples of the grain that leave a remainder."""
+        """Tile sizes to try, ascending: a few divisors that are multiples of the grain, most of them full, and the whole extent. If fewer
+        than three divide, also multiples of the grain that leave a remainder."""
         sizes = [
             n for n in range(1, self.extent + 1) if self.extent % n == 0 and (n % self.grain == 0 or n == self.extent)
         ]
         if len(sizes) < 3 and self.extent > 4 * self.grain:
             sizes = sorted({*sizes, *(self.grain << n for n in range(8) if self.grain << n < self.extent)})
-        return _spread(sizes, MOST_TILES)
+        return _spread(sizes, MOST_TILES, self.full)
 
 
 class Operand(msgspec.Struct, frozen=True, eq=False):
@@ -194,12 +196,14 @@ def _steps(index: Expr, iterators: Sequence[Var]) -> dict[Var, int]:
     return found
 
 
-def _spread(sizes: Sequence[int], most: int) -> tuple[int, ...]:
-    """At most `most` of the sizes: the first and the last, and between them those furthest apart as ratios."""
+def _spread(sizes: Sequence[int], most: int, full: int) -> tuple[int, ...]:
+    """At most `most` of the sizes: the first and the last, and between them those furthest apart as ratios; of those that are no multiples
+    of `full` two, unless there is room."""
     kept = list(sizes)
     while len(kept) > most:
-        ratios = [kept[n + 1] / kept[n - 1] for n in range(1, len(kept) - 1)]
-        del kept[1 + ratios.index(min(ratios))]
+        inner = range(1, len(kept) - 1)
+        partial = [n for n in inner if kept[n] % full]
+        del kept[min(partial if len(partial) > 1 else inner, key=lambda n: kept[n + 1] / kept[n - 1])]
     return tuple(kept)
 
 

@@ -280,6 +280,12 @@ def _kind(value: Expr, loads: list[Access], old: list[BufferLoad]) -> Kind:
 
 def padded_load(value: Expr) -> tuple[Expr, BufferLoad] | None:
     """Returns the condition and the load of `load if condition else 0`, whose condition does not depend on data; None for another value."""
+    found = filled_load(value)
+    return found[:2] if found is not None and _is_constant(found[2], 0) else None
+
+
+def filled_load(value: Expr) -> tuple[Expr, BufferLoad, Expr] | None:
+    """Returns the condition, the load and the constant of `load if condition else constant`, as `padded_load` does."""
     match value:
         case Select(condition=condition, true_value=a, false_value=b):
             pass
@@ -287,17 +293,12 @@ def padded_load(value: Expr) -> tuple[Expr, BufferLoad] | None:
             pass
         case _:
             return None
-    if _is_zero(a):
+    if _is_constant(a):
         a, b, condition = b, a, build.logical_not(condition)
-    if not isinstance(a, BufferLoad) or not _is_zero(b):
+    if not isinstance(a, BufferLoad) or not _is_constant(b):
         return None
     depends = any(isinstance(n, BufferLoad | Call) for n in walk(condition))
-    return None if depends else (condition, a)
-
-
-def _is_zero(value: Expr) -> bool:
-    value = _uncast(value)
-    return isinstance(value, IntImm | FloatImm) and value.value == 0
+    return None if depends else (condition, a, b)
 
 
 def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:

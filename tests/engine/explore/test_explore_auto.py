@@ -56,7 +56,7 @@ def program(name: str) -> PrimFunc:
 
 @cache
 def derived(name: str, machine: str) -> DerivedSpace:
-    """The space around the main block alone; tests/engine/explore/test_derive_rules.py has those that rules write."""
+    """The space around the main block alone; tests/engine/explore/derive/test_derive_rules.py has those that rules write."""
     return derive_space(program(name), load_machine(machine), rules=())
 
 

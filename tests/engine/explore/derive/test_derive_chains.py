@@ -101,7 +101,7 @@ def test_a_cast_is_inlined_into_a_product_which_then_has_narrow_factors() -> Non
 
 
 def test_a_transpose_goes_through_shared_memory_of_a_gpu_without_bank_conflicts() -> None:
-    notebook = tilewright.load(Path(__file__).parents[2] / "hand" / "grid" / "gpu_transpose.py")
+    notebook = tilewright.load(Path(__file__).parents[3] / "hand" / "grid" / "gpu_transpose.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.machine is not None and notebook.schedule is not None
     found = derive_space(notebook.program, notebook.machine)
     assert 'cache_read("B", "A", "shared")' in found.text and "sch.storage_align(A_in, 0, 0, 32, 1)" in found.text
