@@ -255,8 +255,17 @@ def problems(page: Page, url: str) -> Locator:
 def explore_asked(page: Page, url: str) -> Locator:
     opened(page, url, "explore_tiles")
     page.get_by_role("tab", name="Explore").click()
-    page.get_by_role("button", name="Start").wait_for()
+    page.get_by_role("button", name="Keep tile m").click()
     return page.locator("#area-panes")
+
+
+def explore_fast(page: Page, url: str) -> None:
+    page.goto(url)
+    fresh = (Path(__file__).parents[1] / "static" / "templates" / "conv2d.py").read_text()
+    page.get_by_label("A TVMScript program or a notebook").fill(fresh.partition("# %% schedule")[0])
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("button", name="Make it fast").click()
+    page.locator(".xp-film-frame b").wait_for(timeout=60_000)
 
 
 def explore_running(page: Page, url: str) -> None:
@@ -411,7 +420,7 @@ PICTURES: dict[str, Picture] = {
     for made in (
         gallery, notebook, notebook_dark, large, zoomed, tour, drop_map, menu_card, reference, palette, timeline, layout_picker, history,
         comparison, machine, traffic, problems, export_menu, export_review, replay, jupyter, files_versions, files_two_versions,
-        explore_asked, explore_running, explore_ended, explore_branch,
+        explore_fast, explore_asked, explore_running, explore_ended, explore_branch,
         timeline_dual_bank_npu, timeline_matrix_vector_npu, timeline_vta, timeline_gemmini, timeline_gpu_sm, timeline_cpu_core,
         model, model_graph, model_inference,
     )

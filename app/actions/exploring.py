@@ -13,20 +13,23 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ...engine.explore import Point, Settings
+from ...engine.explore import CYCLES, Point, Settings, Space, pinned
 from ...engine.explore.trials.outcome import require_objectives
 from ...engine.hwsim import Machine, load_machine
-from ...engine.ir import Refusal
+from ...engine.ir import Refusal, TilewrightError
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evaluate
 from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
-from ..document.holes import AUTO, branch_at, notebook_space, with_auto
+from ..document.holes import AUTO, branch_at, notebook_space, with_derived
 from ..limits import LIMITS
 from ..state.intents import Intent, Message, Texts, Whole
-from ..state.model import Comparison, Exploration, SearchRequest, Side, State
+from ..state.model import Comparison, Derivation, Derived, Exploration, Notice, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
 MOST_SECONDS = 7 * 24 * 3600
+
+FAST_SECONDS = 60.0
+"""The time limit of a search that follows a derivation."""
 
 _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 
@@ -34,17 +37,33 @@ _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 class Explore(Message, frozen=True, tag="explore"):
     """Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak
     SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds`
-    the search ends with its results so far (0: no limit)."""
+    the search ends with its results so far (0: no limit). `keep` pins holes: by name the source texts of the values to search."""
 
     objectives: Texts = ("cycles", "peak")
     budgets: dict[str, float] = msgspec.field(default_factory=dict)
     trials: Whole = Settings().trials
     seed: Whole = 0
     seconds: float = 0.0
+    keep: dict[str, Texts] = msgspec.field(default_factory=dict)
+
+
+class MakeFast(Message, frozen=True, tag="make_fast"):
+    """Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most
+    `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it."""
+
+    seconds: float = FAST_SECONDS
+
+
+class EndDerivation(Intent, frozen=True, eq=False):
+    """Open the space that a derivation found, and search it; or show why there is none."""
+
+    derivation: Derivation
+    found: Derived | None = None
+    error: TilewrightError | None = None
 
 
 class StopExploring(Message, frozen=True, tag="stop_exploring"):
-    """Stop the search; its results stay, and it can be resumed."""
+    """Stop the search; its results stay, and it can be resumed. A derivation ends without a result."""
 
 
 class ResumeExploring(Message, frozen=True, tag="resume_exploring"):
@@ -72,11 +91,6 @@ class SetDefault(Message, frozen=True, tag="set_default"):
     position: Whole
 
 
-class AutoSpace(Message, frozen=True, tag="auto_space"):
-    """Derive a schedule with holes from program and machine: tiles, orders, copies and their places. It becomes a branch if a schedule
-    exists already."""
-
-
 def _explore(state: State, intent: Explore) -> State:
     notebook = state.shown
     if notebook is None:
@@ -96,12 +110,18 @@ def _explore(state: State, intent: Explore) -> State:
             Refusal("no-holes", "the schedule has no parameters to choose", expected="a line with tilewright.choose")
         )
     settings = Settings(intent.objectives, dict(intent.budgets), intent.trials, intent.seed, seconds=intent.seconds)
-    machine = machine_of(notebook)
-    require_objectives((*intent.objectives, *intent.budgets), machine)
+    require_objectives((*intent.objectives, *intent.budgets), machine_of(notebook))
+    return _searching(state, notebook, pinned(space, intent.keep), settings)
+
+
+def _searching(
+    state: State, notebook: Notebook, space: Space, settings: Settings, derived: Derived | None = None
+) -> State:
+    """The state with a new search of a notebook's space."""
     serial = 1 if state.exploration is None else state.exploration.request.serial + 1
     branch = current_branch(notebook.document)
-    request = SearchRequest(serial, notebook, machine, space, settings, branch)
-    return replace(state, exploration=Exploration(request), notice=None)
+    request = SearchRequest(serial, notebook, machine_of(notebook), space, settings, branch, derived)
+    return replace(state, exploration=Exploration(request), derivation=None, notice=None)
 
 
 def machine_of(notebook: Notebook) -> Machine:
@@ -109,7 +129,50 @@ def machine_of(notebook: Notebook) -> Machine:
     return notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
+def _make_fast(state: State, intent: MakeFast) -> State:
+    notebook = state.shown
+    if notebook is None or notebook.program is None:
+        raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
+    if not 0 < intent.seconds <= MOST_SECONDS:
+        expected = f"up to {MOST_SECONDS:,} s"
+        raise DocumentError(Refusal("bad-search", "invalid time limit", f"{intent.seconds:g} s", expected))
+    settings = Settings((CYCLES,), trials=LIMITS.trials, seconds=intent.seconds)
+    path = None if state.file is None else notebook.document.path
+    derivation = Derivation(notebook, machine_of(notebook), settings, path)
+    return replace(_going(state, False), derivation=derivation, pane="explore", notice=None)
+
+
+def _end_derivation(state: State, intent: EndDerivation) -> State:
+    """The state with the derived space as a branch, and its search. A refusal is shown, and ends the derivation too."""
+    if state.derivation is not intent.derivation:
+        return state
+    state = replace(state, derivation=None)
+    try:
+        if intent.found is None:
+            raise intent.error or DocumentError(Refusal("no-schedule", "no schedule was derived"))
+        return _with_derived(state, intent.derivation, intent.found)
+    except TilewrightError as error:
+        found = error.refusal
+        return replace(state, notice=Notice(found.code, found.message, found.found or "", found.expected or ""))
+
+
+def _with_derived(state: State, derivation: Derivation, found: Derived) -> State:
+    notebook = open_notebook(state)
+    if workload_text(notebook.document) != workload_text(derivation.notebook.document):
+        raise DocumentError(Refusal("changed-meanwhile", "the program changed while a schedule was derived for it"))
+    if machine_of(notebook) != derivation.machine:
+        raise DocumentError(Refusal("changed-meanwhile", "the machine changed while a schedule was derived for it"))
+    if not found.space.space.holes:
+        expected = found.space.left_out[0] if found.space.left_out else ""
+        raise DocumentError(Refusal("no-schedule", "the rules find no schedule with choices", "", expected))
+    document = with_derived(notebook, found.space, free_name(notebook.document, AUTO))
+    made = edited(state, evaluate(document, notebook))
+    assert made.notebook is not None
+    return _searching(made, made.notebook, notebook_space(made.notebook), derivation.settings, found)
+
+
 def _going(state: State, going: bool) -> State:
+    state = replace(state, derivation=None)
     if state.exploration is None:
         return state
     return replace(state, exploration=replace(state.exploration, going=going), notice=None)
@@ -160,6 +223,11 @@ def schedule_text(document: Document) -> str:
     return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
 
 
+def workload_text(document: Document) -> tuple[str, ...]:
+    """The cells of the program."""
+    return tuple(cell.text for cell in document.of_kind("workload"))
+
+
 def choices_text(request: SearchRequest, point: Point) -> str:
     """The choices of a candidate, short enough for a name: "tile m 64, order mo no ko"."""
     chosen = request.space.texts_at(point)
@@ -182,24 +250,19 @@ def _set_default(state: State, intent: SetDefault) -> State:
     return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
 
 
-def _auto(state: State, _: AutoSpace) -> State:
-    notebook = open_notebook(state)
-    name = free_name(notebook.document, AUTO)
-    return edited(state, evaluate(with_auto(notebook, machine_of(notebook), name), notebook))
-
-
 EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
     Explore: _explore,
+    MakeFast: _make_fast,
+    EndDerivation: _end_derivation,
     StopExploring: lambda state, _: _going(state, False),
     ResumeExploring: lambda state, _: _going(state, True),
     ShowTrial: _look,
     OpenPoint: _open_point,
     SetDefault: _set_default,
-    AutoSpace: _auto,
 }
 
-QUICK = (Explore, StopExploring, ResumeExploring, ShowTrial)
+QUICK = (Explore, MakeFast, StopExploring, ResumeExploring, ShowTrial)
 """Intents that leave the notebook unchanged."""
 
 
-__all__ = ["EXPLORING", "QUICK", "AutoSpace", "Explore", "OpenPoint", "SetDefault", "machine_of"]
+__all__ = ["EXPLORING", "QUICK", "EndDerivation", "Explore", "MakeFast", "OpenPoint", "SetDefault", "machine_of"]

@@ -79,7 +79,7 @@ class ProblemsView(JsonView):
 
 
 class NextView(JsonView):
-    """The next steps. Messages: fix, machine, select, auto_space, pane."""
+    """The next steps. Messages: fix, machine, select, make_fast."""
 
     _esm = bundle("shell/next.js")
 

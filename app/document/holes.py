@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...engine.adopt import is_hole
-from ...engine.explore import DerivedSpace, Space, WarmStart, derive_space, space_of
+from ...engine.explore import DerivedSpace, Space, WarmStart, deriving_space, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal
 from .cells import Document
@@ -52,27 +52,34 @@ def derived_space(
     stop: Callable[[], bool] | None = None,
     database: str | Path | None = None,
 ) -> DerivedSpace:
-    """The space derived from program and machine; `stop` ends the derivation with the best so far, `database` has schedules to begin with.
-    Raises DocumentError, TilingTargetError "no-main-block"."""
+    """The space derived from program and machine; see `deriving`."""
+    *_, found = (derived for derived in deriving(notebook, machine, stop, database) if derived is not None)
+    return found
+
+
+def deriving(
+    notebook: Notebook,
+    machine: Machine,
+    stop: Callable[[], bool] | None = None,
+    database: str | Path | None = None,
+) -> Iterator[DerivedSpace | None]:
+    """Derives a space from program and machine step by step, as `engine.explore.deriving_space`: yields the space of the fastest schedule
+    so far whenever there is a faster one, and the result last. `stop` ends the derivation with the best so far, `database` has schedules
+    to begin with. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     sizes = sizes_for(notebook.states[0].schedule.func, notebook.sizes)
     with WarmStart(database, notebook.program, sizes, machine) as warm:
         records = warm.records
-    return derive_space(
+    yield from deriving_space(
         notebook.program,
         machine,
         sizes=sizes,
         records=records,
         schedule_name=notebook.schedule_name,
         intrinsics=read_intrinsics(notebook.document),
-        stop=stop,
+        stop=stop or (lambda: False),
     )
-
-
-def with_auto(notebook: Notebook, machine: Machine, name: str = AUTO) -> Document:
-    """The document with the space derived from program and machine as its schedule; see `derived_space`, `with_derived`."""
-    return with_derived(notebook, derived_space(notebook, machine), name)
 
 
 def with_derived(notebook: Notebook, found: DerivedSpace, name: str = AUTO) -> Document:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,48 +20,19 @@ import msgspec
 from ...engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
 from ...engine.explore import Progress, Status, Verifier, explore
 from ...engine.ir import Refusal, TilewrightError
+from ..actions.exploring import EndDerivation
 from ..document import Notebook
 from ..limits import LIMITS
 from ..state.derived import Store
-from ..state.model import Exploration, SearchRequest, State
+from ..state.model import Derivation, Derived, Exploration, SearchRequest, State
 from ..state.search_results import Found, found_now
-from ..storage.databases import DatabaseChoice
+from .derivation import DerivationJob
 from .event_loop import EventLoop
+from .search_slots import SearchSlots
 from .study_files import load_search, record_search
 
 UPDATE_MS = 250
 """The interval between two updates of the page."""
-
-FOLDER_DATABASES = DatabaseChoice()
-
-
-class SearchSlots:
-    """The limit on concurrent searches of a server, and the database of found schedules that they use. Further searches wait in a queue."""
-
-    def __init__(self, most: int = LIMITS.searches, databases: DatabaseChoice = FOLDER_DATABASES) -> None:
-        self.databases = databases
-        self._free = most
-        self._queue: deque[object] = deque()
-        self._changed = threading.Condition()
-
-    @contextmanager
-    def slot(self, token: CancellationToken) -> Iterator[bool]:
-        """Wait for a slot and hold it. Yields False if the search is cancelled first."""
-        me = object()
-        with self._changed:
-            self._queue.append(me)
-            while not token.is_cancelled and not (self._free and self._queue[0] is me):
-                self._changed.wait(0.2)
-            self._queue.remove(me)
-            has = not token.is_cancelled
-            self._free -= has
-            self._changed.notify_all()
-        try:
-            yield has
-        finally:
-            with self._changed:
-                self._free += has
-                self._changed.notify_all()
 
 
 class Search:
@@ -127,6 +98,7 @@ class Search:
         if request.notebook.document.path is not None and self._file.parent.name == "explore":
             with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
                 record_search(request.notebook.document.path, request)
+        derived = request.derived
         study = explore(
             request.space,
             request.machine,
@@ -136,10 +108,14 @@ class Search:
             watch=self._on_trial,
             checking=self._on_verification,
             database=self._database(),
+            origin=None if derived is None else derived.space.origin,
+            known={} if derived is None else {request.space.default: derived.outcome},
         )
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
-        self._update(status="ended", offers=offers, front=front, total=study.total, checking=None)
+        self._update(
+            status="ended", offers=offers, front=front, total=study.total, checking=None, warm_start=study.warm_start
+        )
 
     def _database(self) -> Path | None:
         """The database of found schedules; that of the folder only for a notebook in a file."""
@@ -161,7 +137,9 @@ class Search:
                 self._numbers.add(trial.number)
                 self._trials.append(trial)
                 self._at.append(self._seconds)
-        self._update(total=progress.total, front=tuple(t.number for t in progress.front), soon=False)
+        front = tuple(t.number for t in progress.front)
+        is_first = progress.done == 1  # a known schedule: shown before the workers start
+        self._update(total=progress.total, front=front, warm_start=progress.warm_start, soon=is_first)
 
     @property
     def _seconds(self) -> float:
@@ -191,8 +169,8 @@ class Search:
 
 
 class Searches:
-    """The searches of one page, one at a time. `found` is called on the event loop when results arrive; `file_of` returns the file of a
-    search."""
+    """The searches of one page, one at a time, and the derivation before a search. On the event loop, `found` is called when results
+    arrive, and `on_derived` at the end of a derivation; `file_of` returns the file of a search."""
 
     def __init__(
         self,
@@ -201,23 +179,27 @@ class Searches:
         found: Callable[[], None],
         slots: SearchSlots | None = None,
         file_of: Callable[[SearchRequest], Path | None] = lambda _: None,
+        on_derived: Callable[[EndDerivation], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._event_loop = event_loop
         self._found = found
         self._slots = slots or SearchSlots()
         self._file_of = file_of
+        self._on_derived = on_derived
+        self._derivation: DerivationJob | None = None
         self._search: Search | None = None
         self._latest: tuple[SearchRequest, Found] | None = None
         self._folder: TemporaryDirectory[str] | None = None
 
     @property
     def running(self) -> bool:
-        """Whether a search runs or waits for a place."""
-        return self._search is not None
+        """Whether a search or a derivation runs or waits for a place."""
+        return self._search is not None or self._derivation is not None
 
     def update(self, state: State) -> None:
-        """Run the search that `state` names, and stop any other."""
+        """Run the search or derivation that `state` names, and stop any other."""
+        self._derive(state.derivation)
         self._restore(state.exploration)
         wanted = state.exploration if state.exploration is not None and state.exploration.going else None
         if self._search is not None and (wanted is None or wanted.request is not self._search.request):
@@ -229,13 +211,32 @@ class Searches:
             return
         self._search = Search(
             wanted.request,
-            known or Found("waiting"),
+            known or Found("waiting", seconds=_seconds_before(wanted.request)),
             self._event_loop,
             self._slots,
             self._file_of(wanted.request) or self._temporary_file(wanted.request),
             lambda found: self._keep(wanted.request, found),
         ).start()
         self._remember(wanted.request, self._search.latest)
+
+    def _derive(self, wanted: Derivation | None) -> None:
+        running = self._derivation
+        if running is not None and wanted is running.derivation:
+            return
+        if running is not None:
+            running.stop()
+        self._derivation = None
+        if wanted is None:
+            return
+
+        def on_better(found: Derived) -> None:
+            self._store.keep("derived", (wanted,), found)
+            self._found()
+
+        def on_end(found: Derived | None, error: TilewrightError | None) -> None:
+            self._on_derived(EndDerivation(wanted, found, error))
+
+        self._derivation = DerivationJob(wanted, self._event_loop, self._slots, on_better, on_end).start()
 
     def load_last(self, notebook: Notebook, on_found: Callable[[SearchRequest], None]) -> None:
         """Load the notebook's last search from disk in a thread; if there is one, call back on the event loop."""
@@ -262,8 +263,9 @@ class Searches:
                 self._remember(search.request, msgspec.structs.replace(known, status="stopped", checking=None))
 
     def close(self) -> None:
-        """Stop the search and delete the temporary folder: the page is closed."""
+        """Stop all work and delete the temporary folder: the page is closed."""
         self.stop()
+        self._derive(None)
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -294,4 +296,9 @@ class Searches:
         self._found()
 
 
-__all__ = ["Search", "SearchSlots", "Searches"]
+def _seconds_before(request: SearchRequest) -> float:
+    """The seconds of the derivation that a search follows."""
+    return 0.0 if request.derived is None else request.derived.seconds
+
+
+__all__ = ["Search", "Searches"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ...engine.execute import Verdict
-from ...engine.explore import Settings, Status, Trial
+from ...engine.explore import Settings, Status, Trial, pinned, pins_of
 from ...engine.explore.trials.study import front_of
 from ...engine.explore.trials.study_store import StudyStore, fingerprint
 from ...engine.ir import TilewrightError
@@ -31,10 +31,11 @@ MOST_FILES = 40
 
 
 class Note(msgspec.Struct, frozen=True):
-    """The settings of a notebook's last search, and the text that it searched."""
+    """The settings and pins of a notebook's last search, and the text that it searched."""
 
     text: str
     settings: Settings
+    keep: dict[str, tuple[str, ...]] = {}
 
 
 def study_file(path: str, request: SearchRequest) -> Path | None:
@@ -50,7 +51,7 @@ def record_search(path: str, request: SearchRequest) -> None:
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
     folder.mkdir(mode=0o700, exist_ok=True)
-    note = Note(request.notebook.document.text, request.settings)
+    note = Note(request.notebook.document.text, request.settings, pins_of(request.space))
     fresh = _note(path).with_suffix(".new")
     fresh.write_bytes(msgspec.json.encode(note))
     fresh.replace(_note(path))
@@ -72,7 +73,7 @@ def load_search(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
         note = msgspec.json.decode(_note(path).read_bytes(), type=Note)
         if note.text != notebook.document.text:
             notebook = evaluate(read_document(note.text, path))
-        space, machine = notebook_space(notebook), machine_of(notebook)
+        space, machine = pinned(notebook_space(notebook), note.keep), machine_of(notebook)
         request = SearchRequest(1, notebook, machine, space, note.settings, current_branch(notebook.document))
         file = study_file(path, request)
         if file is None or not file.is_file():

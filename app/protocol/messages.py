@@ -15,7 +15,7 @@ import msgspec
 from ...engine.ir import Refusal
 from ..actions.calls import CallOnRow
 from ..actions.drops import FindRepair, ReviseOnRow
-from ..actions.exploring import Explore, ResumeExploring, ShowTrial, StopExploring
+from ..actions.exploring import Explore, MakeFast, ResumeExploring, ShowTrial, StopExploring
 from ..actions.table import INTENTS, Dismiss, Select, SelectStall, SetTheme, ShowLayout, ShowPane
 from ..document import DocumentError
 from ..state.comparison import ShowSpan
@@ -260,8 +260,8 @@ class FindLink(Query, frozen=True, tag="link"):
 
 
 LOOKS = (
-    Select, SelectStall, ShowLayout, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, StopExploring, ResumeExploring, ShowTrial,
-    BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
+    Select, SelectStall, ShowLayout, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, MakeFast, StopExploring, ResumeExploring,
+    ShowTrial, BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
 )  # fmt: skip
 """Messages that do not change the program, so that background analyses of it continue."""
 

@@ -18,8 +18,8 @@ import panel as pn
 from ..document import load_document
 from ..document.networks import is_model, model_file
 from ..folders.user import runtime_folder
-from ..jobs.exploration import FOLDER_DATABASES
 from ..jobs.fair_scheduler import FairScheduler
+from ..jobs.search_slots import FOLDER_DATABASES
 from ..page.notebook_catalog import Thumbnails
 from ..session.registry import SessionRegistry
 from ..state.addresses import Address, model_address

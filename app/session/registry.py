@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from ...engine.ir import Refusal, TilewrightError
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import FOLDER_DATABASES, SearchSlots
 from ..jobs.fair_scheduler import FairScheduler
+from ..jobs.search_slots import FOLDER_DATABASES, SearchSlots
 from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import State

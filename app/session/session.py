@@ -20,9 +20,9 @@ from ..export.exports import Made as Exported
 from ..jobs.call_preview import CallPreview
 from ..jobs.drop_preview import DropPreview, targets
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import SearchSlots
 from ..jobs.export_job import as_text, export_for_page
 from ..jobs.fair_scheduler import FairScheduler
+from ..jobs.search_slots import SearchSlots
 from ..jobs.study_files import study_file
 from ..jobs.tried_move import Predicted
 from ..protocol.messages import (
@@ -115,6 +115,7 @@ class Session:
             patience=lambda: self.queue.left(patience()),
             changing=lambda: self.queue.doing,
             study_file=self._study_file,
+            on_derived=self.dispatch,
             scheduler=scheduler,
             places=places,
         )

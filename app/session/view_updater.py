@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..actions.exploring import EndDerivation
 from ..jobs.background_analysis import BackgroundAnalysis
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
-from ..jobs.exploration import Searches, SearchSlots
+from ..jobs.exploration import Searches
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.on_demand import OnDemandAnalyses
+from ..jobs.search_slots import SearchSlots
 from ..state.derived import Store
 from ..state.model import SearchRequest, State
 from .screen import Screen
@@ -23,7 +25,8 @@ from .screen import Screen
 class ViewUpdater:
     """The view of the current state `now`. `screen` is set once the views exist. `tell_doing`, if set, receives the running jobs.
     `patience` returns the seconds that the event loop may wait for a report; `changing` returns the status of the running change, which
-    precedes all others; `study_file` returns the file of a search."""
+    precedes all others; `study_file` returns the file of a search; `on_derived` receives
+    the result of a derivation."""
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class ViewUpdater:
         patience: Callable[[], float],
         changing: Callable[[], tuple[JobStatus, ...]],
         study_file: Callable[[SearchRequest], Path | None],
+        on_derived: Callable[[EndDerivation], None],
         scheduler: FairScheduler,
         places: SearchSlots | None,
     ) -> None:
@@ -52,7 +56,7 @@ class ViewUpdater:
             scheduler=scheduler,
         )
         self._analyses = OnDemandAnalyses(store, event_loop, self.show_results, self.turned, scheduler)
-        self.searches = Searches(store, event_loop, self._found, places, study_file)
+        self.searches = Searches(store, event_loop, self._found, places, study_file, on_derived)
 
     def show(self, *, is_another: bool) -> None:
         """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""

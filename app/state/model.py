@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from ...engine.explore import Settings, Space
+from ...engine.explore import DerivedSpace, Outcome, Settings, Space
 from ...engine.hwsim import Machine
 from ...engine.script import Note
 from ..document import Notebook
@@ -108,9 +108,27 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
 
 
+class Derived(msgspec.Struct, frozen=True, eq=False):
+    """A derived space, the outcome of its default values, and the seconds that the derivation took until then."""
+
+    space: DerivedSpace
+    outcome: Outcome
+    seconds: float
+
+
+class Derivation(msgspec.Struct, frozen=True, eq=False):
+    """A derivation of a space, and the settings of the search that follows: the notebook at that time, its file if it has one, and the
+    machine."""
+
+    notebook: Notebook
+    machine: Machine
+    settings: Settings
+    path: str | None = None
+
+
 class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     """A search request: the notebook at that time, its branch, its holes as a space, the machine, and the settings. `serial` distinguishes
-    the searches of a page."""
+    the searches of a page. `derived` is the derivation that the search follows."""
 
     serial: int
     notebook: Notebook
@@ -118,6 +136,7 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     space: Space
     settings: Settings
     branch: str = ""
+    derived: Derived | None = None
 
     @property
     def planned(self) -> int:
@@ -147,9 +166,9 @@ class State(msgspec.Struct, frozen=True, eq=False):
     the notebook before the unfinished typing in `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the
     wait that is selected on the timeline, until another selection. `file` is the file that edits are saved to, None for a notebook without
     one; `looked_back` are the file's earlier versions, while they are shown; `folder` is the folder for new files, "" for none.
-    `exploration` is the last search, independent of later edits. `export_review` is the kind of the export whose losses are shown, "" for
-    none. `address` is the page's; None leaves the browser's address unchanged: it
-    is a link that carries the notebook itself.
+    `exploration` is the last search, independent of later edits; `derivation` runs before a search. `export_review` is the kind of the
+    export whose losses are shown, "" for none. `address` is the page's; None leaves the browser's address unchanged: it is a link that
+    carries the notebook itself.
 
     `model` is the model that is open, and `kernel` the name of its kernel whose notebook is shown, "" while the model itself is.
     """
@@ -176,6 +195,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     folder: str = ""
     looked_back: LookedBack | None = None
     exploration: Exploration | None = None
+    derivation: Derivation | None = None
     export_review: str = ""
     address: Address | None = Address()
     model: OpenModel | None = None

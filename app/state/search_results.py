@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from ...engine.execute import Verdict
-from ...engine.explore import Status, Trial
+from ...engine.explore import Status, Trial, WarmStartUse
 from ...engine.ir import TilewrightError
 from .derived import Store
-from .model import Exploration
+from .model import Derivation, Derived, Exploration
 
 SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 
@@ -18,7 +18,7 @@ SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 class Found(msgspec.Struct, frozen=True, eq=False):
     """The results of a search. `trials` are in the order of completion; `at` is the time of each, in seconds of searching. `offers` are the
     verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
-    `error` is the reason of a failure. `seconds` is the search time until now."""
+    `error` is the reason of a failure. `seconds` is the search time until now, `warm_start` what the search took from a database."""
 
     status: SearchStatus
     trials: tuple[Trial, ...] = ()
@@ -30,8 +30,14 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     seconds: float = 0.0
     at: tuple[float, ...] = ()
     error: TilewrightError | None = None
+    warm_start: WarmStartUse = WarmStartUse()
 
 
 def found_now(exploration: Exploration, store: Store) -> Found | None:
     """The results of a search; None before its start."""
     return store.known("found", (exploration.request,))
+
+
+def derived_now(derivation: Derivation, store: Store) -> Derived | None:
+    """The fastest schedule that a running derivation has found; None before the first one."""
+    return store.known("derived", (derivation,))

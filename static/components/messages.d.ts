@@ -43,12 +43,12 @@ export type Message =
   | EndCompare
   | ShowSpan
   | Explore
+  | MakeFast
   | StopExploring
   | ResumeExploring
   | ShowTrial
   | OpenPoint
   | SetDefault
-  | AutoSpace
   | PickMachine
   | SetParameter
   | ResetParameter
@@ -414,7 +414,7 @@ export interface ShowSpan {
   base?: number | null;
 }
 
-/** Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds` the search ends with its results so far (0: no limit). */
+/** Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds` the search ends with its results so far (0: no limit). `keep` pins holes: by name the source texts of the values to search. */
 export interface Explore {
   kind: "explore";
   objectives?: string[];
@@ -422,10 +422,18 @@ export interface Explore {
   trials?: number;
   seed?: number;
   seconds?: number;
+  keep?: Record<string, string[]>;
   base?: number | null;
 }
 
-/** Stop the search; its results stay, and it can be resumed. */
+/** Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it. */
+export interface MakeFast {
+  kind: "make_fast";
+  seconds?: number;
+  base?: number | null;
+}
+
+/** Stop the search; its results stay, and it can be resumed. A derivation ends without a result. */
 export interface StopExploring {
   kind: "stop_exploring";
   base?: number | null;
@@ -458,12 +466,6 @@ export interface SetDefault {
   kind: "set_default";
   step: number;
   position: number;
-  base?: number | null;
-}
-
-/** Derive a schedule with holes from program and machine: tiles, orders, copies and their places. It becomes a branch if a schedule exists already. */
-export interface AutoSpace {
-  kind: "auto_space";
   base?: number | null;
 }
 

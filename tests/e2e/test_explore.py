@@ -239,10 +239,93 @@ def test_given_a_chip_in_the_step_list_then_it_is_the_default_and_no_holes_offer
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(".xp-none")).to_contain_text("has no holes")
-    page.get_by_role("button", name="Derive a space").press("Enter")
-    expect(page.locator(".branch-name")).to_have_text("auto")
-    expect(page.locator(".xp-hole").first).to_be_visible()
-    expect(page.locator(".hole-values").first).to_be_visible()
+    expect(page.locator(".xp-none").get_by_role("button", name="Make it fast")).to_be_visible()
+
+
+def test_given_a_fresh_program_when_make_it_fast_is_pressed_then_a_good_schedule_is_shown_and_its_values_are_searched(
+    open_page: Callable[..., Page], app_url: str, shoot: Shoot
+) -> None:
+    page = open_page(width=1100, height=700)
+    page.goto(app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(HOLES[: HOLES.index("# %% schedule")])
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("treeitem").first.wait_for()
+    cycles = page.locator('[data-figure="Cycles"] b')
+    before = number_of(cycles)
+    # In sight without a tab; a stop leaves nothing behind.
+    button = page.get_by_role("button", name="Make it fast")
+    expect(button).to_be_in_viewport(ratio=1)
+    button.press("Enter")
+    status(page, "deriving")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".xp-none")).to_be_visible()
+    assert number_of(cycles) == before
+    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
+    best = page.locator(".xp-deriving p b")
+    expect(best).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".xp-deriving .change.better")).to_be_visible()
+    expect(page.locator(".xp-decisions li").first).to_be_visible()
+    shoot(page, "explore-deriving")
+    # The derived schedule is in the notebook, and the first frame of the film, with what its lines do.
+    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
+    assert [step for step in steps(page) if "choose" in step]
+    assert number_of(cycles) < before / 10
+    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
+    expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    status(page, "stopped")
+    assert_no_violations(page, "#area-panes")
+    page.get_by_role("button", name="Resume").click()
+    status(page, "running")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    status(page, "stopped")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".hole-values")).to_have_count(0)
+    assert number_of(cycles) == before
+
+
+def number_of(figure: Locator) -> int:
+    return int(re.sub(r"\D", "", figure.inner_text()))
+
+
+def test_given_pins_by_mouse_and_keys_then_the_rest_is_searched_and_a_branch_has_their_values(
+    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
+) -> None:
+    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
+    page = opened(open_page(), url, "holes.py")
+    space = page.locator(".xp-space")
+    expect(space).to_contain_text("12 candidates")
+    pin = page.get_by_role("button", name="Keep tile")
+    expect(pin).to_have_attribute("aria-pressed", "false")
+    pin.press("Enter")
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    expect(pin).to_be_focused()
+    expect(space).to_contain_text("6 candidates")
+    # Another value instead: both, then one.
+    row = page.locator(".xp-hole").first
+    row.get_by_role("button", name="32", exact=True).click()
+    expect(space).to_contain_text("12 candidates")
+    row.get_by_role("button", name="32", exact=True).click()
+    expect(row.get_by_role("button", name="64", exact=True)).to_have_attribute("aria-pressed", "false")
+    expect(space).to_contain_text("6 candidates")
+    places = page.locator(".xp-hole").nth(1)
+    places.get_by_role("button", name="Keep A at").click()
+    places.get_by_role("button", name="mo", exact=True).press("Space")
+    expect(space).to_contain_text("4 candidates on dual-bank-npu. All of them are tried.")
+    shoot(page, "explore-pins")
+    assert_no_violations(page, "#area-panes")
+    page.get_by_role("button", name="Start").click()
+    status(page, "ended")
+    expect(page.locator(".xp-count")).to_have_text("4 of 4")
+    expect(page.locator(".xp-words")).to_contain_text('tile kept at 32; A at kept at "ko" or "mo"')
+    page.get_by_role("button", name="Open as branch").click()
+    expect(page.locator(".branch-name")).to_contain_text("tile 32, A at")
+    assert any(step.startswith("tile = 32") for step in steps(page)), steps(page)
+    # The search with its pins is there again after a reload.
+    page.goto(f"{url}/file/holes.py")
+    page.get_by_role("tab", name="Explore").click()
+    status(page, "ended")
+    expect(page.locator(".xp-count")).to_have_text("4 of 4")
 
 
 def test_given_form_and_pictures_then_axe_has_no_complaint(page: Page, app_url: str) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 from ....engine.adopt import Hole, hole_of, is_hole
 from ....engine.adopt.holes import EXAMPLE
-from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Figures, Settings, Trial
+from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Figures, Settings, Trial, pins_of
 from ....engine.explore.trials.outcome import figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
-from ...actions.exploring import machine_of, schedule_text, with_searched
+from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
 from ...document.editing.branches import current_branch
 from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.model import SearchRequest, State
-from ...state.search_results import Found, found_now
+from ...state.search_results import Found, derived_now, found_now
 from ..labels.holes import axis_of
 from ..labels.numbers import grouped, size_text
 from .candidate_card import card_value, words_of
@@ -41,8 +41,34 @@ LABELS = {
 
 
 def explore_value(state: State, store: Store) -> Value:
-    """The pane's value. offer: the searchable space; search: the current search, None before the first one."""
-    return {"offer": offer_value(state, store), "search": search_value(state, store)}
+    """The pane's value. offer: the searchable space; search: the current search, None before the first one; deriving: the derivation
+    that runs before a search."""
+    return {
+        "offer": offer_value(state, store),
+        "search": search_value(state, store),
+        "deriving": deriving_value(state, store),
+    }
+
+
+def deriving_value(state: State, store: Store) -> Value | None:
+    """The running derivation: machine, and of the fastest schedule so far: cycles (None before the first one), now (the cycles of the
+    displayed schedule), seconds, decisions. None without a derivation."""
+    derivation = state.derivation
+    if derivation is None:
+        return None
+    found, machine = derived_now(derivation, store), derivation.machine
+    figures = None if found is None else found.outcome.figures
+    if found is None or figures is None:
+        return {"machine": machine.name, "cycles": None, "now": None, "seconds": 0, "decisions": []}
+    report = store.report_now(state)
+    now = report.cycles if isinstance(report, Report) and not report.overflow_bytes else None
+    return {
+        "machine": machine.name,
+        "cycles": figures.cycles,
+        "now": now if store.machine(state) == machine else None,
+        "seconds": round(found.seconds, 1),
+        "decisions": found.space.decisions,
+    }
 
 
 # The searchable space.
@@ -50,8 +76,7 @@ def explore_value(state: State, store: Store) -> Value:
 
 def offer_value(state: State, store: Store) -> Value | None:
     """The searchable space: holes [{name, target, values}], size, figures [{key, label, unit}], usual (default settings), exhaustive (the
-    largest space that is searched completely), most_trials, machine, example (a line with a hole), auto (whether a space may be
-    derived), error. None without a program."""
+    largest space that is searched completely), most_trials, machine, example (a line with a hole), error. None without a program."""
     notebook = state.shown
     if notebook is None:
         return None
@@ -79,7 +104,6 @@ def _offer(state: State, store: Store) -> Value:
         "most_trials": LIMITS.trials,
         "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
         "example": EXAMPLE.replace("choose", "tilewright.choose"),
-        "auto": not holes,
         "error": error,
     }
 
@@ -105,9 +129,10 @@ def figures_value(machine: Machine) -> list[Value]:
 
 def search_value(state: State, store: Store) -> Value | None:
     """The current search: key (identifies its rows), status, asked (the request in words), stale (its origin, if the notebook
-    has changed), branch, holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size,
-    counts, front, best, seconds, left, checking (progress while the best candidates are verified), error, now (metrics of the
-    displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
+    has changed), branch, decisions (of the derivation that it follows), holes, figures, objectives, count (candidates so far), total, all
+    (whether the search is exhaustive), size, counts, front, best, seconds, left, checking (progress while the best candidates are
+    verified), error, database (what the search took from it: text, failed), now (metrics of the displayed schedule), bound (of the space),
+    checked (verdicts), card (the selected candidate)."""
     exploration = state.exploration
     if exploration is None:
         return None
@@ -126,6 +151,7 @@ def search_value(state: State, store: Store) -> Value | None:
         "seconds": round(found.seconds, 1),
         "left": seconds_left(found),
         "error": None if found.error is None else found.error.refusal.message,
+        "database": {"text": found.warm_start.text, "failed": found.warm_start.problem is not None},
         "now": _now(state, store, request),
         "bound": space_bound(found, request, store),
         "checked": {str(number): verdict.status for number, verdict in found.offers.items()},
@@ -145,9 +171,11 @@ def _request_value(request: SearchRequest) -> Value:
     )
     if request.settings.seconds:
         how = f"{how}, time limit {request.settings.seconds:g} s"
+    pins = [f"{name} kept at {' or '.join(texts)}" for name, texts in pins_of(request.space).items()]
     return {
-        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {how}{''.join(f'; {b}' for b in budgets)}",
+        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets, *pins])}",
         "branch": request.branch,
+        "decisions": () if request.derived is None else request.derived.space.decisions,
         "holes": [
             {**axis_of(hole), "rule": rule} for hole, rule in zip(request.space.holes, rules_of(request), strict=True)
         ],
@@ -195,8 +223,7 @@ def _stale(state: State, request: SearchRequest, store: Store) -> str:
 
     def other() -> str:
         a, b = shown.document, request.notebook.document
-        texts = [[cell.text for cell in document.of_kind("workload")] for document in (a, b)]
-        if texts[0] != texts[1]:
+        if workload_text(a) != workload_text(b):
             return "of an earlier version of the program"
         if machine_of(shown) != request.machine:
             return "for the previous machine"

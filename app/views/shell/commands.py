@@ -60,6 +60,7 @@ def _page_commands(state: State) -> list[Command]:
         _command("Save", "Page", "write the notebook's file", {"kind": "save"}, "Ctrl S"),
         _command("Download the notebook", "Page", "download its current text", {"kind": "download"}),
         _comparison(state),
+        _command("Make it fast", "Page", "derive a schedule as a branch, and search its values", {"kind": "make_fast"}),
         *(_command(label, "Page", text, {"kind": "pane", "pane": pane}) for pane, label, text in PANES),
         *(_command(f"Export {k.label}", "Page", k.help, {"kind": "export", "to": k.key}) for k in EXPORT_KINDS),
         _command("Copy link", "Page", "copy a link that contains the notebook", {"kind": "link"}),

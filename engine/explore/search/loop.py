@@ -17,7 +17,7 @@ from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
 from ..database.database import Database
-from ..database.warm_start import Origin, WarmStart
+from ..database.warm_start import Origin, WarmStart, WarmStartUse
 from ..space.model import Point, Space
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task
 from ..trials.outcome import Outcome, Status, require_objectives
@@ -112,7 +112,7 @@ def explore(
     warm = WarmStart(database, space.program, space.sizes, machine)
     starts = warm.points(space)
     sampler = _sampler(space, settings, estimator, starts if kept is None else kept.starts(starts))
-    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept, known or {})
+    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept, known or {}, warm.use)
     trying = _workers(workers, space, machine, settings, estimator)
     try:
         try:
@@ -225,6 +225,7 @@ class _Search:
         stop: Enough,
         kept: StudyStore | None,
         derived: Mapping[Point, Outcome],
+        warm_start: WarmStartUse,
     ) -> None:
         self._sampler = sampler
         self._settings = settings
@@ -232,7 +233,7 @@ class _Search:
         self._stop = stop
         self._kept = kept
         self._known = {} if kept is None else kept.outcomes()
-        self._derived = derived
+        self._derived, self._warm_start = derived, warm_start
         self._front: Front[Trial] = Front()
         self._counts: Counter[Status] = Counter()
         self._until = inf
@@ -306,7 +307,8 @@ class _Search:
         add_to(self._front, trial, self._settings.objectives)
         front = self._front.items
         best = front[0] if front else None
-        self._watch(Progress(trial, len(self.trials), self._sampler.total, dict(self._counts), best, front))
+        counts, total = dict(self._counts), self._sampler.total
+        self._watch(Progress(trial, len(self.trials), total, counts, best, front, self._warm_start))
 
 
 __all__ = ["Check", "Exhaustive", "Sampler", "Watch", "explore", "offers_of", "verdict_of"]

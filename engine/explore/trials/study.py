@@ -79,7 +79,7 @@ class Verifier(msgspec.Struct, frozen=True):
 
 class Progress(msgspec.Struct, frozen=True):
     """The progress of a study, reported after each trial. `done` of `total` are decided, `counts` by status; `best` and `front` are those
-    so far."""
+    so far. `warm_start` is what the search took from a database."""
 
     trial: Trial
     done: int
@@ -87,6 +87,7 @@ class Progress(msgspec.Struct, frozen=True):
     counts: dict[Status, int]
     best: Trial | None
     front: tuple[Trial, ...]
+    warm_start: WarmStartUse = WarmStartUse()
 
     @property
     def is_better(self) -> bool:

@@ -59,7 +59,7 @@ def _checked(derived: DerivedSpace, outcome: Outcome, warm: WarmStart, task: Ker
     space = derived.space
     known = replace(
         task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1, choice=derived.choice,
-        began_with=warm.use.text,
+        **_database_words(warm),
     )  # fmt: skip
     if not outcome.fits or outcome.figures is None:
         return replace(known, code=outcome.code or outcome.status, message=outcome.message)
@@ -71,6 +71,11 @@ def _checked(derived: DerivedSpace, outcome: Outcome, warm: WarmStart, task: Ker
     return replace(
         known, lines=text, cycles=outcome.figures.cycles, status=verdict.status, detail=verdict.detail
     )  # fmt: skip
+
+
+def _database_words(warm: WarmStart) -> dict[str, str]:
+    """What a database contributed to a study, or why it could not be used."""
+    return {"began_with" if warm.use.problem is None else "database_problem": warm.use.text}
 
 
 def _fastest(

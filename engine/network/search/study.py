@@ -17,7 +17,8 @@ class KernelStudy(msgspec.Struct, frozen=True):
     `space` is the text of a schedule with holes, `lines` the same with the values of the best schedule, `cycles` its cycles for one call.
     `status` and `detail` are the verdict on its results. Without a schedule that fits, `lines` are empty and `code` and `message` say why.
     `trials` counts the candidates, `slices` the time slices; `ended` says that no candidate is left. `choice` is that of the space's
-    sketch, `began_with` says what a database contributed.
+    sketch, `began_with` says what a database contributed, `database_problem` why it
+    could not be used.
     """
 
     kernel: str
@@ -33,6 +34,7 @@ class KernelStudy(msgspec.Struct, frozen=True):
     ended: bool = False
     choice: SketchChoice | None = None
     began_with: str = ""
+    database_problem: str = ""
 
 
 class KernelTask(msgspec.Struct, frozen=True):

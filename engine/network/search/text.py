@@ -35,6 +35,7 @@ def study_text(study: NetworkStudy, most: int = 40) -> str:
     reasons = [f"{k.name} stays unscheduled: {k.study.message} [{k.study.code}]" for k in study.refused if k.study]
     warm = [k.study.began_with for k in study.kernels if k.study is not None and k.study.began_with]
     notes = [f"{len(warm)} kernels began with found schedules; one {warm[0]}"] if warm else []
+    notes += dict.fromkeys(k.study.database_problem for k in study.kernels if k.study and k.study.database_problem)
     return "\n".join([*lines, *([""] if reasons or notes else []), *notes, *reasons])
 
 
@@ -65,6 +66,7 @@ def _kernel_json(kernel: KernelState) -> dict[str, Any]:
         "code": study.code if study is not None else "",
         "message": study.message if study is not None else "",
         "began_with": study.began_with if study is not None else "",
+        "database_problem": study.database_problem if study is not None else "",
     }
 
 

@@ -66,6 +66,7 @@ const ICON_PATHS = {
   power: "M12 3v9M6.500 7a8 8 0 1 0 11 0",
   more: "M5 12h.01M12 12h.01M19 12h.01",
   add: "M12 5v14M5 12h14",
+  pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v6",
   branch: "M6 4v16M6 14c0-4 12-2 12-7M18 4a2 2 0 1 0 0 4 2 2 0 0 0 0-4",
 };
 

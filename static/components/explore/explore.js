@@ -4,6 +4,7 @@ import { focusIn, follow, h, icon, keepScroll, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { Popup } from "../core/popup.js";
 import { ParallelAxes } from "./axes.js";
+import { derivingParts } from "./deriving.js";
 import { Film } from "./film.js";
 import { ExploreForm } from "./form.js";
 import { legendMark } from "./legend_mark.js";
@@ -13,6 +14,7 @@ import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 
 /** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
 /** @import { PayloadModel, Rect } from "../core/types.js" */
+/** @import { Deriving } from "./deriving.js" */
 /** @import { Axis, ExploreData, Offer, Outcome, Pane, Row, RowsMessage, Search } from "./model.js" */
 
 const PAGE = document.documentElement;
@@ -69,6 +71,8 @@ class Explorer {
     this.offer = null;
     /** @type {Search | null} */
     this.search = null;
+    /** @type {Deriving | null} */
+    this.deriving = null;
     this.receivedAt = 0;
     this.requestedFrom = -1;
     /** @type {Axis[]} */
@@ -98,6 +102,7 @@ class Explorer {
       (message) => {
         model.send_msg(message);
         if (message.kind === "explore") this.enlarge(true);
+        else this.asksForSearch = false;
       },
       () => this.askForSearch(false),
     );
@@ -122,7 +127,10 @@ class Explorer {
       this.side,
       this.parallel.element,
     );
-    this.view = h("section", { class: "xp", "aria-label": "Explore" }, this.head, this.body, this.form.element);
+    this.derived = h("div", { class: "xp-deriving", role: "status" });
+    this.database = h("p", { class: "xp-database", role: "status" });
+    const parts = [this.head, this.database, this.derived, this.body, this.form.element];
+    this.view = h("section", { class: "xp", "aria-label": "Explore" }, parts);
     this.card = new Popup(this.view, "tip xp-tip");
     this.view.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawBody()).observe(this.view);
@@ -135,9 +143,11 @@ class Explorer {
   // The server.
 
   /** @param {ExploreData} data */
-  update({ offer, search }) {
+  update({ offer, search, deriving }) {
     this.offer = offer;
     this.search = search;
+    if (this.deriving && !deriving) this.asksForSearch = false;
+    this.deriving = deriving;
     if ((search?.key ?? null) !== this.candidates.key) {
       this.candidates.begin(search?.key ?? null);
       this.requestedFrom = -1;
@@ -244,12 +254,19 @@ class Explorer {
   // Drawing.
 
   draw() {
-    const asks = !this.search || this.asksForSearch;
+    const { deriving, search } = this;
+    const asks = !deriving && (!search || this.asksForSearch);
+    this.derived.hidden = !deriving;
+    if (deriving) this.derived.replaceChildren(...nodes(derivingParts(deriving)));
+    const database = deriving || asks ? null : search?.database;
+    this.database.hidden = !database?.text;
+    this.database.classList.toggle("is-failed", Boolean(database?.failed));
+    if (this.database.textContent !== (database?.text ?? "")) this.database.textContent = database?.text ?? "";
     this.form.element.hidden = !asks;
-    this.body.hidden = asks;
-    if (asks && this.offer) this.form.draw(this.offer, this.search !== null);
+    this.body.hidden = asks || Boolean(deriving);
+    if (asks && this.offer) this.form.draw(this.offer, search !== null);
     this.drawHead();
-    if (!asks) this.drawBody();
+    if (!this.body.hidden) this.drawBody();
   }
 
   /**
@@ -269,8 +286,9 @@ class Explorer {
   }
 
   drawHead() {
-    const parts =
-      this.search && !this.asksForSearch
+    const parts = this.deriving
+      ? this.derivingHead(this.deriving)
+      : this.search && !this.asksForSearch
         ? this.searchHead(this.search)
         : [
             h("b", { class: "xp-title" }, "Explore"),
@@ -293,10 +311,26 @@ class Explorer {
     this.drawTime();
   }
 
+  /** @param {Deriving} deriving */
+  derivingHead({ machine }) {
+    return [
+      h("b", { class: "xp-title", role: "status", "data-status": "deriving" }, "Deriving a schedule"),
+      h("progress", { "aria-label": "Deriving a schedule" }),
+      h("span", { class: "quiet xp-words" }, `tiles, orders, copies and pipelines for ${machine}`),
+      this.stopButton(),
+    ];
+  }
+
+  stopButton() {
+    const stop = () => this.model.send_msg({ kind: "stop_exploring" });
+    const attributes = { class: "tool small framed", type: "button", "data-key": "stop", onclick: stop };
+    return h("button", attributes, icon("remove"), "Stop");
+  }
+
   /** @param {Search} search */
   searchHead(search) {
     const isRunning = search.status === "waiting" || search.status === "running";
-    const send = (/** @type {string} */ kind) => () => this.model.send_msg({ kind });
+    const resume = () => this.model.send_msg({ kind: "resume_exploring" });
     return [
       h("b", { class: "xp-title", role: "status", "data-status": search.status }, statusText(search)),
       progressOf(search),
@@ -312,19 +346,9 @@ class Explorer {
           search.stale,
         ),
       search.error && h("span", { class: "xp-error", role: "alert" }, "✘ ", search.error),
-      isRunning &&
-        h(
-          "button",
-          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("stop_exploring") },
-          icon("remove"),
-          "Stop",
-        ),
+      isRunning && this.stopButton(),
       search.status === "stopped" &&
-        h(
-          "button",
-          { class: "tool small framed", type: "button", "data-key": "stop", onclick: send("resume_exploring") },
-          "Resume",
-        ),
+        h("button", { class: "tool small framed", type: "button", "data-key": "stop", onclick: resume }, "Resume"),
       !isRunning &&
         h(
           "button",

@@ -1,8 +1,9 @@
 // The film of a search: its best candidates so far, one after the other, each with what changed against the one before.
 
-import { h } from "../core/dom.js";
+import { h, nodes } from "../core/dom.js";
 import { plainText } from "../core/hole_text.js";
 import { fullAmount } from "./amounts.js";
+import { decisionList } from "./deriving.js";
 import { framesOf } from "./model.js";
 import { changeOf } from "./side.js";
 
@@ -117,7 +118,7 @@ export class Film {
     const key = JSON.stringify([search.key, frame.row.number, frame.before?.number, frame.index]);
     if (key === this.drawn) return;
     this.drawn = key;
-    this.frame.replaceChildren(...frameParts(search, frame));
+    this.frame.replaceChildren(...nodes(frameParts(search, frame)));
   }
 }
 
@@ -153,6 +154,13 @@ function frameParts(search, { row, before, index, changes }) {
             ),
           ),
         )
-      : h("p", { class: "quiet" }, "The first candidate that fits."),
+      : [
+          h(
+            "p",
+            { class: "quiet" },
+            search.decisions.length ? "The derived schedule:" : "The first candidate that fits.",
+          ),
+          search.decisions.length ? decisionList(search.decisions, "What the schedule does") : null,
+        ],
   ];
 }

@@ -1,41 +1,17 @@
 // The form of a new search: the holes with their values, objectives, budgets, and the number of candidates.
 
-import { plainText } from "../core/hole_text.js";
 import { h, icon } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { readAmount } from "./amounts.js";
+import { makeFastButton } from "./deriving.js";
+import { Pins } from "./pins.js";
 
 /** @import { Send } from "../core/types.js" */
 /** @import { Figure, Offer } from "./model.js" */
 
 /** @typedef {{ figure: Figure, objective: HTMLInputElement, budget: HTMLInputElement }} FigureRow */
 
-const MOST_VALUES = 8;
 const EXAMPLES = { bytes: "e.g. 64 KiB", pJ: "e.g. 20 µJ", cycles: "e.g. 150k" };
-
-/** @param {Offer["holes"][number]} hole */
-function holeLine(hole) {
-  const hidden = hole.values.length - MOST_VALUES;
-  return h(
-    "li",
-    { class: "xp-hole" },
-    h("b", {}, hole.name),
-    h(
-      "span",
-      { class: "xp-values" },
-      hole.values
-        .slice(0, MOST_VALUES)
-        .map((text, n) =>
-          h(
-            "code",
-            { class: n ? null : "is-default", title: n ? null : "The default, used outside a search" },
-            plainText(text),
-          ),
-        ),
-      hidden > 0 ? `and ${hidden} more` : null,
-    ),
-  );
-}
 
 /**
  * @param {string} label
@@ -50,7 +26,7 @@ function field(label, input, hint) {
 const errorLine = (message) => (message ? h("p", { class: "xp-error" }, "✘ ", message) : null);
 
 /**
- * A schedule without holes: what a hole is, and the two ways to add one.
+ * A schedule without holes: a schedule with holes is derived, or a person adds one.
  * @param {Offer} offer
  * @param {Send} send
  */
@@ -60,8 +36,18 @@ function noHoles(offer, send) {
     { class: "xp-none" },
     h(
       "p",
+      { class: "xp-auto" },
+      makeFastButton(send),
+      h(
+        "span",
+        { class: "quiet" },
+        `Derives a schedule for ${offer.machine}: tiles, orders, copies, pipelines. Opens it as a branch, and searches its values.`,
+      ),
+    ),
+    h(
+      "p",
       {},
-      h("b", {}, "This schedule has no holes."),
+      h("b", {}, "Or search choices of your own: this schedule has no holes."),
       " A line with ",
       h("code", {}, "choose"),
       " is a hole: a variable with a list of possible values. Write it into a schedule cell above the lines that use it. Outside a search, the first value is used.",
@@ -72,22 +58,6 @@ function noHoles(offer, send) {
       h("code", {}, `${offer.example}\nio, ii = sch.split(i, [None, tile])`),
     ),
     errorLine(offer.error),
-    offer.auto
-      ? h(
-          "p",
-          { class: "xp-auto" },
-          h(
-            "button",
-            { class: "tool primary", type: "button", "data-key": "auto", onclick: () => send({ kind: "auto_space" }) },
-            "Derive a space",
-          ),
-          h(
-            "span",
-            { class: "quiet" },
-            `Creates a branch with tile sizes, loop orders, copies and their places for the program on ${offer.machine}. You can edit it.`,
-          ),
-        )
-      : null,
   );
 }
 
@@ -106,9 +76,14 @@ export class ExploreForm {
       onsubmit: (event) => this.start(event),
     });
     this.error = h("p", { class: "xp-error", role: "alert" });
+    this.pins = new Pins(() => this.drawCount());
+    this.count = h("p", { class: "quiet", role: "status" });
+    /** @type {Offer | null} */
+    this.offer = null;
     this.trials = h("input", { type: "number", min: "1", required: true });
     this.seed = h("input", { type: "number", min: "0", max: "2147483647", required: true });
     this.seconds = h("input", { type: "number", min: "0", step: "any", name: "seconds", placeholder: "no limit" });
+    this.sampling = h("div", { class: "xp-sampling" });
     /** @type {FigureRow[]} */
     this.rows = [];
     this.drawn = "";
@@ -125,28 +100,39 @@ export class ExploreForm {
     const key = JSON.stringify([offer, canGoBack]);
     if (key === this.drawn) return;
     this.drawn = key;
+    this.offer = offer;
     this.hasHoles = offer.holes.length > 0;
     this.canGoBack = canGoBack;
     if (!this.hasHoles) return this.element.replaceChildren(noHoles(offer, this.send));
-    const sampled = offer.size > offer.exhaustive;
     this.error.textContent = "";
-    return this.element.replaceChildren(
+    this.pins.draw(offer.holes);
+    this.element.replaceChildren(
       h(
         "section",
         { class: "xp-space" },
         h("h2", {}, "The space"),
-        h("ul", {}, offer.holes.map(holeLine)),
-        h(
-          "p",
-          { class: "quiet" },
-          h("b", {}, grouped(offer.size)),
-          ` candidate${offer.size === 1 ? "" : "s"} on ${offer.machine}. `,
-          sampled ? "A sampler tries some of them, near the best ones found so far." : "All of them are tried.",
-        ),
+        h("p", { class: "quiet" }, "Pin a hole to keep its value, or press the values to search."),
+        this.pins.element,
+        this.count,
         errorLine(offer.error),
       ),
-      h("section", { class: "xp-asked" }, this.figureTable(offer), this.limits(offer, sampled), this.error),
+      h("section", { class: "xp-asked" }, this.figureTable(offer), this.limits(offer), this.error),
     );
+    return this.drawCount();
+  }
+
+  /** The number of candidates with the present pins, and the fields of a sampled search. */
+  drawCount() {
+    if (!this.offer) return;
+    const { exhaustive, machine } = this.offer;
+    const size = this.pins.kept.size ? this.pins.size : this.offer.size;
+    const isSampled = size > exhaustive;
+    this.count.replaceChildren(
+      h("b", {}, grouped(size)),
+      ` candidate${size === 1 ? "" : "s"} on ${machine}. `,
+      isSampled ? "A sampler tries some of them, near the best ones found so far." : "All of them are tried.",
+    );
+    this.sampling.hidden = !isSampled;
   }
 
   /** Start and Back, for the bar above the form: it is visible in the smallest pane. */
@@ -202,24 +188,20 @@ export class ExploreForm {
     );
   }
 
-  /**
-   * @param {Offer} offer
-   * @param {boolean} sampled
-   */
-  limits({ usual, most_trials }, sampled) {
+  /** @param {Offer} offer */
+  limits({ usual, most_trials }) {
     this.trials.max = String(most_trials);
     this.trials.value = String(usual.trials);
     this.seed.value = String(usual.seed);
+    this.sampling.replaceChildren(
+      field("Candidates to try", this.trials, `At most ${grouped(most_trials)}`),
+      field("Seed", this.seed, "The same seed tries the same candidates"),
+    );
     this.seconds.value = usual.seconds ? String(usual.seconds) : "";
     return h(
       "div",
       { class: "xp-counts" },
-      sampled
-        ? [
-            field("Candidates to try", this.trials, `At most ${grouped(most_trials)}`),
-            field("Seed", this.seed, "The same seed tries the same candidates"),
-          ]
-        : null,
+      this.sampling,
       field(
         "Seconds at most",
         this.seconds,
@@ -249,6 +231,7 @@ export class ExploreForm {
       trials: Number(this.trials.value),
       seed: Number(this.seed.value),
       seconds: Number(this.seconds.value),
+      keep: this.pins.keep,
     });
     return this.back();
   }

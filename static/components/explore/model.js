@@ -4,6 +4,7 @@ import { plainText } from "../core/hole_text.js";
 
 /** @import { Rect } from "../core/types.js" */
 /** @import { Unit } from "./amounts.js" */
+/** @import { Deriving } from "./deriving.js" */
 
 /** @typedef {keyof typeof OUTCOMES} Outcome */
 /** @typedef {"waiting" | "running" | "stopped" | "ended" | "failed"} SearchStatus The progress of a search. */
@@ -24,7 +25,6 @@ import { plainText } from "../core/hole_text.js";
  * @property {number} most_trials
  * @property {string} machine
  * @property {string} example A line with a hole.
- * @property {boolean} auto Whether a space can be derived.
  * @property {string} error
  */
 
@@ -50,6 +50,7 @@ import { plainText } from "../core/hole_text.js";
  * @property {SearchStatus} status
  * @property {string} asked The request in words.
  * @property {string} stale The origin of the candidates if the notebook has changed.
+ * @property {string[]} decisions What the lines of a derived schedule do; none for a person's.
  * @property {{ name: string, values: string[], order: number[], rule?: string }[]} holes `order`: the positions of the values along the
  *   axis; `rule`: the rule that wrote the hole, "" for a person's.
  * @property {Figure[]} figures
@@ -62,13 +63,14 @@ import { plainText } from "../core/hole_text.js";
  * @property {number} seconds
  * @property {number | null} left
  * @property {string | null} error
+ * @property {{ text: string, failed: boolean }} database What it took from the database of found schedules.
  * @property {number[] | null} now The figures of the schedule in the notebook.
  * @property {{ cycles: number, whole: boolean } | null} bound The lower bound of all candidates; `whole`: of the whole space.
  * @property {{ [number: string]: Verdict }} checked
  * @property {Card | null} card
  */
 
-/** @typedef {{ offer: Offer | null, search: Search | null }} ExploreData */
+/** @typedef {{ offer: Offer | null, search: Search | null, deriving: Deriving | null }} ExploreData */
 
 /**
  * A candidate.

@@ -2,6 +2,7 @@
 
 import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
+import { makeFastButton } from "../explore/deriving.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
@@ -132,21 +133,16 @@ function status(data) {
 }
 
 /**
- * The button that derives a schedule with parameters, and shows them.
+ * The button for a fast schedule, with what it does.
  * @param {PayloadModel} model
  */
-function exploreButton(model) {
+function fast(model) {
+  const text = "derives a schedule as a branch, then searches its values";
   return h(
-    "button",
-    {
-      class: "tool small",
-      title: "Writes a schedule with parameters to a branch: tiles, orders, copies. Explore searches their values.",
-      onclick: () => {
-        model.send_msg({ kind: "auto_space" });
-        model.send_msg({ kind: "pane", pane: "explore" });
-      },
-    },
-    "Derive a space to explore",
+    "p",
+    { class: "next-fast" },
+    makeFastButton((message) => model.send_msg(message)),
+    h("span", { class: "quiet" }, text),
   );
 }
 
@@ -169,7 +165,7 @@ export function render({ model }) {
   const said = h("p", { class: "quiet", role: "status" });
   const list = h("ol", {});
   const more = h("button", { class: "tool small", type: "button" });
-  view.append(head, machines, said, list, more, exploreButton(model));
+  view.append(fast(model), head, machines, said, list, more);
   let all = false;
   /** @type {string | undefined} */
   let chosen;

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.searching import HOLES, with_holes
 
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.exploring import (
-    AutoSpace,
+    EndDerivation,
     Explore,
+    MakeFast,
     OpenPoint,
     ResumeExploring,
     SetDefault,
     ShowTrial,
     StopExploring,
 )
+from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
+from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.branches import branches, current_branch
-from tilewright.app.state.model import State
+from tilewright.app.document.holes import derived_space
+from tilewright.app.state.model import Derived, State
+from tilewright.engine.explore import Figures, Outcome, pins_of
+from tilewright.engine.ir import Refusal
 
 
 def text_of(state: State) -> str:
@@ -99,10 +106,78 @@ def test_given_another_default_then_it_stands_in_front_and_the_rest_keeps_its_or
     assert text_of(act(with_holes(), SetDefault(step.index, 0))) == HOLES
 
 
-def test_given_a_program_then_a_space_is_derived_as_a_branch_and_can_be_searched() -> None:
-    state = act(act(State(), OpenText(HOLES)), AutoSpace())
-    assert state.notice is None and state.notebook is not None and state.notebook.error is None
-    assert current_branch(state.notebook.document) == "auto"
-    state = act(state, Explore())
-    assert state.exploration is not None and state.exploration.request.space.size > 12
-    assert act(state, AutoSpace()).notice is None
+def test_given_pins_then_the_search_keeps_them_and_a_branch_has_them_filled() -> None:
+    state = act(with_holes(), Explore(keep={"tile": ("32",), "A at": ('"ko"', '"mo"')}))
+    assert state.notice is None and state.exploration is not None
+    request = state.exploration.request
+    assert request.space.size == request.planned == 4
+    assert pins_of(request.space) == {"tile": ("32",), "A at": ('"ko"', '"mo"')}
+    state = act(state, OpenPoint((0, 1, 0)))
+    assert state.notice is None and state.notebook is not None
+    assert current_branch(state.notebook.document) == "tile 32, A at mo, slots 1"
+    assert "\ntile = 32\n" in text_of(state).partition("# %% branch")[0]
+
+
+@pytest.mark.parametrize(
+    ("keep", "code"),
+    [({"tile": ("48",)}, "no-such-value"), ({"rows": ("64",)}, "no-such-hole"), ({"tile": ()}, "no-such-value")],
+)
+def test_given_pins_of_another_text_then_they_are_refused(keep: dict[str, tuple[str, ...]], code: str) -> None:
+    state = act(with_holes(), Explore(keep=keep))
+    assert state.notice is not None and state.notice.code == code and state.exploration is None
+
+
+def test_given_make_fast_then_a_derivation_is_asked_for_and_nothing_is_written_yet() -> None:
+    state = act(with_holes(), MakeFast())
+    assert state.derivation is not None and text_of(state) == HOLES and state.pane == "explore"
+    assert act(state, StopExploring()).derivation is None
+    for wrong in (MakeFast(0.0), MakeFast(-1.0), MakeFast(1e9)):
+        refused = act(with_holes(), wrong)
+        assert refused.notice is not None and refused.notice.code == "bad-search" and refused.derivation is None
+    nothing = act(State(), MakeFast())
+    assert nothing.notice is not None and nothing.notice.code == "no-workload"
+
+
+def derived(state: State) -> EndDerivation:
+    """The end of the derivation that a state asks for."""
+    assert state.derivation is not None
+    space = derived_space(state.derivation.notebook, state.derivation.machine)
+    figures = Figures(1000, 900, "dma", 1.0, 10, {})
+    return EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
+
+
+def test_given_a_derived_space_then_it_is_a_branch_that_is_searched_and_undo_removes_it() -> None:
+    asked = act(with_holes(), MakeFast())
+    end = derived(asked)
+    state = act(asked, end)
+    assert state.notice is None and state.derivation is None and state.notebook is not None
+    assert current_branch(state.notebook.document) == "auto" and state.notebook.error is None
+    assert state.exploration is not None and state.exploration.request.derived is end.found
+    assert state.exploration.request.space.size > 12
+    twice = act(state, MakeFast())
+    again = act(twice, derived(twice))
+    assert again.notebook is not None and current_branch(again.notebook.document) == "auto 2"
+    assert text_of(act(state, Undo())) == HOLES
+
+
+def test_given_another_program_or_machine_meanwhile_then_nothing_is_written_and_the_page_says_so() -> None:
+    asked = act(with_holes(), MakeFast())
+    end = derived(asked)
+    for change in (PickMachine("gemmini"), OpenText(HOLES.replace("256", "128"))):
+        other = act(asked, change)
+        other = replace(other, derivation=end.derivation)
+        after = act(other, end)
+        assert after.notice is not None and after.notice.code == "changed-meanwhile"
+        assert after.derivation is None and text_of(after) == text_of(other)
+    renamed = act(asked, RemoveItem(13))
+    after = act(renamed, end)
+    assert after.notice is None and after.notebook is not None and current_branch(after.notebook.document) == "auto"
+
+
+def test_given_no_schedule_to_derive_then_the_reason_is_shown() -> None:
+    asked = act(with_holes(), MakeFast())
+    assert asked.derivation is not None
+    error = DocumentError(Refusal("no-main-block", "no block can be tiled", expected="a loop"))
+    after = act(asked, EndDerivation(asked.derivation, None, error))
+    assert after.notice is not None and (after.notice.code, after.notice.expected) == ("no-main-block", "a loop")
+    assert after.derivation is None and after.notebook is asked.notebook

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.app.document import branches, evaluate, load_document, read_document, with_branch
-from tilewright.app.document.holes import branch_at, has_holes, notebook_space, with_auto, with_point
+from tilewright.app.document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
 from tilewright.engine.explore import TilingTargetError
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import TilewrightError
@@ -82,7 +82,7 @@ def test_given_a_line_that_is_no_hole_then_an_error_with_its_place(line: str) ->
 @pytest.mark.parametrize("machine", ["gemmini", "dual-bank-npu"])
 def test_given_auto_then_a_branch_with_holes_and_the_schedule_is_kept(machine: str) -> None:
     notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
-    document = with_auto(notebook, load_machine(machine))
+    document = with_derived(notebook, derived_space(notebook, load_machine(machine)))
     derived = evaluate(document, notebook)
     assert derived.error is None and has_holes(derived) and notebook_space(derived).size > 100
     assert [(b.name, b.current) for b in branches(document)] == [("main", False), ("auto", True)]
@@ -93,14 +93,15 @@ def test_given_auto_then_a_branch_with_holes_and_the_schedule_is_kept(machine: s
 def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
     head = PLAIN[: PLAIN.index("# %% schedule")]
     for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(gemm)\n"):
-        document = with_auto(evaluate(read_document(text)), load_machine("gemmini"))
+        notebook = evaluate(read_document(text))
+        document = with_derived(notebook, derived_space(notebook, load_machine("gemmini")))
         derived = evaluate(document)
         assert derived.error is None and has_holes(derived) and not branches(document)
         assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
 
 
 def test_given_no_program_then_refused() -> None:
-    for attempt in (notebook_space, lambda notebook: with_auto(notebook, load_machine("gemmini"))):
+    for attempt in (notebook_space, lambda notebook: derived_space(notebook, load_machine("gemmini"))):
         with pytest.raises((TilewrightError, TilingTargetError), match="no-workload"):
             attempt(evaluate(read_document("# %% machine\n")))
 

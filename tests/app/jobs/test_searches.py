@@ -15,7 +15,8 @@ from tilewright.app.actions.exploring import Explore, ResumeExploring, StopExplo
 from tilewright.app.actions.opening import OpenDocument
 from tilewright.app.actions.table import act
 from tilewright.app.folders.state import state_path
-from tilewright.app.jobs.exploration import Searches, SearchSlots
+from tilewright.app.jobs.exploration import Searches
+from tilewright.app.jobs.search_slots import SearchSlots
 from tilewright.app.jobs.study_files import load_search
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store

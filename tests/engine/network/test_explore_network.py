@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from support.pasted.relax_modules import HEAD, MODEL, OPEN
 
+from tilewright.engine.explore import Database
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import Network, structural_equal
 from tilewright.engine.network import (
     KernelStudy,
     NetworkProgress,
+    NetworkStudy,
     distinct_kernels,
     explore_network,
     progress_text,
@@ -108,6 +110,39 @@ def test_given_what_an_earlier_search_found_then_the_search_resumes(tmp_path: Pa
         whole, NPU, seconds=60, workers=0, known={k.name: k.study for k in second.kernels if k.study}, folder=tmp_path
     )
     assert third.ended and third.cycles == second.cycles
+
+
+def test_given_a_database_then_a_network_begins_with_what_it_knows_and_adds_its_best(tmp_path: Path) -> None:
+    file = tmp_path / "found.sqlite3"
+
+    def searched(whole: Network) -> NetworkStudy:
+        seen: list[NetworkProgress] = []
+        return explore_network(
+            whole, NPU, seconds=60, workers=0, database=file, watch=seen.append, stop=lambda: len(seen) >= 2
+        )
+
+    first = searched(network())
+    assert not any(k.study.began_with for k in first.kernels if k.study)
+    with Database(file) as database:
+        best = {k.name: k.study.cycles for k in first.kernels if k.study}
+        assert {r.workload.title.partition("(")[0]: r.cycles for r in database.records()} == best
+    second = searched(parse_network(LARGER.replace("scale", "times")))
+    assert all(k.study and "the schedule found before" in k.study.began_with for k in second.kernels)
+    assert "kernels began with found schedules; one starts from the schedule found before" in study_text(second)
+    assert second.cycles <= first.cycles
+
+
+def test_given_a_damaged_database_then_the_network_search_says_so_and_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "found.sqlite3"
+    file.write_bytes(b"not a database" * 100)
+    seen: list[NetworkProgress] = []
+    study = explore_network(
+        network(), NPU, seconds=60, workers=0, database=file, watch=seen.append, stop=lambda: len(seen) >= 2
+    )
+    assert all(k.is_scheduled for k in study.kernels)
+    text = study_text(study)
+    assert text.count("the search goes on without it") == 1 and "began with found schedules" not in text
+    assert all("goes on without it" in kernel["database_problem"] for kernel in study_json(study)["kernels"])
 
 
 def test_given_a_schedule_from_elsewhere_then_it_is_kept() -> None:

@@ -198,7 +198,8 @@ MESSAGES: tuple[Any, ...] = (
     {"kind": "export", "to": "tvm"},
     {"kind": "window", "ticket": 1, "start": 0, "end": 100, "folded": True}, {"kind": "find", "ticket": 1, "template": 0,
     "place": [1, 2]},
-    {"kind": "show_trial", "trial": 1}, {"kind": "open_point", "point": [1]}, {"kind": "auto_space"}, {"kind": "stop_exploring"},
+    {"kind": "show_trial", "trial": 1}, {"kind": "open_point", "point": [1]}, {"kind": "make_fast", "seconds": 1},
+    {"kind": "stop_exploring"},
 )  # fmt: skip
 
 

@@ -26,14 +26,14 @@ def test_given_holes_then_the_form_says_what_would_be_searched() -> None:
         ("A at", ['"ko"', '"mo"', '"nowhere"']),
         ("slots", ["1", "2"]),
     ]
-    assert offer["size"] == 12 and offer["machine"] == "dual-bank-npu" and not offer["auto"]
+    assert offer["size"] == 12 and offer["machine"] == "dual-bank-npu"
     assert [figure["key"] for figure in offer["figures"]][:4] == ["cycles", "peak", "traffic", "energy"]
     assert "peak local.vtcm[0]" in [figure["key"] for figure in offer["figures"]]
 
 
-def test_given_none_then_the_form_offers_to_derive_some_and_an_error_in_one_is_told() -> None:
+def test_given_none_then_the_form_has_an_example_and_an_error_in_one_is_told() -> None:
     offer = explore_value(act(State(), OpenText(MATMUL_NOTEBOOK)), Store())["offer"]
-    assert offer["holes"] == [] and offer["auto"] and offer["example"].startswith("tile = tilewright.choose(")
+    assert offer["holes"] == [] and offer["example"].startswith("tile = tilewright.choose(")
     bad = explore_value(act(State(), OpenText(HOLES.replace("[64, 32]", "[]"))), Store())["offer"]
     assert "the list of values is empty" in bad["error"]
 
@@ -122,3 +122,12 @@ def test_given_a_derived_space_then_each_hole_has_the_rule_that_wrote_it() -> No
     assert [hole["rule"] for hole in search["holes"]] == ["Tiles of the last block"] * 3
     plain = explore_value(act(with_holes(), Explore()), Store())["search"]
     assert [hole["rule"] for hole in plain["holes"]] == ["", "", ""]
+
+
+def test_given_pins_then_the_search_names_them_and_its_axes_have_only_their_values() -> None:
+    state = act(with_holes(), Explore(keep={"tile": ("32",)}))
+    search = explore_value(state, Store())["search"]
+    assert search["asked"].endswith("all 6; tile kept at 32") and search["size"] == 6
+    assert [len(hole["values"]) for hole in search["holes"]] == [1, 3, 2]
+    assert search["decisions"] == () and search["database"] == {"text": "", "failed": False}
+    assert explore_value(state, Store())["deriving"] is None

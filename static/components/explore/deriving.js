@@ -1,0 +1,63 @@
+// A derivation before its search: the fastest schedule so far, and what its lines do.
+
+import { h } from "../core/dom.js";
+import { grouped } from "../core/numbers.js";
+import { changeOf } from "./side.js";
+
+/** @import { Send } from "../core/types.js" */
+
+/**
+ * @typedef {object} Deriving
+ * @property {string} machine
+ * @property {number | null} cycles Those of the fastest schedule so far.
+ * @property {number | null} now Those of the present schedule.
+ * @property {number} seconds The time at which it was found.
+ * @property {string[]} decisions
+ */
+
+/**
+ * The button that derives a schedule, opens it and searches its values.
+ * @param {Send} send
+ */
+export function makeFastButton(send) {
+  return h(
+    "button",
+    {
+      class: "tool primary make-fast",
+      type: "button",
+      "data-key": "fast",
+      title:
+        "Derives a schedule from program and machine, opens it as a branch, and searches its values for a minute. Stop ends it at any time.",
+      onclick: () => send({ kind: "make_fast" }),
+    },
+    "Make it fast",
+  );
+}
+
+/**
+ * @param {string[]} decisions
+ * @param {string} label
+ */
+export const decisionList = (decisions, label) =>
+  h(
+    "ul",
+    { class: "xp-decisions", "aria-label": label },
+    decisions.map((text) => h("li", {}, text)),
+  );
+
+/** @param {Deriving} deriving */
+export function derivingParts({ machine, cycles, now, seconds, decisions }) {
+  if (cycles === null)
+    return [h("p", { class: "quiet" }, `Rules write schedules for ${machine}, and the first ones are simulated.`)];
+  return [
+    h("h2", {}, "The best so far"),
+    h(
+      "p",
+      {},
+      h("b", {}, `Cycles ${grouped(cycles)}`),
+      now === null ? null : [" ", changeOf(now, cycles)],
+      h("span", { class: "quiet" }, ` after ${seconds.toFixed(1)} s; others are being tried`),
+    ),
+    decisionList(decisions, "What the schedule does"),
+  ];
+}
