@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..analysis import ProgramIndex
 from ..analysis.cover import common_loops
 from ..ir import Annotations, Block, Buffer, For, Node, PrimFunc, TilewrightError, Var, build, rewrite
-from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY, DOUBLE_BUFFER_KEYS, SLOTS_KEY, is_pipelined, pipeline_parts
+from ..lower import BANKS_KEY, DOUBLE_BUFFER_KEY, DOUBLE_BUFFER_KEYS, SLOTS_KEY, Plan, is_pipelined
 from ..schedule import Schedule
 from .calls import step_text
 from .generations import generation_of, read_version, version_text
@@ -154,7 +154,7 @@ def _add_pipeline(schedule: Schedule, loop: Var, copies: Collection[str]) -> Non
     index = ProgramIndex(schedule.func)
     early = {name for copy in copies for name in (copy, *_sources(index, copy))}
     try:
-        statements = pipeline_parts(schedule.func, loop)
+        statements = Plan(schedule.func, {}).parts(loop)
         schedule.pipeline(loop, [0 if early & set(names) else 1 for names in statements])
     except TilewrightError:
         return

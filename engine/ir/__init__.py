@@ -54,7 +54,7 @@ from .expr import (
     Var,
     Verbatim,
 )
-from .fresh import fresh_vars
+from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, KernelCall, Network, Tensor
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
@@ -85,6 +85,7 @@ from .stmt import (
     While,
 )
 from .visitor import (
+    BINDING,
     addressed_buffers,
     allocated_buffers,
     child_stmts,
@@ -107,6 +108,7 @@ from .visitor import (
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "BINDING",
     "EQ",
     "FAULTS",
     "GE",
@@ -195,6 +197,7 @@ __all__ = [
     "called_with",
     "child_stmts",
     "children",
+    "defined_vars",
     "dtype",
     "first_difference",
     "free_vars",

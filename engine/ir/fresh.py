@@ -14,18 +14,22 @@ N = TypeVar("N", bound=Node)
 
 def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
     """Return a copy of `root` that defines its own variables (same names), with the map from old to new."""
-    new: dict[Var, Var] = {}
+    new = {var: Var(var.name, var.dtype, var.points_to) for var in defined_vars(root)}
+    return rename(root, new), new
+
+
+def defined_vars(root: Node) -> list[Var]:
+    """Return the variables that `root` defines: those of loops, iterators, lets, threads and views."""
+    found: list[Var] = []
     viewing = False
     for node in walk(root):
         if isinstance(node, For):
-            new[node.loop_var] = Var(node.loop_var.name, node.loop_var.dtype)
+            found.append(node.loop_var)
         elif isinstance(node, BINDING):
-            new[node.var] = Var(node.var.name, node.var.dtype, node.var.points_to)
+            found.append(node.var)
         elif isinstance(node, Block):
             viewing = viewing or bool(node.match_buffers)
-    if viewing:
-        new.update((var, Var(var.name, var.dtype)) for var in _matched_vars(root))
-    return rename(root, new), new
+    return [*found, *_matched_vars(root)] if viewing else found
 
 
 def _matched_vars(root: Node) -> list[Var]:

@@ -282,14 +282,15 @@ def rewrite(
     *,
     enter: Callable[[Node], Node | None] | None = None,
     kinds: Container[type[Node]] | None = None,
+    known: Mapping[Node, Node] | None = None,
 ) -> N:
     """Rebuild bottom-up: `leave` receives each node after its children, with `kinds` only nodes of these classes. `enter` may return a
-    replacement, which is not descended into.
+    replacement, which is not descended into, and `known` has such replacements.
 
     Memoised by identity: a shared expression or buffer is rewritten once and stays shared.
     """
     checkpoint()
-    memo: dict[Node, Node] = {}
+    memo: dict[Node, Node] = {} if known is None else {**known}
 
     def visit(node: Node) -> Node:
         done = memo.get(node)

@@ -16,7 +16,7 @@ from .pipelining.slots import (
     marked_buffers,
     marks_of,
 )
-from .pipelining.software_pipeline import names_of_parts, pipeline_fault, pipeline_parts, pipelined
+from .pipelining.software_pipeline import pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 from .rewrite_result import RewriteResult
 from .scopes import is_shared_over
@@ -46,9 +46,6 @@ __all__ = [
     "marked_buffers",
     "marks_of",
     "missing_sizes",
-    "names_of_parts",
-    "pipeline_fault",
-    "pipeline_parts",
     "pipelined",
     "plan",
     "planned",

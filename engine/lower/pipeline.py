@@ -12,12 +12,14 @@ from ..analysis import opaque_refusal
 from ..ir import (
     Annotation,
     Annotations,
+    Block,
     Buffer,
     Expr,
     FloatImm,
     For,
     IntImm,
     PrimFunc,
+    Stmt,
     StringImm,
     Var,
     allocated_buffers,
@@ -36,7 +38,8 @@ from .no_op import remove_no_op
 from .opaque import convert_blocks_to_opaque
 from .opaque_block import lower_opaque_block
 from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
-from .pipelining.software_pipeline import inject_software_pipeline, pipeline_parts, pipelined
+from .pipelining.software_pipeline import Injected, inject_software_pipeline, pipeline_fault, pipeline_groups, pipelined
+from .pipelining.stages import part_name, part_names
 from .rewrite_result import RewriteResult
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
@@ -87,25 +90,34 @@ class Plan(RewriteResult, frozen=True, eq=False, dict=True):
     """A program with each buffer placed and cut to its live part, and the map from original to cut buffers.
 
     `source` is the plan of a program from which this one differs in the scopes of buffers: the map has those of this plan for those of the
-    source. Results that scopes do not change are shared with it.
+    source. Results that scopes do not change are shared with it. Plans that differ in annotations of loops share the `injected` pipelines
+    of loops that both contain.
     """
 
     source: tuple[Plan, Mapping[Buffer, Buffer]] | None = None
+    injected: Injected = msgspec.field(default_factory=dict[For, tuple[Stmt, Mapping[Buffer, Buffer]]])
 
     @cached_property
     def piped(self) -> RewriteResult:
         """The plan without views and with its software pipelines injected. Raises the refusals of both passes."""
         if self.source is not None and _have_names(self.source[0]):
             return _rescoped(self, *self.source)
-        return pipelined(lower_match_buffer(self.func))
+        return pipelined(lower_match_buffer(self.func), self.injected)
 
     def parts(self, loop: Var) -> tuple[tuple[str, ...], ...]:
-        """The parts of a pipeline that each statement of a loop forms, by name: `pipeline_parts`."""
+        """The parts of a pipeline that each statement of a loop forms, by name. Inner pipelines count as their prologue, body and epilogue.
+        Raises LowerError "pipeline-body" for a single statement."""
+        return tuple(tuple(map(part_name, group)) for group in self._groups(loop))
+
+    def names_of_parts(self, loop: Var) -> tuple[frozenset[str], ...]:
+        """The blocks in each part of a loop, statement by statement. Raises LowerError "pipeline-body"."""
+        return tuple(part_names(part) for group in self._groups(loop) for part in group)
+
+    def fault(self, loop: Var) -> LowerError | None:
+        """The lowering error of the pipeline over a loop, or of the pipelines inside; None if there is none."""
         if self.source is not None:
-            return self.source[0].parts(loop)
-        if loop not in self._parts:
-            self._parts[loop] = pipeline_parts(self.func, loop)
-        return self._parts[loop]
+            return self.source[0].fault(loop)
+        return pipeline_fault(self.func, loop, self.injected)
 
     def with_notes(self, loop: Var, annotations: Annotations) -> Plan:
         """The plan with other annotations of a loop, which planning ignores."""
@@ -114,7 +126,7 @@ class Plan(RewriteResult, frozen=True, eq=False, dict=True):
             if self.source is None:
                 old = next(s for s in walk_stmts(self.func.body) if isinstance(s, For) and s.loop_var is loop)
                 noted = replace_fields(old, annotations=annotations)
-                self._noted[key] = Plan(replace_nodes(self.func, {old: noted}), self.buffers)
+                self._noted[key] = Plan(replace_nodes(self.func, {old: noted}), self.buffers, None, self.injected)
             else:
                 base, new = self.source
                 self._noted[key] = base.with_notes(loop, annotations).with_buffers(new)
@@ -131,8 +143,15 @@ class Plan(RewriteResult, frozen=True, eq=False, dict=True):
         buffers = {every.get(old, old): every.get(small, small) for old, small in self.buffers.items()}
         return Plan(replace_buffers(self.func, every), buffers, (self, every))
 
+    def _groups(self, loop: Var) -> tuple[tuple[Block, ...], ...]:
+        if self.source is not None:
+            return self.source[0]._groups(loop)
+        if loop not in self._known_groups:
+            self._known_groups[loop] = pipeline_groups(self.func, loop, self.injected)
+        return self._known_groups[loop]
+
     @cached_property
-    def _parts(self) -> dict[Var, tuple[tuple[str, ...], ...]]:
+    def _known_groups(self) -> dict[Var, tuple[tuple[Block, ...], ...]]:
         return {}
 
     @cached_property

@@ -31,7 +31,7 @@ from ..ir import (
     replace_nodes,
     substitute,
 )
-from ..lower import PIPELINE_KEYS, Plan, names_of_parts, pipeline_fault, planned
+from ..lower import PIPELINE_KEYS, Plan, planned
 from .errors import ScheduleError, refuse
 from .intrin import Intrinsics, process_intrinsics
 from .rules.vectors import has_vectors
@@ -105,10 +105,9 @@ class Context:
         ]
         if not loops:
             return {}
-        plan = self.plan.func
-        if any(pipeline_fault(plan, loop) for loop in loops):
+        if any(self.plan.fault(loop) for loop in loops):
             return {}
-        return {loop: names_of_parts(plan, loop) for loop in loops}
+        return {loop: self.plan.names_of_parts(loop) for loop in loops}
 
     @cached_property
     def has_vectors(self) -> bool:

@@ -18,7 +18,9 @@ Counts = Counter[int]
 
 def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
     """Returns counts by variant. Raises MachineError if more than `max_tasks` tasks differ."""
-    return _Counting(max_tasks).nodes(program.tree, {}, {})
+    if max_tasks not in program.counts:
+        program.counts[max_tasks] = _Counting(max_tasks).nodes(program.tree, {}, {})
+    return program.counts[max_tasks]
 
 
 class _Counting:

@@ -148,7 +148,7 @@ TaskNode = TaskLoop | Template
 
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task found up to now: a replay adds more as it walks. `ports` are
-    those that tasks may have to share.
+    those that tasks may have to share, `counts` the tasks of each variant by the limit on distinct tasks, as `counts_of` found them.
     """
 
     nest: Nest
@@ -158,6 +158,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
     cached: Cached = Cached()
+    counts: dict[int, dict[int, int]] = msgspec.field(default_factory=dict[int, dict[int, int]])
 
     @property
     def machine(self) -> Machine:

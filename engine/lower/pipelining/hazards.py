@@ -42,13 +42,12 @@ def find_hazard(pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Rang
 def _hazards(
     pipeline: Pipeline, versions: Mapping[Buffer, int], ranges: Ranges, only: Buffer | None = None
 ) -> Iterator[Hazard]:
-    regions = pipeline.touched
     trips = build.int_value(pipeline.loop.extent)
     for first, second, distance in _swapped(pipeline):
         if trips is not None and distance >= trips:
             continue
-        for mine, mine_writes in regions[first]:
-            for other, other_writes in regions[second]:
+        for mine, mine_writes in first.regions:
+            for other, other_writes in second.regions:
                 buffer = mine.buffer
                 if buffer is not other.buffer or not (mine_writes or other_writes) or only not in (None, buffer):
                     continue

@@ -12,6 +12,7 @@ proves that no dependence is broken (`hazards`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from msgspec.structs import replace as replace_fields
 
@@ -36,13 +37,12 @@ from ...ir import (
     addressed_buffers,
     build,
     child_stmts,
-    map_children,
+    map_stmts,
     rewrite,
-    substitute,
     walk_stmts,
 )
 from ..access import Change, change_buffers
-from ..copies import fresh_copy
+from ..copies import Copies
 from ..errors import LowerError, refuse
 from ..rewrite_result import RewriteResult
 from .async_stages import AsyncStages, Done
@@ -64,13 +64,15 @@ from .stages import (
     as_block,
     groups_of,
     is_pipelined,
-    part_name,
-    part_names,
     read_pipeline,
     without_pipeline,
 )
 
 Ranges = Mapping[Var, Range]
+
+Injected = dict[For, tuple[Stmt, Mapping[Buffer, Buffer]]]
+"""Pipelined loops of planned programs that differ only in annotations of loops, each with its pipeline and the slotted buffers. Programs
+that contain the same loop share them."""
 
 
 def inject_software_pipeline(func: PrimFunc) -> PrimFunc:
@@ -83,41 +85,32 @@ def inject_software_pipeline(func: PrimFunc) -> PrimFunc:
     return pipelined(func).func
 
 
-def pipelined(func: PrimFunc) -> RewriteResult:
+def pipelined(func: PrimFunc, known: Injected | None = None) -> RewriteResult:
     """`inject_software_pipeline`, with the map from each buffer that gets several versions to its slotted buffer."""
     if not any(is_pipelined(f) for f in walk_stmts(func.body) if isinstance(f, For)):
         return RewriteResult(func, {})
-    injector = _Injector(marked_buffers(func))
+    injector = _Injector(marked_buffers(func), {} if known is None else known)
     return RewriteResult(replace_fields(func, body=injector.visit(func.body, {})), injector.versions)
 
 
-def pipeline_parts(func: PrimFunc, loop: Var) -> tuple[tuple[str, ...], ...]:
-    """The parts of a pipeline that each statement in the body of a loop of a planned program forms, by name.
+def pipeline_groups(func: PrimFunc, loop: Var, known: Injected) -> tuple[tuple[Block, ...], ...]:
+    """The parts of a pipeline that each statement in the body of a loop of a planned program forms.
 
     Inner pipelines count as their prologue, body and epilogue. Refuses "pipeline-body" for a single statement.
     """
-    return tuple(tuple(map(part_name, group)) for group in _groups(func, loop))
+    found, ranges = _find_loop(func.body, loop, {})
+    injector = _Injector(marked_buffers(func), known)
+    return groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
 
 
-def pipeline_fault(func: PrimFunc, loop: Var) -> LowerError | None:
+def pipeline_fault(func: PrimFunc, loop: Var, known: Injected) -> LowerError | None:
     """The lowering error of the pipeline over a loop of a planned program, or of the pipelines inside; None if there is none."""
     found, ranges = _find_loop(func.body, loop, {})
     try:
-        _Injector(marked_buffers(func)).visit(found, ranges)
+        _Injector(marked_buffers(func), known).visit(found, ranges)
     except LowerError as error:
         return error
     return None
-
-
-def names_of_parts(func: PrimFunc, loop: Var) -> tuple[frozenset[str], ...]:
-    """The blocks in each part of a loop of a planned program, statement by statement. Refuses "pipeline-body"."""
-    return tuple(part_names(part) for group in _groups(func, loop) for part in group)
-
-
-def _groups(func: PrimFunc, loop: Var) -> tuple[tuple[Block, ...], ...]:
-    found, ranges = _find_loop(func.body, loop, {})
-    injector = _Injector(marked_buffers(func))
-    return groups_of(replace_fields(found, body=injector.visit(found.body, ranges)))
 
 
 def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
@@ -136,16 +129,30 @@ def _find_loop(stmt: Stmt, loop: Var, ranges: Ranges) -> tuple[For, Ranges]:
 class _Injector:
     """A rewriter of pipelined loops, inner ones first: their prologue, body and epilogue are parts of an outer pipeline."""
 
-    def __init__(self, marked: Mapping[Buffer, Slots]) -> None:
+    def __init__(self, marked: Mapping[Buffer, Slots], known: Injected) -> None:
         self.marked = marked
+        self.known = known
         self.versions: dict[Buffer, Buffer] = {}
 
     def visit(self, node: Stmt, ranges: Ranges) -> Stmt:
-        inner = {**ranges, node.loop_var: Range(node.min, node.extent)} if isinstance(node, For) else ranges
-        done = map_children(node, lambda child: self.visit(child, inner) if isinstance(child, Stmt) else child)
-        return self._pipeline(done, ranges) if isinstance(done, For) and is_pipelined(done) else done
+        if not isinstance(node, For):
+            return self._below(node, ranges)
+        if not is_pipelined(node):
+            return self._below(node, {**ranges, node.loop_var: Range(node.min, node.extent)})
+        if node not in self.known:
+            inside = _Injector(self.marked, self.known)
+            done = inside.pipeline(node, ranges)
+            self.known[node] = done, inside.versions
+        done, versions = self.known[node]
+        self.versions.update(versions)
+        return done
 
-    def _pipeline(self, loop: For, ranges: Ranges) -> Stmt:
+    def _below(self, node: Stmt, ranges: Ranges) -> Stmt:
+        return cast("Stmt", map_stmts(node, lambda child: self.visit(cast("Stmt", child), ranges)))
+
+    def pipeline(self, node: For, ranges: Ranges) -> Stmt:
+        """The pipeline of a loop, after those inside of it."""
+        loop = cast("For", self._below(node, {**ranges, node.loop_var: Range(node.min, node.extent)}))
         pipeline = read_pipeline(loop)
         versions = versions_needed(pipeline, self.marked, ranges)
         hazard = find_hazard(pipeline, versions, ranges)
@@ -182,7 +189,9 @@ def _placed(part: Part) -> str:
 # A buffer with several versions must be accessed by index, or through a pointer with an explicit offset.
 def require_plain_accesses(pipeline: Pipeline, slotted: Mapping[Buffer, Buffer]) -> None:
     for part in pipeline.parts:
-        seen = rewrite(part.block, lambda node: IntImm(0) if _pointed(node) is not None else node)
+        if addressed_buffers(part.block).isdisjoint(slotted):
+            continue
+        seen = rewrite(part.block, lambda node: IntImm(0) if _pointed(node) is not None else node, kinds={Call})
         hidden = [b for b in addressed_buffers(seen) if b in slotted]
         if hidden:
             raise refuse("opaque-access", f"{hidden[0].name!r} needs several versions, but {part.name!r} accesses it by its address",
@@ -199,7 +208,7 @@ class _Emitter:
         self.loop = pipeline.loop
         self.asynchronous = AsyncStages()
         changes = {old: _version(pipeline, new) for old, new in slotted.items()}
-        self.blocks = {p: change_buffers(_prepared(p.block, changes), changes) for p in pipeline.parts}
+        self.copies = {p: Copies(change_buffers(_prepared(p.block, changes), changes)) for p in pipeline.parts}
 
     def emitted(self, banks: Mapping[Buffer, Banks]) -> Stmt:
         start, end, depth = self.loop.min, build.add(self.loop.min, self.loop.extent), self.pipeline.depth
@@ -250,7 +259,7 @@ class _Emitter:
         terms = [t for t in (begun, going, fresh) if not build.is_true(t)]
         if any(build.is_const(t, 0) or prove(build.logical_not(t), known) for t in terms):
             return None
-        block = fresh_copy(substitute(self.blocks[part], {loop.loop_var: iteration}))
+        block = self.copies[part].at({loop.loop_var: iteration})
         return Done(block, part.stage, iteration, build.logical_and(*terms), part.stage in self.pipeline.asynchronous)
 
     def _simplified(self, expr: Expr) -> Expr:
@@ -311,4 +320,4 @@ def _prepared(block: Block, changes: Mapping[Buffer, Change]) -> Block:
         stride = build.mul(buffer.strides[0], buffer.shape[0]) if buffer.strides else size
         return replace_fields(node, args=(kind, data, build.add(offset, build.mul(slot, stride)), *rest))
 
-    return rewrite(block, leave)
+    return rewrite(block, leave, kinds={Block, Call}) if changes else block

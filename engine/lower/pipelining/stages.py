@@ -15,7 +15,6 @@ from typing import cast
 
 import msgspec
 from msgspec.structs import replace as replace_fields
-from propcache.api import cached_property
 
 from ...analysis import accessed_regions
 from ...ir import (
@@ -43,15 +42,17 @@ MOST_STAGES = 1024
 
 
 class Part(msgspec.Struct, frozen=True, eq=False):
-    """A part of the body as a block without iterators; messages refer to it by `name`."""
+    """A part of the body as a block without iterators; messages refer to it by `name`. `regions` are all that it reads (False) or writes
+    (True): those that the block declares and those of its body."""
 
     block: Block
     stage: int
     order: int
     name: str
+    regions: tuple[tuple[BufferRegion, bool], ...]
 
 
-class Pipeline(msgspec.Struct, frozen=True, eq=False, dict=True):
+class Pipeline(msgspec.Struct, frozen=True, eq=False):
     """A loop to be pipelined, with its `parts` in program order and the `buffers` that it allocates per iteration."""
 
     loop: For
@@ -63,11 +64,6 @@ class Pipeline(msgspec.Struct, frozen=True, eq=False, dict=True):
     def depth(self) -> int:
         """The last stage."""
         return max(p.stage for p in self.parts)
-
-    @cached_property
-    def touched(self) -> dict[Part, tuple[tuple[BufferRegion, bool], ...]]:
-        """All regions that each part reads (False) or writes (True): declared ones and those of its body."""
-        return {part: tuple(_touched(part.block)) for part in self.parts}
 
     @property
     def in_order(self) -> list[Part]:
@@ -92,7 +88,8 @@ def stages_and_orders(loop: For) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def read_pipeline(loop: For) -> Pipeline:
     """The pipeline of a loop. Refuses mismatches with the body: "pipeline-size", "pipeline-order", "pipeline-stage", "pipeline-body",
     "pipeline-loop"."""
-    blocks, buffers = parts_of(loop)
+    stmts, buffers = parts_of(loop)
+    blocks = [as_block(stmt) for stmt in stmts]
     notes = dict(loop.annotations)
     stages, orders = stages_and_orders(loop)
     for key, values in ((STAGE, stages), (ORDER, orders)):
@@ -102,21 +99,24 @@ def read_pipeline(loop: For) -> Pipeline:
     require_serial(loop)
     require_permutation(loop, orders)
     require_stages(loop, stages)
-    parts = tuple(Part(b, s, o, part_name(b)) for b, s, o in zip(blocks, stages, orders, strict=True))
+    parts = tuple(
+        Part(block, stage, order, part_name(block), tuple(_touched(block, stmt)))
+        for stmt, block, stage, order in zip(stmts, blocks, stages, orders, strict=True)
+    )
     asynchronous = frozenset(_numbers(loop, ASYNC, notes)) if ASYNC in notes else frozenset[int]()
     return Pipeline(loop, parts, buffers, asynchronous)
 
 
-def parts_of(loop: For) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
-    """The parts of the loop's body as opaque blocks, and the buffers that the body allocates. Refuses "pipeline-body"."""
+def parts_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    """The parts of the loop's body, and the buffers that the body allocates. Refuses "pipeline-body"."""
     stmts, buffers = _body_of(loop)
     groups = [_parts(stmt) for stmt in stmts]
-    return tuple(block for blocks, _ in groups for block in blocks), (*buffers, *(b for _, own in groups for b in own))
+    return tuple(part for parts, _ in groups for part in parts), (*buffers, *(b for _, own in groups for b in own))
 
 
 def groups_of(loop: For) -> tuple[tuple[Block, ...], ...]:
-    """The parts of each statement of the body. Refuses "pipeline-body"."""
-    return tuple(_parts(stmt)[0] for stmt in _body_of(loop)[0])
+    """The parts of each statement of the body, without their accessed regions. Refuses "pipeline-body"."""
+    return tuple(tuple(map(_unnamed, _parts(stmt)[0])) for stmt in _body_of(loop)[0])
 
 
 def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
@@ -131,13 +131,13 @@ def _body_of(loop: For) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
     return body.seq, buffers
 
 
-def _parts(stmt: Stmt) -> tuple[tuple[Block, ...], tuple[Buffer, ...]]:
+def _parts(stmt: Stmt) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
     """The parts of a statement of the body, and the buffers that it allocates for them."""
     if isinstance(stmt, BlockRealize) and build.is_true(stmt.predicate):
         block = without_matches(opened(stmt))
         if isinstance(block.body, SeqStmt):
-            return tuple(map(as_block, block.body.seq)), block.alloc_buffers
-    return (as_block(stmt),), ()
+            return block.body.seq, block.alloc_buffers
+    return (stmt,), ()
 
 
 def opened(realize: BlockRealize) -> Block:
@@ -147,16 +147,28 @@ def opened(realize: BlockRealize) -> Block:
     return substitute(replace_fields(block, iter_vars=()), values) if values else block
 
 
-def _touched(block: Block) -> Iterator[tuple[BufferRegion, bool]]:
-    reads, writes = accessed_regions(block.body)
+def _touched(block: Block, stmt: Stmt) -> Iterator[tuple[BufferRegion, bool]]:
+    """The regions of a part, a statement as a block."""
     yield from ((region, False) for region in block.reads)
     yield from ((region, True) for region in block.writes)
+    if block.body is stmt:
+        return  # the block declares the regions of its body
+    reads, writes = accessed_regions(block.body)
     yield from ((region, False) for region in reads)
     yield from ((region, True) for region in writes)
 
 
 def as_block(stmt: Stmt) -> Block:
     """`stmt` as an opaque block with its accessed regions; for a realize that only runs a block, the block itself."""
+    block = _unnamed(stmt)
+    if block.body is not stmt:
+        return block
+    reads, writes = accessed_regions(stmt)
+    return replace_fields(block, reads=reads, writes=writes)
+
+
+def _unnamed(stmt: Stmt) -> Block:
+    """`as_block` without the regions."""
     if (
         isinstance(stmt, BlockRealize)
         and build.is_true(stmt.predicate)
@@ -164,8 +176,7 @@ def as_block(stmt: Stmt) -> Block:
         and stmt.block.init is None
     ):
         return stmt.block
-    reads, writes = accessed_regions(stmt)
-    return Block("", (), reads, writes, stmt)
+    return Block("", (), (), (), stmt)
 
 
 def part_name(block: Block) -> str:

@@ -13,7 +13,7 @@ from itertools import product
 from msgspec.structs import replace as replace_fields
 
 from ...ir import For, IntImm, PrimFunc, Var, replace_nodes, walk_stmts
-from ...lower import PIPELINE_KEYS, LowerError, is_pipelined, names_of_parts, pipeline_fault, stages_and_orders
+from ...lower import PIPELINE_KEYS, LowerError, Plan, is_pipelined, stages_and_orders
 from ..context import Context
 from ..errors import refuse
 from .concurrent import require_still_concurrent
@@ -36,26 +36,25 @@ def finalize(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     require_still_concurrent(ctx, method, func)
     if func is ctx.func or method in _INCREMENTAL or not ctx.pipelines:
         return func
-    plan = ctx.after(func).plan.func
+    plan = ctx.after(func).plan
     for var, parts in ctx.pipelines.items():
         if (now := _find(func, var)) is not None and is_pipelined(now):
             func, plan = _with_stages(method, func, plan, ctx.index.loop(var), parts)
     return func
 
 
-def _with_stages(method: str, func: PrimFunc, plan: PrimFunc, loop: For, parts: Names) -> tuple[PrimFunc, PrimFunc]:
+def _with_stages(method: str, func: PrimFunc, plan: Plan, loop: For, parts: Names) -> tuple[PrimFunc, Plan]:
     """The function and its plan with updated stages: the old stages of the loop's `parts` are mapped to its current parts."""
     var = loop.loop_var
-    fault = pipeline_fault(plan, var)
+    fault = plan.fault(var)
     try:
-        now = names_of_parts(plan, var)
+        now = plan.names_of_parts(var)
     except LowerError as error:
         raise _stale(method, loop, fault or error) from error
     candidates = [None] if parts == now else _candidates(parts, now, *stages_and_orders(loop))
     for numbers in candidates:
-        found = func if numbers is None else _noting(func, var, *numbers)
-        found_plan = plan if numbers is None else _noting(plan, var, *numbers)
-        refused = pipeline_fault(found_plan, var)
+        found, found_plan = (func, plan) if numbers is None else _noting(func, plan, var, *numbers)
+        refused = found_plan.fault(var)
         if refused is None:
             return found, found_plan
         fault = fault or refused
@@ -63,12 +62,13 @@ def _with_stages(method: str, func: PrimFunc, plan: PrimFunc, loop: For, parts: 
     raise _stale(method, loop, fault)
 
 
-def _noting(func: PrimFunc, var: Var, stages: Numbers, orders: Numbers) -> PrimFunc:
+def _noting(func: PrimFunc, plan: Plan, var: Var, stages: Numbers, orders: Numbers) -> tuple[PrimFunc, Plan]:
     loop = _find(func, var)
     assert loop is not None
     notes = dict(loop.annotations)
     notes.update({k: tuple(map(IntImm, n)) for k, n in zip(PIPELINE_KEYS, (stages, orders), strict=False)})
-    return replace_nodes(func, {loop: replace_fields(loop, annotations=tuple(notes.items()))})
+    noted = replace_fields(loop, annotations=tuple(notes.items()))
+    return replace_nodes(func, {loop: noted}), plan.with_notes(var, noted.annotations)
 
 
 def _find(func: PrimFunc, var: Var) -> For | None:
