@@ -27,11 +27,8 @@ from ...ir import IRModule, PrimFunc
 from ...schedule import Intrinsics
 from ..database.record import TuningRecord
 from ..database.warm_start import Origin
-from ..search.estimator import Estimator
 from ..search.local_search import LocalSearch, estimates_of, smaller_points
 from ..space.model import Point, Space, space_of
-from ..trials.evaluator import EvaluationRequest, Evaluator
-from ..trials.outcome import Outcome
 from .groups import SketchChoice
 from .sketches import Sketch, Sketches
 from .table import SCHEDULE_RULES, ScheduleRule, comment
@@ -158,7 +155,7 @@ def _cycles(cycles: float) -> str:
 
 class _Deriving:
     def __init__(self, sketches: Sketches) -> None:
-        self.sketches, self.machine, self.stop = sketches, sketches.machine, sketches.stop
+        self.sketches, self.stop = sketches, sketches.stop
         self.results: list[tuple[float, Point, Sketch]] = []
         self.simulated: list[Sketch] = []
         self.first: dict[Sketch, float] = {}
@@ -188,12 +185,11 @@ class _Deriving:
     def try_first(self, sketch: Sketch) -> DerivedSpace | None:
         """Simulates the first points of a sketch by estimate. Returns its space if it has the fastest schedule so far."""
         known = self._least()
-        evaluator = Evaluator(sketch.space, self.machine, ("cycles",))
         tried: list[tuple[float, Point]] = []
         with cut_short(lambda: self.fits() and self.stop()):
-            for number, point in enumerate(sketch.points[:SIMULATED]):
+            for point in sketch.points[:SIMULATED]:
                 checkpoint()
-                tried.append((_cycles_of(evaluator.tried(EvaluationRequest(number, point))), point))
+                tried.append((sketch.trials.cycles(point), point))
         cycles, point = min(tried, key=lambda one: one[0], default=(inf, sketch.points[0]))
         self.first[sketch] = cycles
         self.results.append((cycles, point, sketch))
@@ -221,7 +217,7 @@ class _Deriving:
             return fits and (bool(tried) or not is_best) and self.stop()
 
         with cut_short(is_due):
-            for cycles, point in self._tried(sketch, known):
+            for cycles, point in _tried(sketch, known):
                 tried.append((cycles, point))
                 if until_fit and cycles < inf:
                     break
@@ -234,10 +230,9 @@ class _Deriving:
     def simulate_starts(self, sketch: Sketch) -> DerivedSpace | None:
         """Simulates the points of a sketch that earlier searches found. Returns its space if it has the fastest schedule so far."""
         known = self._least()
-        estimator = Estimator(sketch.space, self.machine)
         tried: list[tuple[float, Point]] = []
         with cut_short(lambda: self.fits() and self.stop()):
-            for one in self._costs(sketch, estimator, _start_points(sketch, estimator, tried), known):
+            for one in _costs(sketch, _start_points(sketch, tried), known):
                 tried += [one]
         cycles, point = min(tried, default=(inf, sketch.starts[0]))
         self.results.append((cycles, point, sketch))
@@ -254,55 +249,52 @@ class _Deriving:
         text = found.text + "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
         return msgspec.structs.replace(found, text=text, left_out=left_out)
 
-    def _tried(self, sketch: Sketch, known: float) -> Iterator[tuple[float, Point]]:
-        """Simulates points of a sketch; if no schedule is known that fits, smaller and smaller ones up to the first that does. Yields each
-        with its cycles, infinite if it does not fit or is not faster than `known` and the points before it."""
-        estimator = Estimator(sketch.space, self.machine)
-        least = known
-        for cycles, point in self._costs(sketch, estimator, self._points(sketch, estimator), known):
-            least = min(least, cycles)
-            yield cycles, point
-        smaller = smaller_points(estimator, sketch.points[0]) if least == inf else ()
-        for cycles, point in self._costs(sketch, estimator, smaller, known):
-            yield cycles, point
-            if cycles < inf:
-                return
 
-    def _costs(
-        self, sketch: Sketch, estimator: Estimator, points: Iterable[Point], known: float
-    ) -> Iterator[tuple[float, Point]]:
-        evaluator = Evaluator(sketch.space, self.machine, ("cycles",), estimator=estimator)
-        limit = known
-        for number, point in enumerate(points):
-            checkpoint()
-            outcome = evaluator.tried(EvaluationRequest(number, point, ((limit,),) if limit < inf else ()))
-            estimator.observe(point, outcome)
-            cycles = _cycles_of(outcome)
-            yield cycles if cycles < limit else inf, point
-            limit = min(limit, cycles)
-
-    def _points(self, sketch: Sketch, estimator: Estimator) -> Iterator[Point]:
-        """Yields the points of a sketch to simulate, without those of earlier searches, which are simulated before."""
-        first = _refined(sketch.points[0], estimator)
-        for point in _spread(list(dict.fromkeys([*first, *sketch.points]))):
-            if point not in sketch.starts:
-                yield point
+def _tried(sketch: Sketch, known: float) -> Iterator[tuple[float, Point]]:
+    """Simulates points of a sketch; if no schedule is known that fits, smaller and smaller ones up to the first that does. Yields each with
+    its cycles, infinite if it does not fit or is not faster than `known` and the points before it."""
+    least = known
+    for cycles, point in _costs(sketch, _points(sketch), known):
+        least = min(least, cycles)
+        yield cycles, point
+    smaller = smaller_points(sketch.trials.estimator, sketch.points[0]) if least == inf else ()
+    for cycles, point in _costs(sketch, smaller, known):
+        yield cycles, point
+        if cycles < inf:
+            return
 
 
-def _refined(start: Point, estimator: Estimator) -> list[Point]:
+def _costs(sketch: Sketch, points: Iterable[Point], known: float) -> Iterator[tuple[float, Point]]:
+    limit = known
+    for point in points:
+        checkpoint()
+        cycles = sketch.trials.cycles(point, limit)
+        yield cycles, point
+        limit = min(limit, cycles)
+
+
+def _points(sketch: Sketch) -> Iterator[Point]:
+    """Yields the points of a sketch to simulate, without those of earlier searches, which are simulated before."""
+    first = _refined(sketch, sketch.points[0])
+    for point in _spread(list(dict.fromkeys([*first, *sketch.points]))):
+        if point not in sketch.starts:
+            yield point
+
+
+def _refined(sketch: Sketch, start: Point) -> list[Point]:
     """The points that a local search from a point estimates, the best first."""
-    estimated = estimates_of(LocalSearch(start, REFINED, 0), estimator)
+    estimated = estimates_of(LocalSearch(start, REFINED, 0), sketch.trials.estimator)
     return [point for _, point in sorted((e.rank, point) for point, e in estimated if e is not None)]
 
 
-def _start_points(sketch: Sketch, estimator: Estimator, tried: Sequence[tuple[float, Point]]) -> Iterator[Point]:
+def _start_points(sketch: Sketch, tried: Sequence[tuple[float, Point]]) -> Iterator[Point]:
     """Yields the points of earlier searches; if none of those `tried` is faster, a few near the first one with a lower fill of the
     memories that were too small."""
     yield from sketch.starts
-    near = _refined(sketch.starts[0], estimator)
+    near = _refined(sketch, sketch.starts[0])
     for _ in range(SIMULATED):
         seen = [point for _, point in tried]
-        point = next((p for p in near if p not in seen and estimator.is_promising(p)), None)
+        point = next((p for p in near if p not in seen and sketch.trials.estimator.is_promising(p)), None)
         if point is None or any(cycles < inf for cycles, _ in tried):
             return
         yield point
@@ -311,11 +303,6 @@ def _start_points(sketch: Sketch, estimator: Estimator, tried: Sequence[tuple[fl
 def _derived(sketch: Sketch, point: Point) -> DerivedSpace:
     """The space of a sketch with the values of a point in front."""
     return DerivedSpace(*_with_default(sketch, point), sketch.decisions, choice=sketch.choice)
-
-
-def _cycles_of(outcome: Outcome) -> float:
-    """The cycles of a candidate; infinite if it does not fit."""
-    return outcome.figures.cycles if outcome.fits and outcome.figures is not None else inf
 
 
 def _spread(points: Sequence[Point]) -> Sequence[Point]:

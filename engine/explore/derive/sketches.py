@@ -17,11 +17,11 @@ from ..database.renamed import SCHEDULE, renamed_lines
 from ..database.target import target_of
 from ..database.transfer import record_points
 from ..database.workload import Workload, workload_of
-from ..search.estimator import Estimator
 from ..search.local_search import LocalSearch, estimates_of, rank_of
 from ..space.model import Point, Space, space_of
 from ..space.schedule_builder import ScheduleBuilder
 from ..space.tiling_target import TilingTargetError
+from ..trials.point_trials import PointTrials
 from .draft import Draft, Group
 from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
 from .main_block import MainBlock
@@ -47,6 +47,7 @@ class Sketch(msgspec.Struct, frozen=True, eq=False):
     title: str
     builder: ScheduleBuilder
     space: Space
+    trials: PointTrials
     points: tuple[Point, ...]
     rank: float
     kind: int
@@ -202,12 +203,13 @@ class Sketches:
         space = space_of(
             self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
         )
-        estimator = Estimator(space, self.machine)
-        estimated = estimates_of(LocalSearch(space.default, ESTIMATES if self.rules else 0, 0), estimator)
+        trials = PointTrials(space, self.machine)
+        search = LocalSearch(space.default, ESTIMATES if self.rules else 0, 0)
+        estimated = estimates_of(search, trials.estimator)
         ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         rank = ranked[0][0] if ranked else inf
-        return Sketch(title, builder, space, points, rank, kind, decisions, omissions, choice)
+        return Sketch(title, builder, space, trials, points, rank, kind, decisions, omissions, choice)
 
 
 def _remarks(lines: Sequence[str]) -> tuple[str, ...]:

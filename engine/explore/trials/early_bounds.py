@@ -6,7 +6,7 @@ The points that differ only in the stages of pipelines share one bound, and most
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...hwsim import Machine, MachineError, UnpipedBound
 from ...ir import TilewrightError
@@ -40,12 +40,9 @@ class EarlyBounds:
         state = self._prefixes.early(point)
         assert not isinstance(state, Refused)
         try:
-            depths = {
-                loop: max(stages) for loop, stages in self._prefixes.pipelines(point, state).items() if max(stages)
-            }
-            if not bound.has_body(depths):
-                return None
-            return self._overflow(bound) or _pruned(bound.cycles(depths) if cycles else 0, cycles)
+            pipelines = self._prefixes.pipelines(point, state)
+            overflow = self._overflow(bound.live_bytes(pipelines))
+            return overflow or _pruned(bound.cycles(pipelines) if cycles else 0, cycles)
         except TilewrightError:
             return None  # applying the calls reports the error
 
@@ -67,8 +64,8 @@ class EarlyBounds:
         except (LowerError, MachineError):
             return None
 
-    def _overflow(self, bound: UnpipedBound) -> Outcome | None:
-        for scope, size in bound.live_bytes.items():
+    def _overflow(self, live_bytes: Mapping[str, int]) -> Outcome | None:
+        for scope, size in live_bytes.items():
             if size > self._capacities[scope]:
                 message = f"{scope} needs at least {size:,} bytes, but has {self._capacities[scope]:,}"
                 return Outcome("over", None, "capacity-overflow", message, full=scope)

@@ -1,92 +1,210 @@
 """Lower bounds on a planned program whose software pipelines are not chosen yet.
 
-A pipeline moves the iterations of the statements of a loop against each other. It executes the same tasks, keeps buffers at least as long,
-and gives them at least as many slots, so what the program needs without it is a lower bound. Where a pipeline could need less, there is no
-bound:
+P is a program without pipelines. Q is the same plan with pipelines over some loops: one of m iterations whose last stage is d has a
+prologue of d steps, a body of m - d steps and an epilogue of d steps. A statement of stage s does iteration i in step i + s; the statements
+of a step are in program order. The bounds of P hold for Q under the conditions below; otherwise they are lowered, or there are none.
 
-- A loop with at most as many iterations as the pipeline is deep has no section in which all its statements run.
-- A prologue or epilogue of several steps may join the tasks of neighbouring iterations, which saves set-ups and partial vectors there.
-  Each statement runs at most as often outside of the body as the pipeline is deep; these iterations count as free.
-- A loop of one engine may become one task, if its slots are those of the pipeline.
-- Interleaved banks: conflicts depend on the addresses, which depend on the slots.
+Lemma 1, copies. Each statement has a copy in Q with the same loops, allocations and accesses, the latter shifted by whole iterations, and
+the copies keep their order: those in the body if m > d, as in its steps t, d <= t < m, each statement does iteration t - s, which exists;
+else those in the prologue, and of stage d in the epilogue, if stages never fall from one statement to the next. Otherwise there is no
+bound. By induction over nested pipelines, the inner ones first, each leaf p of P has such a copy p*. A program that has pipelines already
+has no bound.
+
+Lemma 2, bytes. If a buffer lives at leaf p of P, its copy lives at p* and is at least as large, so each allocation of Q needs the sum of
+those that live at one p. Size: a buffer that the body of a pipelined loop owns has the slots that it requests in P, and at least as many in
+Q (`versions_needed`); any other belongs to one statement, with the same slots in both. Life: there are accesses p1 <= p <= p2, each counted
+for all iterations of the outermost loop between the memory of the buffer and the access that has several iterations (`lifetimes_of`). The
+copies of p1, p and p2 keep this order. In Q the memory is outside of the same loops or further out, and a body has several iterations
+again, unless m <= d + 1. Such a loop (`once`) extends no life in the bound; buffers that belong to one of its statements count with one
+slot; and slots that rotate over a loop further out, because m = 1, extend no life either.
+
+Lemma 3, tasks. A task is a subtree of one engine. In P, a loop of several engines and the loops around it are no tasks. The same holds in Q
+for the sections if d <= 1: prologue and epilogue are no loops then, and neighbours that share no loop stay apart. So Q executes each
+statement's subtrees in each iteration as tasks, whole or split; split ones cost no less, as set-ups, whole tiles and vectors, distinct
+elements and maxima of ports are subadditive. A loop of one engine may become a task in Q if its slots rotate in P: no bound
+(`_is_alone`). If d > 1, prologue and epilogue can merge iterations. Each statement has m - d iterations in the body, so only this share of
+all m counts, if their costs are equal (`_are_equal`); else there is no bound.
+
+Lemma 4, costs. A task costs the same in P and Q, as its cost follows from its operations, tile, layouts and memories, except for
+- addresses: no bound with interleaved banks, or if slots are not whole bursts (`_depends_on_addresses`);
+- physical blocks with ports of their own: the bound assumes common ports for them, of the sum of their widths. A task needs each at most as
+  long as its busiest block. Rounded up, this holds for each task but not for sums, so these ports count in durations only;
+- tokens for tasks on common addresses: the bound assumes none;
+- engines that take turns, because Q has more leaves: their mean counts, and there is no bound if neighbours might join (`_joins_tasks`).
+
+By lemmas 3 and 4, the busiest engine, unit or port of Q is at least that of P, and it is a lower bound on the cycles of Q.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace as replace_fields
 from propcache.api import cached_property
 
-from ...ir import For, Var, build, walk_stmts
-from ...lower import Plan
+from ...ir import BlockRealize, For, Var, build, free_vars, walk_stmts
+from ...lower import Plan, is_pipelined
 from ..access.allocation import Chunk, largest_live
 from ..access.placement import bytes_of_sites, place
+from ..access.ports import memory_port
 from ..machine.model import Machine
+from ..machine.parts import DmaEngine, Engine
 from ..replay.steady import MAX_TASKS
 from ..report.metrics import bounds_of, busy_of
 from ..tasks.counting import counts_of
+from ..tasks.engine_selection import are_equivalent
 from ..tasks.lifetimes import lifetimes_of
-from ..tasks.nest import read_nest
+from ..tasks.nest import Site, read_nest
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram, make_tasks
+
+Pipelines = Mapping[Var, Sequence[int]]
+"""The pipelined loops, those with a single stage included, each with the stages of its statements."""
 
 
 class UnpipedBound:
     """The bounds of one program on a machine. Raises MachineError and LowerError if the machine cannot run it."""
 
     def __init__(self, plan: Plan, machine: Machine, max_tasks: int = MAX_TASKS) -> None:
-        self._machine, self._max_tasks = machine, max_tasks
+        self._machine, self._max_tasks = _without_placement(machine.by_channel), max_tasks
+        self._own_ports = _own_ports(machine)
         self._nest = read_nest(plan.piped.func, set(plan.piped.buffers.values()))
         loops = [stmt for stmt in walk_stmts(plan.func.body) if isinstance(stmt, For)]
+        self._is_piped = any(map(is_pipelined, loops))
+        self._of_bodies = {b for s in loops if isinstance(s.body, BlockRealize) for b in s.body.block.alloc_buffers}
         self._extents = {loop.loop_var: build.int_value(loop.extent) or 0 for loop in loops}
+        self._live: dict[frozenset[str], dict[str, int]] = {}
 
-    def has_body(self, depths: Mapping[Var, int]) -> bool:
-        """Whether pipelines of these depths leave each statement of their loops in a common section, so that the bounds hold."""
-        return all(self._extents.get(loop, 0) > depth for loop, depth in depths.items())
-
-    @cached_property
-    def live_bytes(self) -> dict[str, int]:
-        """The largest sum of bytes that are live at the same time in each memory, by scope: any allocation needs as many."""
-        lifetimes = lifetimes_of(self._nest)
-        held: dict[str, list[Chunk]] = {}
-        for site, (memory, size) in bytes_of_sites(self._machine, self._nest).items():
-            held.setdefault(memory.scope, []).append(Chunk(size, lifetimes[site].first, lifetimes[site].last))
-        return {scope: largest_live(chunks)[0] for scope, chunks in held.items()}
-
-    def cycles(self, depths: Mapping[Var, int]) -> int:
-        """A lower bound on the cycles of the program with pipelines of these depths; 0 if none is known. Raises "too-many-tasks"."""
-        if self._depends_on_addresses or any(
-            _is_alone(node, loop.name) for node in self._program.tree for loop in depths
+    def live_bytes(self, pipelines: Pipelines) -> dict[str, int]:
+        """The largest sum of bytes that are live at the same time in each memory, by scope: any allocation with these pipelines needs as
+        many. Empty if none is known."""
+        if not self._are_known(pipelines) or not all(
+            self._extents[loop] > max(stages) or sorted(stages) == [*stages] for loop, stages in pipelines.items()
         ):
+            return {}
+        once = frozenset(loop.name for loop, stages in pipelines.items() if self._extents[loop] <= max(stages) + 1)
+        if once not in self._live:
+            lifetimes = lifetimes_of(self._nest, once)
+            held: dict[str, list[Chunk]] = {}
+            for site, (memory, size) in bytes_of_sites(self._machine, self._nest).items():
+                size //= site.slots if self._may_lose_slots(site, once) else 1
+                held.setdefault(memory.scope, []).append(Chunk(size, lifetimes[site].first, lifetimes[site].last))
+            self._live[once] = {scope: largest_live(chunks)[0] for scope, chunks in held.items()}
+        return self._live[once]
+
+    def cycles(self, pipelines: Pipelines) -> int:
+        """A lower bound on the cycles of the program with these pipelines; 0 if none is known. Raises "too-many-tasks"."""
+        if not self._are_known(pipelines) or self._depends_on_addresses or self._joins_tasks:
+            return 0
+        if any(_is_alone(node, loop.name) for node in self._program.tree for loop in pipelines):
+            return 0
+        deep = {loop: max(stages) for loop, stages in pipelines.items() if max(stages) > 1}
+        if not all(_are_equal(node, loop.name) for node in self._program.tree for loop in deep):
             return 0
         found = self._busiest
-        for loop, depth in depths.items():
-            if depth > 1:
-                found = found * (self._extents[loop] - depth) // self._extents[loop]
+        for loop, depth in deep.items():
+            found = found * max(self._extents[loop] - depth, 0) // self._extents[loop]
         return found
 
-    @property
+    def _are_known(self, pipelines: Pipelines) -> bool:
+        """Whether there are bounds for pipelines of these loops at all."""
+        return not self._is_piped and all(self._extents.get(loop) for loop in pipelines)
+
+    @cached_property
     def _depends_on_addresses(self) -> bool:
-        return any(memory.mapping == "interleave" and memory.banks > 1 for memory in self._machine.memories)
+        """Whether costs depend on the addresses of slots."""
+        return any(memory.mapping == "interleave" and memory.banks > 1 for memory in self._machine.memories) or any(
+            size // site.slots % memory.burst_bytes
+            for site, (memory, size) in bytes_of_sites(self._machine, self._nest).items()
+            if not self._nest.index.is_param(site.buffer)
+        )
+
+    @property
+    def _joins_tasks(self) -> bool:
+        """Whether other turns of engines may give neighbouring statements to one engine, which makes them one task."""
+        engines = self._machine.engines
+        return any(len(g) > 1 and not isinstance(engines[g[0]], DmaEngine) for g in _taking_turns(engines))
+
+    def _may_lose_slots(self, site: Site, once: Collection[str]) -> bool:
+        """Whether a buffer's slots rotate over a loop of which the body runs once, and the loop's body does not own the buffer."""
+        if site.slot_loop is None or site.slot_loop.name not in once:
+            return False
+        return site.loops[-1] is not site.slot_loop or site.buffer not in self._of_bodies
 
     @cached_property
     def _program(self) -> TaskProgram:
-        return make_tasks(self._nest, place(self._machine.by_channel, self._nest))
+        return make_tasks(self._nest, place(self._machine, self._nest))
 
     @cached_property
     def _busiest(self) -> int:
-        """The cycles of the busiest engine, unit or port."""
+        """The cycles of the busiest engine, unit or port, with the mean of engines that take turns."""
         counts = counts_of(self._program, self._max_tasks)
-        bounds = bounds_of(self._program, counts, busy_of(self._program, counts))
-        return max((b.cycles for b in bounds), default=0)
+        busy = busy_of(self._program, counts)
+        machine = self._machine
+        groups = _taking_turns(machine.engines)
+        least = [sum(busy[n] for n in group) // len(group) for group in groups]
+        for unit in {*machine.units}:
+            members = {n for n, of in enumerate(machine.units) if of == unit}
+            least.append(sum(busy[n] for group in groups if members >= {*group} for n in group))
+        names = [{machine.engines[n].name for n in group} for group in groups]
+        split = {bus.name for bus in machine.buses for group in names if 0 < len(group & {*bus.engines}) < len(group)}
+        ports = (b for b in bounds_of(self._program, counts, busy) if b.kind == "port")
+        return max([*least, *(b.cycles for b in ports if b.name not in split | self._own_ports)], default=0)
+
+
+def _without_placement(machine: Machine) -> Machine:
+    """The machine without what depends on the places of buffers: ports of physical blocks, and tokens."""
+    return replace_fields(
+        machine,
+        memories=tuple(replace_fields(m, block_ports="common") if m.has_own_ports else m for m in machine.memories),
+        engines=tuple(
+            replace_fields(e, wait_cycles=0, signal_cycles=0) if e.wait_cycles or e.signal_cycles else e
+            for e in machine.engines
+        ),
+    )
+
+
+def _own_ports(machine: Machine) -> set[str]:
+    """The names of the common ports of memories whose physical blocks have ports of their own."""
+    memories = [replace_fields(m, block_ports="common") for m in machine.memories if m.has_own_ports]
+    return {memory_port(memory, written=written).name for memory in memories for written in (False, True)}
+
+
+def _taking_turns(engines: Sequence[Engine]) -> list[list[int]]:
+    """The engines by number, those together that differ only in their name."""
+    groups: list[list[int]] = []
+    for number, engine in enumerate(engines):
+        group = next((g for g in groups if are_equivalent(engines[g[0]], engine)), None)
+        if group is None:
+            groups.append([number])
+        else:
+            group.append(number)
+    return groups
 
 
 def _is_alone(node: TaskNode, name: str) -> bool:
     """Whether all tasks inside of a loop of this name are of one engine."""
-    if not isinstance(node, TaskLoop):
-        return False
-    if any(one.name == name for one in node.loops):
-        return len(node.engines) == 1
-    return any(_is_alone(child, name) for child in node.children)
+    return any(len(loop.engines) == 1 for loop in _loops(node, name))
+
+
+def _are_equal(node: TaskNode, name: str) -> bool:
+    """Whether the iterations of the loops of this name have tasks of equal costs."""
+    return not any(_decides(loop, name) for loop in _loops(node, name))
+
+
+def _decides(node: TaskLoop, name: str) -> bool:
+    kinds = node.iteration_class
+    vars_ = {loop.var for loop in node.loops if loop.name == name}
+    used = {v for expr in (*kinds.conditions, *kinds.shifted, *kinds.fixed) for v in free_vars(expr)}
+    return not vars_.isdisjoint(used.union(kinds.single))
+
+
+def _loops(node: TaskNode, name: str) -> Iterator[TaskLoop]:
+    """Yields the loops of this name around tasks."""
+    if isinstance(node, TaskLoop):
+        if any(one.name == name for one in node.loops):
+            yield node
+        for child in node.children:
+            yield from _loops(child, name)
 
 
 __all__ = ["UnpipedBound"]

@@ -93,7 +93,7 @@ def _next_equivalent(
 ) -> tuple[int, str]:
     """Returns the next engine, round-robin, among those equivalent to `first`, and a text that says so."""
     engine = machine.engines[first]
-    equivalent = [n for n in able if n == first or _are_equivalent(machine.engines[n], engine)]
+    equivalent = [n for n in able if n == first or are_equivalent(machine.engines[n], engine)]
     if len(equivalent) == 1:
         return first, ""
     leaves = [other for other in leaves_of(nest.children) if other.engine is None and _copies(other) == _copies(leaf)]
@@ -102,7 +102,7 @@ def _next_equivalent(
     return chosen, f", alternating with {others}"
 
 
-def _are_equivalent(engine: Engine, other: Engine) -> bool:
+def are_equivalent(engine: Engine, other: Engine) -> bool:
     """Returns whether the engines differ only in their name."""
     if type(engine) is not type(other):
         return False

@@ -6,7 +6,7 @@ read what an earlier one wrote, or, with slots, while another slot is filled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -20,15 +20,17 @@ class Lifetime(msgspec.Struct, frozen=True):
     last: int
 
 
-def lifetimes_of(nest: Nest) -> dict[Site, Lifetime]:
-    """The lifetime of each buffer. Parameters live for the whole program."""
+def lifetimes_of(nest: Nest, once: Collection[str] = ()) -> dict[Site, Lifetime]:
+    """The lifetime of each buffer. Parameters live for the whole program. Loops of the names `once` count as a single
+    iteration, and the memory of a buffer in them is inside of them."""
     sites = {site.buffer: site for site in nest.sites}
     found: dict[Site, Lifetime] = {}
     count = 0
     for leaf, around in _leaves(nest.children, 0, ()):
         count += 1
         for site in {sites[buffer] for piece in leaf.pieces for buffer in buffers_of(piece) if buffer in sites}:
-            inside = [span for loop, span in around[site.depth :] if loop.extent > 1]
+            depth = len(site.loops) if any(loop.name in once for loop in site.loops[site.depth :]) else site.depth
+            inside = [span for loop, span in around[depth:] if loop.extent > 1 and loop.name not in once]
             span = inside[0] if inside else Lifetime(count - 1, count - 1)
             known = found.get(site, span)
             found[site] = Lifetime(min(known.first, span.first), max(known.last, span.last))
