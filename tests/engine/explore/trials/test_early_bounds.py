@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.profile import IS_DEEP
 
 import tilewright
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Outcome, Space, space_of
@@ -23,7 +24,7 @@ from tilewright.engine.lower import planned
 
 HAND = Path(__file__).parents[3] / "hand"
 NPU, GEMMINI = load_machine("dual-bank-npu"), load_machine("gemmini")
-POINTS = 12
+POINTS = 3_000 if IS_DEEP else 12
 
 CASES: dict[str, tuple[Machine, tuple[str, ...]]] = {
     "rows/softmax": (NPU, ("i", "j")),
@@ -51,7 +52,7 @@ def some_points(of: Space) -> list[Point]:
     """Points anywhere in the space, and of small tiles, which fit."""
     chance = Random(of.size)
     small = [tuple(chance.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
-    return sorted({*small, *(of.point_at(chance.randrange(of.size)) for _ in range(POINTS // 2))})
+    return sorted({*small, *map(of.point_at, chance.sample(range(of.size), min(of.size, POINTS // 2)))})
 
 
 def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
@@ -63,6 +64,7 @@ def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
     return "over" if any(f.severity == "error" for f in report.findings) else "fits", report.cycles
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", CASES)
 def test_given_points_in_any_order_then_outcomes_are_those_of_schedules_from_scratch(name: str) -> None:
     of, machine = space(name)
@@ -107,6 +109,7 @@ VARIANTS: dict[str, Mapping[str, object]] = {
 """Parameters of machines on which the cost of a task depends on more than the task."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
