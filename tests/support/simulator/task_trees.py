@@ -81,6 +81,7 @@ class _Maker:
         return SimpleNamespace(
             tree=tuple(self.nodes(3, [])),
             variants=self.variants,
+            counts={},
             machine=SimpleNamespace(
                 queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines)),
                 longest_preload=self.longest,
