@@ -194,16 +194,18 @@ def derive_space(
     sizes: Mapping[str, int] | None = None,
     rules: Sequence[ScheduleRule] = SCHEDULE_RULES,
     database: Database | str | Path | None = None,
+    keep: Mapping[str, Any] | None = None,
 ) -> DerivedSpace:
     """Derive a schedule with holes from a program and a machine: `.text` for reading and editing, `.space` for `explore`, `.explanation`.
 
     `rules` write the schedule of each group of blocks that run tile by tile together; add your own to SCHEDULE_RULES. Without rules, only
-    the largest block is tiled, and nothing is simulated. `database` has schedules found before, which are simulated first. Raises
-    TilingTargetError "no-main-block" if no block can be tiled.
+    the largest block is tiled, and nothing is simulated. `database` has schedules found before, which are simulated first. `keep` are
+    values of holes, {"tile i": 64}: schedules that have them are preferred; give it to `explore` as well. Raises TilingTargetError
+    "no-main-block" if no block can be tiled.
     """
     found = _named_machine(machine)
     with _explore.WarmStart(database, program, sizes or {}, found) as warm:
-        return _explore.derive_space(program, found, sizes=sizes, rules=rules, records=warm.records)
+        return _explore.derive_space(program, found, sizes=sizes, rules=rules, records=warm.records, keep=keep)
 
 
 def auto_space(

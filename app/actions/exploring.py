@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ...engine.explore import CYCLES, Point, Settings, Space, pinned
+from ...engine.explore import CYCLES, Point, Settings, Space, is_pin, pinned
 from ...engine.explore.trials.outcome import require_objectives
 from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evaluate
 from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
-from ..document.holes import AUTO, branch_at, notebook_space, with_derived
+from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
 from ..limits import LIMITS
 from ..state.intents import Intent, Message, Texts, Whole
 from ..state.model import Comparison, Derivation, Derived, Exploration, Notice, SearchRequest, Side, State
@@ -49,9 +49,11 @@ class Explore(Message, frozen=True, tag="explore"):
 
 class MakeFast(Message, frozen=True, tag="make_fast"):
     """Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most
-    `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it."""
+    `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it. With
+    `keep_tiles` the loops keep the tiles that the present schedule splits them into."""
 
     seconds: float = FAST_SECONDS
+    keep_tiles: bool = False
 
 
 class EndDerivation(Intent, frozen=True, eq=False):
@@ -138,7 +140,8 @@ def _make_fast(state: State, intent: MakeFast) -> State:
         raise DocumentError(Refusal("bad-search", "invalid time limit", f"{intent.seconds:g} s", expected))
     settings = Settings((CYCLES,), trials=LIMITS.trials, seconds=intent.seconds)
     path = None if state.file is None else notebook.document.path
-    derivation = Derivation(notebook, machine_of(notebook), settings, path)
+    keep = hand_tiles(notebook) if intent.keep_tiles else {}
+    derivation = Derivation(notebook, machine_of(notebook), settings, path, keep)
     return replace(_going(state, False), derivation=derivation, pane="explore", notice=None)
 
 
@@ -168,7 +171,9 @@ def _with_derived(state: State, derivation: Derivation, found: Derived) -> State
     document = with_derived(notebook, found.space, free_name(notebook.document, AUTO))
     made = edited(state, evaluate(document, notebook))
     assert made.notebook is not None
-    return _searching(made, made.notebook, notebook_space(made.notebook), derivation.settings, found)
+    space = notebook_space(made.notebook)
+    kept = {name: tile for name, tile in derivation.keep.items() if is_pin(space, name, tile)}
+    return _searching(made, made.notebook, pinned(space, kept), derivation.settings, found)
 
 
 def _going(state: State, going: bool) -> State:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...engine.adopt import is_hole
-from ...engine.explore import DerivedSpace, Space, WarmStart, deriving_space, space_of
+from ...engine.analysis import ProgramIndex
+from ...engine.explore import DerivedSpace, Pins, Space, WarmStart, deriving_space, space_of
 from ...engine.hwsim import Machine
-from ...engine.ir import Refusal
+from ...engine.ir import Refusal, Var
 from .cells import Document
 from .editing.apply import replace_call
 from .editing.branches import add_branch, with_schedule
@@ -51,9 +52,10 @@ def derived_space(
     machine: Machine,
     stop: Callable[[], bool] | None = None,
     database: str | Path | None = None,
+    keep: Pins | None = None,
 ) -> DerivedSpace:
     """The space derived from program and machine; see `deriving`."""
-    *_, found = (derived for derived in deriving(notebook, machine, stop, database) if derived is not None)
+    *_, found = (derived for derived in deriving(notebook, machine, stop, database, keep) if derived is not None)
     return found
 
 
@@ -62,10 +64,11 @@ def deriving(
     machine: Machine,
     stop: Callable[[], bool] | None = None,
     database: str | Path | None = None,
+    keep: Pins | None = None,
 ) -> Iterator[DerivedSpace | None]:
     """Derives a space from program and machine step by step, as `engine.explore.deriving_space`: yields the space of the fastest schedule
     so far whenever there is a faster one, and the result last. `stop` ends the derivation with the best so far, `database` has schedules
-    to begin with. Raises DocumentError, TilingTargetError "no-main-block"."""
+    to begin with, `keep` are pins of its holes. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
     sizes = sizes_for(notebook.states[0].schedule.func, notebook.sizes)
@@ -79,7 +82,25 @@ def deriving(
         schedule_name=notebook.schedule_name,
         intrinsics=read_intrinsics(notebook.document),
         stop=stop or (lambda: False),
+        keep=keep,
     )
+
+
+def hand_tiles(notebook: Notebook) -> dict[str, int]:
+    """The tiles of the program's loops in a person's schedule: of each `split` into two with a number inside, that number by the name of
+    the hole that a derivation writes for the loop. Loops of equal names count if their tiles are equal."""
+    if notebook.program is None or not notebook.states or has_holes(notebook):
+        return {}
+    schedule, original = notebook.states[-1].schedule, ProgramIndex(notebook.states[0].schedule.func)
+    loops = {loop.loop_var for name in original.block_names[1:] for loop in original.loops_of(name)}
+    found: dict[str, set[int]] = {}
+    for step in schedule.trace.steps:
+        loop = step.argument("loop") if step.method == "split" else None
+        if isinstance(loop, Var) and loop in loops:
+            factors = step.argument("factors")
+            inner = factors[-1] if isinstance(factors, list | tuple) and len(factors) == 2 else None
+            found.setdefault(loop.name, set()).add(inner if isinstance(inner, int) else 0)
+    return {f"tile {name}": tile for name, (tile, *others) in found.items() if tile and not others}
 
 
 def with_derived(notebook: Notebook, found: DerivedSpace, name: str = AUTO) -> Document:

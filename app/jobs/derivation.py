@@ -73,12 +73,16 @@ class DerivationJob:
         derivation, began = self.derivation, time.monotonic()
         found: Derived | None = None
         for space in deriving(
-            derivation.notebook, derivation.machine, lambda: time.monotonic() - began > LONGEST_S, self._database()
+            derivation.notebook,
+            derivation.machine,
+            lambda: time.monotonic() - began > LONGEST_S,
+            self._database(),
+            derivation.keep,
         ):
             if space is not None:
                 evaluator = Evaluator(space.space, derivation.machine, derivation.settings.objectives)
                 outcome = evaluator.tried(EvaluationRequest(0, space.space.default))
-                found = better = Derived(space, outcome, time.monotonic() - began)
+                found = better = Derived(space, outcome, time.monotonic() - began, derivation.keep)
                 self._deliver(lambda better=better: self._on_better(better))
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -109,21 +110,24 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
 
 
 class Derived(msgspec.Struct, frozen=True, eq=False):
-    """A derived space, the outcome of its default values, and the seconds that the derivation took until then."""
+    """A derived space, the outcome of its default values, and the seconds that the derivation took until then. `keep` are the pins that
+    were asked for."""
 
     space: DerivedSpace
     outcome: Outcome
     seconds: float
+    keep: Mapping[str, int] = {}
 
 
 class Derivation(msgspec.Struct, frozen=True, eq=False):
     """A derivation of a space, and the settings of the search that follows: the notebook at that time, its file if it has one, and the
-    machine."""
+    machine. `keep` are values of holes to keep."""
 
     notebook: Notebook
     machine: Machine
     settings: Settings
     path: str | None = None
+    keep: Mapping[str, int] = {}
 
 
 class SearchRequest(msgspec.Struct, frozen=True, eq=False):

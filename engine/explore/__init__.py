@@ -13,7 +13,7 @@ from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of
-from .space.pins import Pins, pinned, pins_of
+from .space.pins import Pins, is_pin, pinned, pins_of
 from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationRequest, Evaluator, Limits
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
@@ -70,6 +70,7 @@ __all__ = [
     "deriving_space",
     "dominates",
     "explore",
+    "is_pin",
     "offers_of",
     "pinned",
     "pins_of",

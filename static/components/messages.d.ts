@@ -426,10 +426,11 @@ export interface Explore {
   base?: number | null;
 }
 
-/** Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it. */
+/** Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it. With `keep_tiles` the loops keep the tiles that the present schedule splits them into. */
 export interface MakeFast {
   kind: "make_fast";
   seconds?: number;
+  keep_tiles?: boolean;
   base?: number | null;
 }
 

@@ -240,6 +240,13 @@ def test_given_a_chip_in_the_step_list_then_it_is_the_default_and_no_holes_offer
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(".xp-none")).to_contain_text("has no holes")
     expect(page.locator(".xp-none").get_by_role("button", name="Make it fast")).to_be_visible()
+    # Tiles by hand can be kept.
+    page.get_by_label("Keep my tiles: m 64, n 64, k 64").check()
+    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
+    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".branch-name")).to_have_text("auto")
+    asked = page.locator(".xp-words").get_attribute("title") or ""
+    assert asked.endswith("tile m kept at 64; tile n kept at 64; tile k kept at 64"), asked
 
 
 def test_given_a_fresh_program_when_make_it_fast_is_pressed_then_a_good_schedule_is_shown_and_its_values_are_searched(

@@ -145,7 +145,7 @@ def run(arguments: Namespace) -> int:
         begun = time.monotonic()
         with working(arguments, "deriving", "applying rules"):
             derived = derived_space(
-                notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun), database=database
+                notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun), database, dict(arguments.keep)
             )
         found = evaluate(with_derived(notebook, derived))
         notebook = msgspec.structs.replace(found, sizes=notebook.sizes)

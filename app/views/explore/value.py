@@ -21,7 +21,7 @@ from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.model import SearchRequest, State
 from ...state.search_results import Found, derived_now, found_now
-from ..labels.holes import axis_of
+from ..labels.holes import axis_of, tiles_text
 from ..labels.numbers import grouped, size_text
 from .candidate_card import card_value, words_of
 
@@ -76,7 +76,8 @@ def deriving_value(state: State, store: Store) -> Value | None:
 
 def offer_value(state: State, store: Store) -> Value | None:
     """The searchable space: holes [{name, target, values}], size, figures [{key, label, unit}], usual (default settings), exhaustive (the
-    largest space that is searched completely), most_trials, machine, example (a line with a hole), error. None without a program."""
+    largest space that is searched completely), most_trials, machine, tiles (of the
+    schedule, as text), example (a line with a hole), error. None without a program."""
     notebook = state.shown
     if notebook is None:
         return None
@@ -103,6 +104,7 @@ def _offer(state: State, store: Store) -> Value:
         "exhaustive": usual.exhaustive,
         "most_trials": LIMITS.trials,
         "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
+        "tiles": tiles_text(state),
         "example": EXAMPLE.replace("choose", "tilewright.choose"),
         "error": error,
     }
@@ -129,10 +131,10 @@ def figures_value(machine: Machine) -> list[Value]:
 
 def search_value(state: State, store: Store) -> Value | None:
     """The current search: key (identifies its rows), status, asked (the request in words), stale (its origin, if the notebook
-    has changed), branch, decisions (of the derivation that it follows), holes, figures, objectives, count (candidates so far), total, all
-    (whether the search is exhaustive), size, counts, front, best, seconds, left, checking (progress while the best candidates are
-    verified), error, database (what the search took from it: text, failed), now (metrics of the displayed schedule), bound (of the space),
-    checked (verdicts), card (the selected candidate)."""
+    has changed), branch, decisions (of the derivation that it follows), lost (values to keep that the derived schedule does not have),
+    holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size, counts, front, best,
+    seconds, left, checking (progress while the best candidates are verified), error, database (what the search took from it: text,
+    failed), now (metrics of the displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
     exploration = state.exploration
     if exploration is None:
         return None
@@ -176,6 +178,7 @@ def _request_value(request: SearchRequest) -> Value:
         "asked": f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets, *pins])}",
         "branch": request.branch,
         "decisions": () if request.derived is None else request.derived.space.decisions,
+        "lost": _lost(request),
         "holes": [
             {**axis_of(hole), "rule": rule} for hole, rule in zip(request.space.holes, rules_of(request), strict=True)
         ],
@@ -184,6 +187,22 @@ def _request_value(request: SearchRequest) -> Value:
         "all": everything,
         "size": _sent(request.space.size),
     }
+
+
+def _lost(request: SearchRequest) -> list[str]:
+    """The values to keep that the derived schedule does not have, with its own ones."""
+    if request.derived is None:
+        return []
+    kept, holes = pins_of(request.space), {hole.name: hole.texts for hole in request.space.holes}
+    lost = {
+        name: value
+        for name, value in request.derived.keep.items()
+        if name not in kept and len(holes.get(name, ())) != 1
+    }
+    return [
+        f"{name} {value}: " + (f"its values are {', '.join(holes[name])}" if name in holes else "the loop is not tiled")
+        for name, value in lost.items()
+    ]
 
 
 def rules_of(request: SearchRequest) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine.adopt import Hole
+from ...document.holes import hand_tiles
+from ...state.model import State
 
 
 def axis_of(hole: Hole) -> dict[str, Any]:
@@ -16,4 +18,11 @@ def axis_of(hole: Hole) -> dict[str, Any]:
     return {"name": hole.name, "values": hole.texts, "order": places}
 
 
-__all__ = ["axis_of"]
+def tiles_text(state: State) -> str:
+    """The tiles of the schedule that a derivation can keep: "m 64, n 64"; "" without any."""
+    if state.shown is None:
+        return ""
+    return ", ".join(f"{name.removeprefix('tile ')} {tile}" for name, tile in hand_tiles(state.shown).items())
+
+
+__all__ = ["axis_of", "tiles_text"]

@@ -13,6 +13,7 @@ from ...state.derived import Store
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.fitness import cycles_text
+from ..labels.holes import tiles_text
 from ..labels.numbers import grouped, percent_text, size_text
 from ..problems.lints import lints_now
 from ..problems.value import fix_value
@@ -26,10 +27,19 @@ MOST_SHOWN = 24
 
 def next_value(state: State, store: Store) -> Value:
     """The pane's value: `looking` (suggestions are still being tried), `limit` {text, detail}, `bound` (the distance from the lower
-    bound of the program, as text), `heaviest` {row, name, text}, `machines` to choose from while the schedule has no steps, and
-    `suggestions`, the best first: rule, title, `decisions` (what the calls do), `fix` as in `problems_value`."""
+    bound of the program, as text), `heaviest` {row, name, text}, `machines` to choose from while the schedule has no steps, `tiles` of the
+    schedule that a derivation can keep, as text, and `suggestions`, the best first: rule, title, `decisions` (what the calls do), `fix` as
+    in `problems_value`."""
     if state.notebook is None or state.moment is None:
-        return {"looking": False, "limit": None, "bound": "", "heaviest": None, "machines": [], "suggestions": []}
+        return {
+            "looking": False,
+            "limit": None,
+            "bound": "",
+            "heaviest": None,
+            "machines": [],
+            "tiles": "",
+            "suggestions": [],
+        }
     report = store.report_now(state)
     suggested, linted = suggested_now(state, store), lints_now(state, store)
     is_done = isinstance(report, TilewrightError) or state.looks_back
@@ -40,6 +50,7 @@ def next_value(state: State, store: Store) -> Value:
         "bound": bound_text(report, bound_now(state, store)),
         "heaviest": _heaviest(state, report),
         "machines": _machines(state, store) if len(state.notebook.steps) == 0 else [],
+        "tiles": store.remember("tiles", (state.shown,), lambda: tiles_text(state)),
         "suggestions": [_suggestion(state, one) for one in ranked_now(state, store)[:MOST_SHOWN]],
     }
 

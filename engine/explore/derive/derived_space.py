@@ -29,6 +29,7 @@ from ..database.record import TuningRecord
 from ..database.warm_start import Origin
 from ..search.local_search import LocalSearch, estimates_of, smaller_points
 from ..space.model import Point, Space, space_of
+from ..space.pins import Pins, unpinned
 from .groups import SketchChoice
 from .sketches import Sketch, Sketches
 from .table import SCHEDULE_RULES, ScheduleRule, comment
@@ -78,6 +79,7 @@ def derive_space(
     records: Sequence[TuningRecord] = (),
     stop: Callable[[], bool] | None = None,
     choice: SketchChoice | None = None,
+    keep: Pins | None = None,
 ) -> DerivedSpace:
     """Derives a schedule with holes for `program` on `machine`. Each of its lines was tried. `rules` are applied in order to each group of
     blocks; without any, only the main block is tiled, and nothing is simulated. The schedules of `records` are simulated first: for this
@@ -85,7 +87,8 @@ def derive_space(
 
     `stop` is polled after each sketch and, once a schedule fits, at each checkpoint of a simulation: True ends the derivation with the
     best so far, of at least one sketch for each way to group the blocks. With `choice`, that of a program of equal structure, only its
-    sketch is written, if the program has it. Raises TilingTargetError "no-main-block" if no block can be tiled.
+    sketch is written, if the program has it. With `keep`, the values of pinned holes, only sketches that have them are tried, with these
+    values; if there is none, the pins are ignored. Raises TilingTargetError "no-main-block" if no block can be tiled.
     """
     found: DerivedSpace | None = None
     for now in deriving_space(
@@ -98,6 +101,7 @@ def derive_space(
         records=records,
         stop=stop or (lambda: False),
         choice=choice,
+        keep=keep,
     ):
         found = found if now is None else now
     assert found is not None
@@ -115,18 +119,21 @@ def deriving_space(
     records: Sequence[TuningRecord] = (),
     stop: Callable[[], bool] = lambda: False,
     choice: SketchChoice | None = None,
+    keep: Pins | None = None,
 ) -> Iterator[DerivedSpace | None]:
     """Runs `derive_space` step by step: yields the space of the fastest schedule so far whenever there is a faster one, and the result
     last; None after each sketch, so that the caller can stop."""
-    deriving = _Deriving(Sketches(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop))
+    deriving = _Deriving(Sketches(program, machine, sizes or {}, schedule_name, intrinsics, tuple(rules), stop, keep))
     sketches: list[Sketch] = []
     for sketch in deriving.sketches.recorded(records) if rules else ():
+        if not sketch.is_pinned:
+            continue
         sketches.append(sketch)
         yield deriving.simulate_starts(sketch)
     for batch in deriving.sketches.batches(choice):
         begun = len(sketches)
         for sketch in batch:
-            if any(sketch is known for known in sketches):
+            if not sketch.is_pinned or any(sketch is known for known in sketches):
                 continue
             sketches.append(sketch)
             is_early = rules and choice is None and len(sketches) == begun + 1 and not deriving.fits()
@@ -134,6 +141,12 @@ def deriving_space(
         best = min(sketches[begun:], key=_rank, default=None)
         if rules and best is not None and not stop() and not deriving.is_simulated(best):
             yield deriving.simulate(best)
+    if not sketches and keep:
+        yield from deriving_space(
+            program, machine, sizes=sizes, schedule_name=schedule_name, intrinsics=intrinsics, rules=rules,
+            records=records, stop=stop, choice=choice,
+        )  # fmt: skip
+        return
     sketches.sort(key=_rank)
     if not rules:
         yield _derived(sketches[0], sketches[0].space.default)
@@ -311,15 +324,16 @@ def _spread(points: Sequence[Point]) -> Sequence[Point]:
 
 
 def _with_default(sketch: Sketch, point: Point) -> tuple[Space, str]:
-    """The space and its text with the values of a point in front."""
+    """The space and its text, without pins, with the values of a point in front."""
     builder = sketch.builder
-    if point != sketch.space.default:
-        builder = builder.reordered(dict(zip((h.target for h in sketch.space.holes), point, strict=True)))
+    whole, point = unpinned(sketch.space, point)
+    if point != whole.default:
+        builder = builder.reordered(dict(zip((h.target for h in whole.holes), point, strict=True)))
     space = space_of(
         sketch.space.program, builder.calls, schedule_name=sketch.space.schedule_name, sizes=sketch.space.sizes,
         intrinsics=sketch.space.intrinsics,
     )  # fmt: skip
-    assert space.size == prod(len(hole.values) for hole in sketch.space.holes)
+    assert space.size == prod(len(hole.values) for hole in whole.holes)
     return space, "\n".join(builder.lines) + "\n"
 
 

@@ -18,7 +18,8 @@ from ..database.target import target_of
 from ..database.transfer import record_points
 from ..database.workload import Workload, workload_of
 from ..search.local_search import LocalSearch, estimates_of, rank_of
-from ..space.model import Point, Space, space_of
+from ..space.model import Point, Space, SpaceError, space_of
+from ..space.pins import Pins, pinned
 from ..space.schedule_builder import ScheduleBuilder
 from ..space.tiling_target import TilingTargetError
 from ..trials.point_trials import PointTrials
@@ -42,7 +43,7 @@ WHOLE = SketchChoice(MAIN_BLOCK)
 class Sketch(msgspec.Struct, frozen=True, eq=False):
     """A schedule with holes, and its points, the best by estimate first; `rank` is the estimated rank of the first.
     `kind` is the number of groups; 0 for tiles of the main block alone, -1 for no schedule. `starts` are points of earlier searches, to be
-    simulated first."""
+    simulated first. `is_pinned` says that its holes have the values to keep: its space has only those."""
 
     title: str
     builder: ScheduleBuilder
@@ -55,6 +56,7 @@ class Sketch(msgspec.Struct, frozen=True, eq=False):
     omissions: tuple[str, ...] = ()
     choice: SketchChoice | None = None
     starts: tuple[Point, ...] = ()
+    is_pinned: bool = True
 
 
 class Sketches:
@@ -69,9 +71,10 @@ class Sketches:
         intrinsics: Intrinsics | None,
         rules: tuple[ScheduleRule, ...],
         stop: Callable[[], bool],
+        keep: Pins | None = None,
     ) -> None:
         self.program, self.machine, self.sizes, self.name, self.intrinsics = program, machine, sizes, name, intrinsics
-        self.rules, self.stop = rules, stop
+        self.rules, self.stop, self.keep = rules, stop, keep or {}
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
         self._sketches: dict[SketchChoice, Sketch] = {}
 
@@ -203,13 +206,20 @@ class Sketches:
         space = space_of(
             self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
         )
+        is_pinned = True
+        try:
+            space = pinned(space, self.keep)
+        except SpaceError:
+            is_pinned = False
         trials = PointTrials(space, self.machine)
         search = LocalSearch(space.default, ESTIMATES if self.rules else 0, 0)
         estimated = estimates_of(search, trials.estimator)
         ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         rank = ranked[0][0] if ranked else inf
-        return Sketch(title, builder, space, trials, points, rank, kind, decisions, omissions, choice)
+        return Sketch(
+            title, builder, space, trials, points, rank, kind, decisions, omissions, choice, is_pinned=is_pinned
+        )
 
 
 def _remarks(lines: Sequence[str]) -> tuple[str, ...]:

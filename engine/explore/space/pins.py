@@ -51,6 +51,15 @@ def positions_of(hole: Hole, value: object) -> tuple[int, ...]:
     return tuple(sorted({position_of(hole, one) for one in some}))
 
 
+def is_pin(space: Space, name: str, value: object) -> bool:
+    """Whether a space has a hole of this name with this value."""
+    try:
+        pinned(space, {name: value})
+    except SpaceError:
+        return False
+    return True
+
+
 def pins_of(space: Space) -> dict[str, tuple[str, ...]]:
     """The pins of a space: the source texts of the values that its pinned holes keep."""
     if space.whole is None:
@@ -75,4 +84,4 @@ def _pinned_line(line: CallStep, kept: Mapping[str, tuple[int, ...]]) -> CallSte
     return replace(call, place=line.place)
 
 
-__all__ = ["Pins", "pinned", "pins_of", "positions_of", "unpinned"]
+__all__ = ["Pins", "is_pin", "pinned", "pins_of", "positions_of", "unpinned"]

@@ -15,23 +15,47 @@ import { changeOf } from "./side.js";
  * @property {string[]} decisions
  */
 
-/**
- * The button that derives a schedule, opens it and searches its values.
- * @param {Send} send
- */
-export function makeFastButton(send) {
-  return h(
-    "button",
-    {
-      class: "tool primary make-fast",
-      type: "button",
-      "data-key": "fast",
-      title:
-        "Derives a schedule from program and machine, opens it as a branch, and searches its values for a minute. Stop ends it at any time.",
-      onclick: () => send({ kind: "make_fast" }),
-    },
-    "Make it fast",
-  );
+/** The button that derives a schedule, opens it and searches its values; for a schedule with tiles, they can be kept. */
+export class MakeFast {
+  /**
+   * @param {Send} send
+   * @param {string} text What it does.
+   */
+  constructor(send, text) {
+    this.keeps = h("input", { type: "checkbox" });
+    this.tiles = h("span");
+    this.label = h(
+      "label",
+      {
+        class: "keep-tiles",
+        title:
+          "Only schedules with these tiles are derived and searched. Orders, copies, layouts and pipelines are new.",
+        hidden: true,
+      },
+      this.keeps,
+      this.tiles,
+    );
+    const press = () => send({ kind: "make_fast", keep_tiles: this.keeps.checked && !this.label.hidden });
+    const button = h(
+      "button",
+      {
+        class: "tool primary",
+        type: "button",
+        "data-key": "fast",
+        title:
+          "Derives a schedule from program and machine, opens it as a branch, and searches its values for a minute. Stop ends it at any time.",
+        onclick: press,
+      },
+      "Make it fast",
+    );
+    this.element = h("p", { class: "make-fast" }, button, h("span", { class: "quiet" }, text), this.label);
+  }
+
+  /** @param {string} tiles Those of the schedule; "" without any. */
+  draw(tiles) {
+    this.label.hidden = !tiles;
+    this.tiles.textContent = `Keep my tiles: ${tiles}`;
+  }
 }
 
 /**

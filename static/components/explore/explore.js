@@ -128,8 +128,8 @@ class Explorer {
       this.parallel.element,
     );
     this.derived = h("div", { class: "xp-deriving", role: "status" });
-    this.database = h("p", { class: "xp-database", role: "status" });
-    const parts = [this.head, this.database, this.derived, this.body, this.form.element];
+    this.note = h("p", { class: "xp-note", role: "status" });
+    const parts = [this.head, this.note, this.derived, this.body, this.form.element];
     this.view = h("section", { class: "xp", "aria-label": "Explore" }, parts);
     this.card = new Popup(this.view, "tip xp-tip");
     this.view.addEventListener("keydown", (event) => this.key(event));
@@ -258,10 +258,13 @@ class Explorer {
     const asks = !deriving && (!search || this.asksForSearch);
     this.derived.hidden = !deriving;
     if (deriving) this.derived.replaceChildren(...nodes(derivingParts(deriving)));
-    const database = deriving || asks ? null : search?.database;
-    this.database.hidden = !database?.text;
-    this.database.classList.toggle("is-failed", Boolean(database?.failed));
-    if (this.database.textContent !== (database?.text ?? "")) this.database.textContent = database?.text ?? "";
+    const shown = deriving || asks ? null : search;
+    const lost = shown?.lost.length ? `Not kept: ${shown.lost.join("; ")}. ` : "";
+    const database = shown?.database;
+    const note = `${lost}${database?.text ?? ""}`;
+    this.note.hidden = !note;
+    this.note.classList.toggle("is-warning", Boolean(lost || database?.failed));
+    if (this.note.textContent !== note) this.note.textContent = note;
     this.form.element.hidden = !asks;
     this.body.hidden = asks || Boolean(deriving);
     if (asks && this.offer) this.form.draw(this.offer, search !== null);

@@ -3,7 +3,7 @@
 import { h, icon } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { readAmount } from "./amounts.js";
-import { makeFastButton } from "./deriving.js";
+import { MakeFast } from "./deriving.js";
 import { Pins } from "./pins.js";
 
 /** @import { Send } from "../core/types.js" */
@@ -31,19 +31,13 @@ const errorLine = (message) => (message ? h("p", { class: "xp-error" }, "✘ ", 
  * @param {Send} send
  */
 function noHoles(offer, send) {
+  const text = `Derives a schedule for ${offer.machine}: tiles, orders, copies, pipelines. Opens it as a branch, and searches its values.`;
+  const fast = new MakeFast(send, text);
+  fast.draw(offer.tiles);
   return h(
     "div",
     { class: "xp-none" },
-    h(
-      "p",
-      { class: "xp-auto" },
-      makeFastButton(send),
-      h(
-        "span",
-        { class: "quiet" },
-        `Derives a schedule for ${offer.machine}: tiles, orders, copies, pipelines. Opens it as a branch, and searches its values.`,
-      ),
-    ),
+    fast.element,
     h(
       "p",
       {},

@@ -2,7 +2,7 @@
 
 import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
-import { makeFastButton } from "../explore/deriving.js";
+import { MakeFast } from "../explore/deriving.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/types.js" */
@@ -28,6 +28,7 @@ import { fixBox } from "./fix.js";
  * @property {string} bound The distance from the lower bound of the program.
  * @property {{ row: string, name: string, text: string } | null} heaviest
  * @property {MachineCard[]} machines
+ * @property {string} tiles Those of the schedule, which a derivation can keep.
  * @property {Suggestion[]} suggestions
  */
 
@@ -133,20 +134,6 @@ function status(data) {
 }
 
 /**
- * The button for a fast schedule, with what it does.
- * @param {PayloadModel} model
- */
-function fast(model) {
-  const text = "derives a schedule as a branch, then searches its values";
-  return h(
-    "p",
-    { class: "next-fast" },
-    makeFastButton((message) => model.send_msg(message)),
-    h("span", { class: "quiet" }, text),
-  );
-}
-
-/**
  * Scrolls the row of machines to one; the machine before it stays visible in part.
  * @param {HTMLElement} machines
  * @param {string | undefined} name
@@ -165,7 +152,11 @@ export function render({ model }) {
   const said = h("p", { class: "quiet", role: "status" });
   const list = h("ol", {});
   const more = h("button", { class: "tool small", type: "button" });
-  view.append(fast(model), head, machines, said, list, more);
+  const fast = new MakeFast(
+    (message) => model.send_msg(message),
+    "derives a schedule as a branch, then searches its values",
+  );
+  view.append(fast.element, head, machines, said, list, more);
   let all = false;
   /** @type {string | undefined} */
   let chosen;
@@ -177,6 +168,7 @@ export function render({ model }) {
     const shown = all ? data.suggestions : data.suggestions.slice(0, SHOWN);
     keepScroll(view, () => {
       head.replaceChildren(...facts(model, data).filter((node) => node !== null));
+      fast.draw(data.tiles);
       machines.hidden = !data.machines.length;
       machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
       const name = data.machines.find((card) => card.chosen)?.name;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 from support.sessions.notebooks import MATMUL_NOTEBOOK
@@ -24,9 +26,13 @@ from tilewright.app.actions.table import Undo, act
 from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.branches import branches, current_branch
 from tilewright.app.document.holes import derived_space
+from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Derived, State
+from tilewright.app.views.explore.value import explore_value
 from tilewright.engine.explore import Figures, Outcome, pins_of
 from tilewright.engine.ir import Refusal
+
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
 def text_of(state: State) -> str:
@@ -158,6 +164,26 @@ def test_given_a_derived_space_then_it_is_a_branch_that_is_searched_and_undo_rem
     again = act(twice, derived(twice))
     assert again.notebook is not None and current_branch(again.notebook.document) == "auto 2"
     assert text_of(act(state, Undo())) == HOLES
+
+
+def test_given_tiles_to_keep_then_the_search_is_pinned_to_those_that_the_derived_schedule_has() -> None:
+    text = (EXAMPLES / "vtcm_double_buffer.py").read_text()
+    asked = act(act(State(), OpenText(text)), MakeFast(keep_tiles=True))
+    assert asked.derivation is not None and asked.derivation.keep == {"tile m": 64, "tile n": 64, "tile k": 64}
+    assert explore_value(asked, Store())["offer"]["tiles"] == "m 64, n 64, k 64"
+    keep = {"tile m": 64, "tile k": 48, "tile z": 8}
+    derivation = replace(asked.derivation, keep=keep)
+    space = derived_space(derivation.notebook, derivation.machine, keep={"tile m": 64})
+    end = EndDerivation(derivation, Derived(space, Outcome("fits", Figures(1, 1, "", 1.0, 1, {})), 1.0, keep))
+    state = act(replace(asked, derivation=derivation), end)
+    assert state.notice is None and state.exploration is not None
+    request = state.exploration.request
+    assert pins_of(request.space) == {"tile m": ("64",)} and request.space.default == (0,) * len(request.space.holes)
+    lost = explore_value(state, Store())["search"]["lost"]
+    assert len(lost) == 2 and lost[0].startswith("tile k 48: its values are ")
+    assert lost[1] == "tile z 8: the loop is not tiled"
+    free = act(act(State(), OpenText(text)), MakeFast())
+    assert free.derivation is not None and free.derivation.keep == {}
 
 
 def test_given_another_program_or_machine_meanwhile_then_nothing_is_written_and_the_page_says_so() -> None:

@@ -134,6 +134,16 @@ def test_given_pins_then_the_rest_is_searched_and_the_branch_has_their_values(
     assert "other-study" in told([f"{gemm}@main", *resumed, "--keep", "rows=64"], capsys, 2)
 
 
+def test_given_pins_of_a_derived_space_then_the_derivation_keeps_them(
+    gemm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = json.loads(told([str(gemm), "--auto", "--keep", "tile i=16", "--trials", "4", "--json"], capsys))
+    assert study["keep"] == {"tile i": ["16"]} and study["offers"]
+    assert all(offer["values"]["tile i"] == "16" for offer in study["offers"])
+    said = told([str(gemm), "--auto", "--keep", "tile i=17", "--trials", "4"], capsys, 2)
+    assert "no-such-value" in said and "17 is not a value of 'tile i'" in said
+
+
 @pytest.mark.parametrize(
     ("pin", "said"),
     [

@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.app.document import branches, evaluate, load_document, read_document, with_branch
-from tilewright.app.document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
-from tilewright.engine.explore import TilingTargetError
+from tilewright.app.document.holes import (
+    branch_at,
+    derived_space,
+    hand_tiles,
+    has_holes,
+    notebook_space,
+    with_derived,
+    with_point,
+)
+from tilewright.engine.explore import TilingTargetError, pinned
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import TilewrightError
 
@@ -98,6 +106,48 @@ def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
         derived = evaluate(document)
         assert derived.error is None and has_holes(derived) and not branches(document)
         assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
+
+
+def test_given_splits_by_hand_then_their_tiles_are_kept_by_a_derivation_in_its_first_schedule() -> None:
+    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+    tiles = hand_tiles(notebook)
+    assert tiles == {"tile m": 64, "tile n": 64, "tile k": 64}
+    machine = load_machine("dual-bank-npu")
+    free = derived_space(notebook, machine).space
+    assert tuple(free.values_at(free.default)[name] for name in tiles) != (64, 64, 64), "else nothing is to be kept"
+    derived = derived_space(notebook, machine, keep=tiles)
+    values = derived.space.values_at(derived.space.default)
+    assert {name: values[name] for name in tiles} == tiles
+    assert derived.space.whole is None and len(derived.space.holes) > len(tiles)
+    assert all(len(hole.values) > 1 for hole in derived.space.holes if hole.name in tiles), "the text has all values"
+    branch = evaluate(with_derived(notebook, derived))
+    assert pinned(notebook_space(branch), tiles).size < notebook_space(branch).size
+
+
+@pytest.mark.parametrize(
+    ("line", "tiles"),
+    [
+        ("io, ii = sch.split(i, [None, 32])", {"tile i": 32}),
+        ("io, ii = sch.split(i, [4, None])", {}),
+        ("io, im, ii = sch.split(i, [None, 4, 8])", {}),
+        ("io, ii = sch.split(i, [None, 32])\niio, iii = sch.split(ii, [None, 8])", {"tile i": 32}),
+        ('t = choose("t", [32, 16])\nio, ii = sch.split(i, [None, t])', {}),
+    ],
+)
+def test_given_splits_then_only_those_of_the_programs_loops_into_two_are_tiles(
+    line: str, tiles: dict[str, int]
+) -> None:
+    head = PLAIN[: PLAIN.index("# %% schedule")]
+    lines = f'sch = tilewright.Schedule(gemm)\nC = sch.get_block("C")\ni, j, k = sch.get_loops(C)\n{line}\n'
+    notebook = evaluate(read_document(f"{head}# %% schedule\n{lines}"))
+    assert notebook.error is None and hand_tiles(notebook) == tiles
+
+
+def test_given_tiles_that_no_derived_schedule_has_then_they_are_ignored() -> None:
+    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+    machine = load_machine("dual-bank-npu")
+    found = derived_space(notebook, machine, keep={"tile m": 48})
+    assert found.text == derived_space(notebook, machine).text
 
 
 def test_given_no_program_then_refused() -> None:
