@@ -37,6 +37,7 @@ from ...hwsim import (
 )
 from ...ir import (
     BinaryOp,
+    Block,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -53,7 +54,7 @@ from ...ir import dtype as dt
 from ...lower import with_sizes
 from ...schedule import Schedule
 from .product import Product, product_of
-from .touched import loads_of, touched
+from .touched import Box, Guard, box_of, inside, loads_of, touched
 
 WEIGHTS = (0, 1, 4, 16, 64)
 """Weights of the engines, before they are divided by their sum."""
@@ -95,6 +96,7 @@ class _Needed:
     def __init__(self, index: ProgramIndex) -> None:
         self._index = index
         self._read: dict[Buffer, int] = {}
+        self._boxes: dict[Buffer, Box | None] = {}
         self._share: dict[str, Fraction] = {}
         for name in reversed(index.block_names[1:]):
             self._visit(name)
@@ -113,10 +115,20 @@ class _Needed:
         written = touched(block, BufferLoad(body.buffer, body.indices))
         wanted = written if self._index.is_param(body.buffer) else min(self.read(body.buffer), written)
         self._share[name] = Fraction(wanted, written) if written else Fraction(0)
-        if self._share[name] == 1:
-            for load, guards in loads_of(body.value):
-                if load.buffer is not body.buffer:
-                    self._read[load.buffer] = max(self.read(load.buffer), touched(block, load, guards))
+        where = () if self._share[name] == 1 else self._guards(block, body)
+        if where is None:
+            return
+        for load, guards in loads_of(body.value):
+            if load.buffer is not body.buffer:
+                count = touched(block, load, (*guards, *where))
+                if count > self.read(load.buffer):
+                    self._read[load.buffer] = count
+                    self._boxes[load.buffer] = None if guards or where else box_of(block, load)
+
+    def _guards(self, block: Block, body: BufferStore) -> tuple[Guard, ...] | None:
+        """The conditions under which a block that is needed in part writes what is needed; None if they are not known."""
+        box = self._boxes.get(body.buffer)
+        return None if box is None or block.init is not None else inside(block, body.indices, box)
 
 
 def _movement(index: ProgramIndex, machine: Machine, needed: _Needed) -> int:

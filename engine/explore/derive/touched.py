@@ -62,6 +62,43 @@ def touched(block: Block, load: BufferLoad, guards: Sequence[Guard] = ()) -> int
     return _distinct(load.indices, extents, guards)
 
 
+Box = tuple[tuple[int, int], ...]
+"""The first and the last index along each axis."""
+
+
+def box_of(block: Block, load: BufferLoad) -> Box | None:
+    """The elements that a load of the block reaches as a box of which none is missing; None if that is not known."""
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
+    used = [free_vars(index) for index in load.indices]
+    if any(one & other for n, one in enumerate(used) for other in used[:n]):
+        return None
+    found: list[tuple[int, int]] = []
+    for index, variables in zip(load.indices, used, strict=True):
+        if any(v not in extents for v in variables) or prod(extents[v] for v in variables) > MOST_VALUES:
+            return None
+        values = values_on(index, _grid(list(variables), extents))
+        if values is None or not values.size:
+            return None
+        low, high = int(values.min()), int(values.max())
+        if np.unique(values).size != high - low + 1:
+            return None
+        found.append((low, high))
+    return tuple(found)
+
+
+def inside(block: Block, indices: Sequence[Expr], box: Box) -> tuple[Guard, ...] | None:
+    """The conditions under which a block writes into a box at these indices, each an iterator; None for other indices."""
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
+    guards: list[Guard] = []
+    for index, (low, high) in zip(indices, box, strict=True):
+        if not isinstance(index, Var):
+            return None
+        if low > 0 or high < extents[index] - 1:
+            dtype = index.dtype
+            guards += [(GE(index, IntImm(low, dtype)), True), (LE(index, IntImm(high, dtype)), True)]
+    return tuple(guards)
+
+
 def loads_of(value: Expr) -> list[tuple[BufferLoad, tuple[Guard, ...]]]:
     """The loads of a value, each with the conditions under which it happens."""
     found: list[tuple[BufferLoad, tuple[Guard, ...]]] = []
@@ -100,7 +137,7 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
     used = list(dict.fromkeys(v for e in (*indices, *(g for g, _ in guards)) for v in free_vars(e)))
     if any(v not in extents for v in used) or prod(extents[v] for v in used) > MOST_VALUES:
         return 0
-    grid = dict(zip(used, np.meshgrid(*(np.arange(extents[v]) for v in used), indexing="ij", sparse=True), strict=True))
+    grid = _grid(used, extents)
     shape = tuple(extents[v] for v in used)
     places = [v for index in indices if (v := values_on(index, grid)) is not None]
     kept = [v for condition, _ in guards if (v := values_on(condition, grid)) is not None]
@@ -121,6 +158,12 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
     return int(np.count_nonzero(reached))
 
 
+def _grid(used: Sequence[Var], extents: Mapping[Var, int]) -> Mapping[Var, Values]:
+    """The values of each variable, along an axis of its own."""
+    axes = np.meshgrid(*(np.arange(extents[v]) for v in used), indexing="ij", sparse=True)
+    return dict(zip(used, axes, strict=True))
+
+
 def values_on(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
     """The values of an integer expression or condition on a grid; None if an operation is not known."""
     if isinstance(expr, IntImm):
@@ -134,4 +177,4 @@ def values_on(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
     return None if one is None or two is None else operation(one, two)
 
 
-__all__ = ["MOST_VALUES", "loads_of", "touched", "values_on"]
+__all__ = ["MOST_VALUES", "Box", "box_of", "inside", "loads_of", "touched", "values_on"]

@@ -110,3 +110,25 @@ def ratio(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32"), Z:
     vector, scalar = 12 / 32, 2
     best = 64 * 64 / (1 / vector + 1 / scalar)
     assert best <= program_bound(program, load_machine("dual-bank-npu")).work < best + 1
+
+
+def test_a_padded_image_counts_without_the_rows_that_no_window_reads() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):
+    P = T.sblock_alloc_buffer((34, 14))
+    for i, j in T.grid(34, 14):
+        with T.sblock("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = T.if_then_else(1 <= vi and vi < 33 and 1 <= vj and vj < 13, X[vi - 1, vj - 1], T.float32(-1e30))
+    for i, j, p, q in T.grid(16, 4, 3, 3):
+        with T.sblock("Y"):
+            vi, vj, vp, vq = T.axis.remap("SSRR", [i, j, p, q])
+            with T.init():
+                Y[vi, vj] = T.float32(-1e30)
+            Y[vi, vj] = T.max(Y[vi, vj], P[vi * 2 + vp, vj * 2 + vq])
+"""
+    program = parse(text).program
+    assert isinstance(program, PrimFunc)
+    read = 32 * 8  # windows reach 33 rows and 9 columns of P: all rows of X, and 8 of its columns
+    assert program_bound(program, load_machine("dual-bank-npu")).movement == -(-(read + 16 * 4) * 4 // 26)
