@@ -284,11 +284,18 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
 
 def _known_outside(region: BufferRegion, changing: Collection[Buffer]) -> BufferRegion:
     """The region with whole axes for those whose position depends on a buffer that changes."""
-    loads = [any(type(n) is BufferLoad and n.buffer in changing for n in walk(axis)) for axis in region.region]
+    loads = [_loads(axis, changing) for axis in region.region]
     if not any(loads):
         return region
     axes = zip(region.region, region.buffer.shape, loads, strict=True)
     return BufferRegion(region.buffer, tuple(build.make_range(0, size) if load else axis for axis, size, load in axes))
+
+
+def _loads(axis: Range, changing: Collection[Buffer]) -> bool:
+    """Whether an axis depends on the contents of one of these buffers."""
+    if type(axis.min) in _LEAVES and type(axis.extent) in _LEAVES:
+        return False
+    return any(type(n) is BufferLoad and n.buffer in changing for n in walk(axis))
 
 
 def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:

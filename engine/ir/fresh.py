@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast, get_args
 
 from .buffer import Buffer
 from .expr import Node, Var
@@ -10,6 +10,8 @@ from .stmt import Block, For
 from .visitor import BINDING, children, rename, walk
 
 N = TypeVar("N", bound=Node)
+
+_BINDING = frozenset(get_args(BINDING))
 
 
 def fresh_vars(root: N) -> tuple[N, dict[Var, Var]]:
@@ -23,11 +25,11 @@ def defined_vars(root: Node) -> list[Var]:
     found: list[Var] = []
     viewing = False
     for node in walk(root):
-        if isinstance(node, For):
+        if type(node) is For:
             found.append(node.loop_var)
-        elif isinstance(node, BINDING):
-            found.append(node.var)
-        elif isinstance(node, Block):
+        elif node.__class__ in _BINDING:
+            found.append(cast("BINDING", node).var)
+        elif type(node) is Block:
             viewing = viewing or bool(node.match_buffers)
     return [*found, *_matched_vars(root)] if viewing else found
 

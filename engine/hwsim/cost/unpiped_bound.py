@@ -26,7 +26,8 @@ elements and maxima of ports are subadditive. A loop of one engine may become a 
 all m counts, if their costs are equal (`_are_equal`); else there is no bound.
 
 Lemma 4, costs. A task costs the same in P and Q, as its cost follows from its operations, tile, layouts and memories, except for
-- addresses: no bound with interleaved banks, or if slots are not whole bursts (`_depends_on_addresses`);
+- addresses: no bound with interleaved banks (`_depends_on_addresses`); engines do not count if they access vectors in slots that are not
+  whole bursts (`_depends_on_slots`);
 - physical blocks with ports of their own: the bound assumes common ports for them, of the sum of their widths. A task needs each at most as
   long as its busiest block. Rounded up, this holds for each task but not for sums, so these ports count in durations only;
 - tokens for tasks on common addresses: the bound assumes none;
@@ -44,6 +45,7 @@ from propcache.api import cached_property
 
 from ...ir import BlockRealize, For, Var, build, free_vars, walk_stmts
 from ...lower import Plan, is_pipelined
+from ..access.alignment import is_aligned_by
 from ..access.allocation import Chunk, largest_live
 from ..access.placement import bytes_of_sites, place
 from ..access.ports import memory_port
@@ -109,13 +111,26 @@ class UnpipedBound:
         """Whether there are bounds for pipelines of these loops at all."""
         return not self._is_piped and all(self._extents.get(loop) for loop in pipelines)
 
-    @cached_property
+    @property
     def _depends_on_addresses(self) -> bool:
-        """Whether costs depend on the addresses of slots."""
-        return any(memory.mapping == "interleave" and memory.banks > 1 for memory in self._machine.memories) or any(
-            size // site.slots % memory.burst_bytes
-            for site, (memory, size) in bytes_of_sites(self._machine, self._nest).items()
-            if not self._nest.index.is_param(site.buffer)
+        """Whether the costs of all engines depend on the addresses of slots."""
+        return any(memory.mapping == "interleave" and memory.banks > 1 for memory in self._machine.memories)
+
+    def _depends_on_slots(self, number: int) -> bool:
+        """Whether the costs of an engine depend on where slots begin in the bursts of their memory."""
+        engine, places = self._machine.engines[number], self._program.places
+        accessed = (
+            places.by_buffer[access.buffer]
+            for template in self._program.templates
+            if template.engine == number
+            for choice in template.choices
+            for work in choice.works
+            for access in (*work.reads, *work.writes)
+        )
+        return any(
+            placement.part_bytes % placement.memory.burst_bytes and is_aligned_by(engine, placement.memory, places)
+            for placement in accessed
+            if not placement.is_param
         )
 
     @property
@@ -137,9 +152,11 @@ class UnpipedBound:
     @cached_property
     def _busiest(self) -> int:
         """The cycles of the busiest engine, unit or port, with the mean of engines that take turns."""
-        counts = counts_of(self._program, self._max_tasks)
+        machine, variants = self._machine, self._program.variants
+        every = counts_of(self._program, self._max_tasks)
+        moved = {n for n in range(len(machine.engines)) if self._depends_on_slots(n)}
+        counts = {number: count for number, count in every.items() if variants[number].engine not in moved}
         busy = busy_of(self._program, counts)
-        machine = self._machine
         groups = _taking_turns(machine.engines)
         least = [sum(busy[n] for n in group) // len(group) for group in groups]
         for unit in {*machine.units}:
