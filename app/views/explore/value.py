@@ -131,10 +131,10 @@ def figures_value(machine: Machine) -> list[Value]:
 
 def search_value(state: State, store: Store) -> Value | None:
     """The current search: key (identifies its rows), status, asked (the request in words), stale (its origin, if the notebook
-    has changed), branch, decisions (of the derivation that it follows), lost (values to keep that the derived schedule does not have),
-    holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size, counts, front, best,
-    seconds, left, checking (progress while the best candidates are verified), error, database (what the search took from it: text,
-    failed), now (metrics of the displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
+    has changed), branch, kept (the pins), decisions (of the derivation that it follows), lost (values to keep that the derived schedule
+    does not have), holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size, counts,
+    front, best, seconds, left, checking (progress while the best candidates are verified), error, database (what the search took from it:
+    text, failed), now (metrics of the displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
     exploration = state.exploration
     if exploration is None:
         return None
@@ -173,9 +173,10 @@ def _request_value(request: SearchRequest) -> Value:
     )
     if request.settings.seconds:
         how = f"{how}, time limit {request.settings.seconds:g} s"
-    pins = [f"{name} kept at {' or '.join(texts)}" for name, texts in pins_of(request.space).items()]
+    pins = [f"{name} {' or '.join(texts)}" for name, texts in pins_of(request.space).items()]
     return {
-        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets, *pins])}",
+        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets])}",
+        "kept": pins,
         "branch": request.branch,
         "decisions": () if request.derived is None else request.derived.space.decisions,
         "lost": _lost(request),

@@ -259,9 +259,11 @@ class Explorer {
     this.derived.hidden = !deriving;
     if (deriving) this.derived.replaceChildren(...nodes(derivingParts(deriving)));
     const shown = deriving || asks ? null : search;
+    const kept = shown?.kept.length ? `Kept: ${shown.kept.join("; ")}. ` : "";
     const lost = shown?.lost.length ? `Not kept: ${shown.lost.join("; ")}. ` : "";
     const database = shown?.database;
-    const note = `${lost}${database?.text ?? ""}`;
+    const found = database?.text ?? "";
+    const note = `${kept}${lost}${found.charAt(0).toUpperCase()}${found.slice(1)}`;
     this.note.hidden = !note;
     this.note.classList.toggle("is-warning", Boolean(lost || database?.failed));
     if (this.note.textContent !== note) this.note.textContent = note;

@@ -52,6 +52,7 @@ import { plainText } from "../core/hole_text.js";
  * @property {string} asked The request in words.
  * @property {string} stale The origin of the candidates if the notebook has changed.
  * @property {string[]} decisions What the lines of a derived schedule do; none for a person's.
+ * @property {string[]} kept The pinned holes with their values.
  * @property {string[]} lost Values to keep that the derived schedule does not have.
  * @property {{ name: string, values: string[], order: number[], rule?: string }[]} holes `order`: the positions of the values along the
  *   axis; `rule`: the rule that wrote the hole, "" for a person's.

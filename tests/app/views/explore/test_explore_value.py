@@ -127,7 +127,7 @@ def test_given_a_derived_space_then_each_hole_has_the_rule_that_wrote_it() -> No
 def test_given_pins_then_the_search_names_them_and_its_axes_have_only_their_values() -> None:
     state = act(with_holes(), Explore(keep={"tile": ("32",)}))
     search = explore_value(state, Store())["search"]
-    assert search["asked"].endswith("all 6; tile kept at 32") and search["size"] == 6
+    assert search["asked"].endswith("all 6") and search["kept"] == ["tile 32"] and search["size"] == 6
     assert [len(hole["values"]) for hole in search["holes"]] == [1, 3, 2]
     assert search["decisions"] == () and search["database"] == {"text": "", "failed": False}
     assert explore_value(state, Store())["deriving"] is None
