@@ -19,7 +19,7 @@ from .pipelining.slots import (
 from .pipelining.software_pipeline import pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 from .rewrite_result import RewriteResult
-from .scopes import is_shared_over
+from .scopes import is_fragment, is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "RewriteResult",
     "allocations",
     "banks_noted",
+    "is_fragment",
     "is_pipelined",
     "is_shared_over",
     "lower",

@@ -17,3 +17,8 @@ def is_shared_over(scope: str, loop: For) -> bool:
     if kind == "warp":
         return loop.thread_tag == "threadIdx.x"
     return is_global(scope) or (kind == "shared" and not loop.thread_tag.startswith("blockIdx"))
+
+
+def is_fragment(scope: str) -> bool:
+    """Whether the lanes of a warp hold the elements of a buffer together, as operands of a tensor core."""
+    return scope.startswith(("wmma.", "m16n8k8.", "metal.simdgroup"))

@@ -216,24 +216,32 @@ class Schedule(Calls, Sampling):
         """Run the function and the original on the same random inputs and compare; see `execute.verify`. Parameters with changed layouts
         are compared element by element. `sizes` are numbers for symbolic sizes, by name.
         """
-        opaque = {name: intrin for name, intrin in self.tensorized.items() if not intrin.runs}
-        func = self._with_described(opaque)
+        func, remark = self._runnable
         on = sized(func, original or self.original[self.func_name], self.layouts, sizes)
         verdict = verify(on.func, on.original, seed=seed, layouts=on.layouts)
         if on.sizes and verdict.status != "failed":
             verdict = replace_fields(verdict, detail=f"{verdict.detail}, with {on.text}")
-        if opaque and verdict.status == "tested":
-            names = ", ".join(dict.fromkeys(intrin.name for intrin in opaque.values()))
-            verdict = replace_fields(verdict, detail=f"{verdict.detail}; {names} tested through its description")
-        return verdict
+        return replace_fields(verdict, detail=f"{verdict.detail}{remark}") if verdict.status == "tested" else verdict
+
+    @property
+    def _runnable(self) -> tuple[PrimFunc, str]:
+        """The function with the descriptions of the intrinsics whose implementations cannot run, and what to add to a verdict on it."""
+        opaque = {name: intrin for name, intrin in self.tensorized.items() if not intrin.runs}
+        names = ", ".join(dict.fromkeys(intrin.name for intrin in opaque.values()))
+        return self._with_described(opaque), f"; {names} tested through its description" if opaque else ""
 
     def prove(self, original: PrimFunc | None = None) -> Proof:
         """Prove the function equal to the original for all inputs and sizes, or find a difference; see `engine.prove.prove`."""
         return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
 
     def check(self, sizes: Mapping[str, int] | None = None) -> Verdict:
-        """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those."""
-        return check(self.func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
+        """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those. Of an
+        intrinsic whose implementation cannot run, the description is compared."""
+        func, remark = self._runnable
+        found = check(func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
+        return (
+            replace_fields(found, detail=f"{found.detail}{remark}") if found.status in ("proved", "tested") else found
+        )
 
     @property
     def intrinsics(self) -> tuple[str, ...]:

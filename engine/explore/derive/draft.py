@@ -8,12 +8,15 @@ from copy import copy
 import msgspec
 
 from ...analysis import ProgramIndex
-from ...hwsim import Engine, Machine, MatrixEngine, Memory, SystolicEngine
+from ...hwsim import Engine, Machine, MatrixEngine, Memory, SystolicEngine, copy_path
 from ...ir import Block, Buffer, For, IRModule, PrimFunc, SeqStmt, Var
 from ...lower import with_sizes
 from ...schedule import Intrinsics
 from ..space.schedule_builder import ScheduleBuilder
 from .flow import Flow
+
+DYNAMIC = "shared.dyn"
+"""The scope of shared memory whose size a launch states."""
 
 
 class Group(msgspec.Struct, frozen=True, eq=False):
@@ -43,6 +46,20 @@ class Group(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(self, members=members, after=after)
 
 
+class WarpTile(msgspec.Struct, frozen=True, eq=False):
+    """A product in warps: `outer` is its outermost reduction, `step` the loop over the depth in which operands are copied, `inner` that
+    over the fragments of a copy, `tile` the outermost loop of a fragment's product, `stored` the block that stores the fragments of sums,
+    `loads` those that load operands."""
+
+    block: str
+    outer: str
+    step: str
+    inner: str
+    tile: str
+    stored: str
+    loads: list[str] = msgspec.field(default_factory=list)
+
+
 class Draft:
     """The lines so far, and what rules tell each other about the current group."""
 
@@ -69,6 +86,9 @@ class Draft:
         self.spatial: int
         self.near: set[str]
         self.memories: dict[str, list[Memory]]
+        self.grid: str
+        self.in_fragments: set[str]
+        self.warp_tiles: list[WarpTile]
 
     def begin(self, group: Group) -> Draft:
         """The draft for a group; it adds lines to the same schedule.
@@ -76,7 +96,9 @@ class Draft:
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
         reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
         result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a
-        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them.
+        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop over
+        blocks of threads, "" without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that are
+        divided over warps.
         """
         part = copy(self)
         part.group = group
@@ -89,6 +111,9 @@ class Draft:
         part.spatial = 0
         part.near = set()
         part.memories = {}
+        part.grid = ""
+        part.in_fragments = set()
+        part.warp_tiles = []
         return part
 
     def flow_of_group(self) -> Flow:
@@ -125,6 +150,17 @@ class Draft:
     def matrix_names(self) -> set[str]:
         return {e.name for e in self.machine.engines if isinstance(e, MatrixEngine | SystolicEngine)}
 
+    def named_loops(self, block: str) -> tuple[list[str], dict[Var, str]]:
+        """The lines that give each loop around a block a variable, and the variables: those that lines have set, and new ones."""
+        builder, known = self.builder, {v: name for name, v in self.builder.state.names.items() if isinstance(v, Var)}
+        loops = self.loops_of(block)
+        missing = [f.loop_var for f in loops if f.loop_var not in known]
+        if not missing:
+            return [], known
+        known |= {v: builder.fresh(word(v.name)) for v in missing}
+        targets = [known[f.loop_var] if f.loop_var in missing else "_" for f in loops]
+        return [f'{", ".join(targets)}{"," if len(targets) == 1 else ""} = $.get_loops("{block}")'], known
+
     def innermost(self, loops: frozenset[str]) -> str:
         """The variable of the innermost loop over tiles among these; "" if there is none."""
         return next((o for name, o in reversed(self.loops.items()) if name in loops), "")
@@ -139,9 +175,40 @@ class Draft:
         return frozenset(name for name, o in self.loops.items() if self.builder.value(o).name in around)
 
     def outward(self, loop: str) -> Sequence[str]:
-        """The variables of a loop over tiles and of those around it."""
+        """The variables of a loop over tiles and of those around it; of "" the loop over blocks of threads, if there is one."""
         order = list(self.loops.values())
-        return order[: order.index(loop) + 1][::-1] if loop else ()
+        within = order[: order.index(loop) + 1][::-1] if loop else []
+        return [*within, *([self.grid] if self.grid else [])]
+
+    @property
+    def binds_threads(self) -> bool:
+        """Whether loops of the group are bound to threads: on a machine that executes threads, if all its products on tensor cores are in
+        fragments."""
+        on_matrix = {name for name, engine in self.engines.items() if engine.name in self.matrix_names}
+        return executes_threads(self.machine) and on_matrix <= self.in_fragments
+
+    @property
+    def unit_loops(self) -> str:
+        """The argument that keeps loops of one iteration, so that threads find the same loops for each size of a tile."""
+        return ", preserve_unit_loops=True" if self.binds_threads else ""
+
+    def on_chip(self, names: Sequence[str]) -> list[Memory]:
+        """Those of the memories that are on chip; for threads the one that they share, which their registers are loaded from."""
+        found = [m for n in names if not self.is_far(m := self.machine.memory(n))]
+        return (
+            [m for m in self.machine.memories if _is_shared(m) and not self.is_far(m)]
+            if found and self.binds_threads
+            else found
+        )
+
+    def scope_in(self, memory: Memory) -> str:
+        """The scope of buffers in a memory; for work of threads `shared.dyn` if it has that, as CUDA limits `shared` to 48 KiB."""
+        return DYNAMIC if self.binds_threads and DYNAMIC in memory.scopes else memory.scope
+
+    def copy_path(self, source: Memory, target: Memory) -> tuple[str, ...]:
+        """The scopes on the shortest path of copies from one memory to another."""
+        scopes = copy_path(self.machine, (source.name,), (target.name,))
+        return tuple(s if (m := self.machine.find_memory(s)) is None else self.scope_in(m) for s in scopes)
 
     def is_far(self, memory: Memory | None) -> bool:
         return memory is None or memory is self.machine.far or memory.scope == self.machine.far.scope
@@ -162,10 +229,19 @@ class Draft:
         return self.index.loops_of(block)
 
 
+def executes_threads(machine: Machine) -> bool:
+    """Whether threads do the work of a machine: one of its memories on chip is that which the threads of a block share."""
+    return any(_is_shared(memory) for memory in machine.memories if memory is not machine.far)
+
+
+def _is_shared(memory: Memory) -> bool:
+    return any(scope.partition(".")[0] == "shared" for scope in memory.scopes)
+
+
 def word(name: str) -> str:
     """A variable name derived from `name`."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_") or "x"
     return f"_{text}" if text[0].isdigit() else text
 
 
-__all__ = ["Draft", "Group", "word"]
+__all__ = ["Draft", "Group", "WarpTile", "executes_threads", "word"]

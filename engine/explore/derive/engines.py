@@ -7,7 +7,8 @@ from math import gcd, prod
 from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Block, BufferLoad, BufferStore
 from ...ir import dtype as dt
-from .draft import Draft
+from .draft import Draft, executes_threads
+from .gpu.warps import SIDE, fits_fragments
 from .product import Product, product_of, uncast
 
 
@@ -24,7 +25,8 @@ def choose_engines(draft: Draft) -> None:
             if vector is None or on_vector is None or on_matrix <= on_vector:
                 draft.engines[name] = matrix
                 draft.decide(f"{name} on {matrix.name}: a product")
-                _record_grains(draft, name, product, _grains(matrix))
+                _choose_fragments(draft, name, product)
+                _record_grains(draft, name, product, _grains(draft, matrix))
                 continue
             draft.decide(f"{name} on {vector.name}: {on_vector:,} cycles in vectors, {on_matrix:,} on {matrix.name}")
         chosen = vector or draft.machine.engines[-1]
@@ -53,7 +55,24 @@ def _rate(engine: MatrixEngine | SystolicEngine) -> float:
     return engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
 
 
-def _grains(engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
+def _choose_fragments(draft: Draft, name: str, product: Product) -> None:
+    """Decides whether a product on tensor cores is in fragments."""
+    if not executes_threads(draft.machine):
+        return
+    if fits_fragments(product, draft.index.realize(name)):
+        draft.in_fragments.add(name)
+    else:
+        draft.leave_out(
+            f"threads for {name}", "it is no product of float16 fragments of 16 x 16 x 16 with float32 sums"
+        )
+
+
+def _grains(draft: Draft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
+    """Rows, columns and depth that tiles have at least: those of a tile of the engine, for threads those of fragments of four warps."""
+    return (2 * SIDE, 2 * SIDE, SIDE) if draft.binds_threads else _tile(engine)
+
+
+def _tile(engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
     """Rows, columns and depth of a tile of the engine."""
     if isinstance(engine, SystolicEngine):
         return engine.rows, engine.columns, engine.rows
@@ -64,7 +83,7 @@ def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: Product) -> i
     """Cycles of the whole block on a matrix unit; edge tiles count as whole ones."""
     tiles = prod(
         -(-prod(part.values()) // grain)
-        for part, grain in zip((product.rows, product.columns, product.depth), _grains(engine), strict=True)
+        for part, grain in zip((product.rows, product.columns, product.depth), _tile(engine), strict=True)
     )
     each = engine.cycles_per_tile if isinstance(engine, MatrixEngine) else engine.rows
     passes = max(1, product.bytes // engine.element_bytes) ** 2

@@ -8,6 +8,7 @@ from ...hwsim import Memory, padded_load
 from ...ir import BufferLoad, BufferStore, Var, build, walk
 from .draft import Draft, word
 from .product import product_of, uncast
+from .stage import spread_rows
 
 
 def inline_producers(draft: Draft) -> None:
@@ -46,7 +47,9 @@ def fuse_producers(draft: Draft) -> None:
     the first, at the innermost loop over tiles that its elements depend on; if that is refused, at the next loop around it."""
     for name in reversed(draft.group.members[:-1]):
         wanted = draft.innermost(draft.flow.of_block(name))
-        at = next((o for o in draft.outward(wanted) if draft.write(f'$.compute_at("{name}", {o})')), "")
+        at = next(
+            (o for o in draft.outward(wanted) if draft.write(f'$.compute_at("{name}", {o}{draft.unit_loops})')), ""
+        )
         if at:
             draft.decide(f"{name} at loop {at}")
         elif wanted:
@@ -58,7 +61,7 @@ def fuse_followers(draft: Draft) -> None:
     loop over tiles outside of reductions: a tile of sums is complete there, and still on chip."""
     at = draft.of_result()
     for name in draft.group.after:
-        if at and draft.write(f'$.reverse_compute_at("{name}", {at})'):
+        if at and draft.write(f'$.reverse_compute_at("{name}", {at}{draft.unit_loops})'):
             draft.decide(f"{name} at loop {at}")
         else:
             draft.leave_out(f"{name} under {draft.group.last}", "no loop over tiles accepts it")
@@ -80,10 +83,13 @@ def keep_on_chip(draft: Draft) -> None:
         if not fit:
             draft.leave_out(f"{buffer.name} on chip", "no memory is common to its writer and its readers")
             continue
-        if draft.write(f'$.set_scope("{name}", 0, "{fit[0].scope}")'):
+        scope = draft.scope_in(fit[0])
+        if draft.write(f'$.set_scope("{name}", 0, "{scope}")'):
+            if draft.binds_threads:
+                spread_rows(draft, f'"{name}"', buffer, fit[0])
             draft.near.add(buffer.name)
             draft.memories[name] = fit
-            draft.decide(f"{buffer.name} in {fit[0].scope}")
+            draft.decide(f"{buffer.name} in {scope}")
 
 
 def choose_memories(draft: Draft) -> None:
@@ -101,7 +107,7 @@ def choose_memories(draft: Draft) -> None:
 def _common(draft: Draft, writer: str, readers: tuple[str, ...]) -> list[Memory]:
     """The memories on chip that the engines of the writer and of all readers share, in the writer's order."""
     names = [n for n in draft.engines[writer].writes if all(n in draft.engines[r].reads for r in readers)]
-    return [m for n in names if not draft.is_far(m := draft.machine.memory(n))]
+    return draft.on_chip(names)
 
 
 __all__ = ["choose_memories", "fuse_followers", "fuse_producers", "inline_producers", "keep_on_chip"]

@@ -22,7 +22,7 @@ def sum_in_lanes(draft: Draft) -> None:
         return
     for name in draft.group.members:
         realize = draft.index.realize(name)
-        loop = _along_rows(draft, realize)
+        loop = along_rows(draft, realize)
         lanes = _lanes(engine, realize.block.writes[0].buffer)
         if loop is None or (build.int_value(loop.extent) or 1) <= lanes:
             continue
@@ -61,7 +61,7 @@ def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
     tiles = {draft.builder.value(o).name for o in draft.loops.values()}
     own = [loop for loop in every if loop.loop_var.name not in tiles]
     written = realize.block.writes[0].region
-    along = [f for f in own if written and _drives(realize, f, written[-1].min)]
+    along = [f for f in own if written and drives(realize, f, written[-1].min)]
     if not along or (build.int_value(along[-1].extent) or 1) < 2:
         return False
     loops = [draft.builder.fresh(word(f.loop_var.name)) for f in every]
@@ -75,8 +75,8 @@ def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
     else:
         del named[along[-1].loop_var]
     around = [f for f in own if f.loop_var in named]
-    summed = [named[f.loop_var] for f in around if _is_summed(realize, f)]
-    spatial = [named[f.loop_var] for f in around if not _is_summed(realize, f)]
+    summed = [named[f.loop_var] for f in around if is_summed(realize, f)]
+    spatial = [named[f.loop_var] for f in around if not is_summed(realize, f)]
     return _ordered(draft, name, lines, _orders(spatial, summed), inner)
 
 
@@ -118,22 +118,24 @@ def _lanes(engine: VectorEngine, buffer: Buffer) -> int:
 
 
 def _unpacked(names: Sequence[str]) -> str:
+    """The names as targets of an assignment."""
     return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
-def _is_summed(realize: BlockRealize, loop: For) -> bool:
+def is_summed(realize: BlockRealize, loop: For) -> bool:
+    """Whether a loop drives a reduction."""
     kinds = zip(realize.iter_values, realize.block.iter_vars, strict=True)
     return any(iv.iter_type == "reduce" and loop.loop_var in free_vars(value) for value, iv in kinds)
 
 
-def _drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
+def drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
     """Whether an index of the block follows a loop."""
     used = free_vars(index)
     values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     return any(iv.var in used and loop.loop_var in free_vars(value) for iv, value in values)
 
 
-def _along_rows(draft: Draft, realize: BlockRealize) -> For | None:
+def along_rows(draft: Draft, realize: BlockRealize) -> For | None:
     """The reduced loop that the last axis of each operand follows; None if one follows another loop, or if the block is a product of
     matrices, whose columns are lanes that reuse its rows."""
     product = product_of(draft.index, realize.block.name)
@@ -142,8 +144,8 @@ def _along_rows(draft: Draft, realize: BlockRealize) -> For | None:
     loops = draft.loops_of(realize.block.name)
     written = realize.block.writes[0].buffer
     reads = [r for r in realize.block.reads if r.buffer is not written and r.region]
-    along = [f for f in loops if reads and all(_drives(realize, f, r.region[-1].min) for r in reads)]
-    return next((f for f in reversed(along) if _is_summed(realize, f)), None) if len(along) == 1 else None
+    along = [f for f in loops if reads and all(drives(realize, f, r.region[-1].min) for r in reads)]
+    return next((f for f in reversed(along) if is_summed(realize, f)), None) if len(along) == 1 else None
 
 
-__all__ = ["sum_in_lanes", "vectorize_blocks"]
+__all__ = ["along_rows", "drives", "is_summed", "sum_in_lanes", "vectorize_blocks"]

@@ -23,7 +23,7 @@ from ..space.pins import Pins, pinned
 from ..space.schedule_builder import ScheduleBuilder
 from ..space.tiling_target import TilingTargetError
 from ..trials.point_trials import PointTrials
-from .draft import Draft, Group
+from .draft import Draft, Group, executes_threads
 from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
 from .main_block import MainBlock
 from .table import ScheduleRule, apply_rules
@@ -143,7 +143,7 @@ class Sketches:
         if choice is not None and known is not None:
             yield iter([self._of_groups(choice.partition, *known)])
             return
-        main = self._main()
+        main = None if plain and self.rules and executes_threads(self.machine) else self._main()
         if main is not None:
             yield iter([main])
             if choice == WHOLE:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...hwsim import DmaEngine, Memory, copy_path, filled_load
-from ...ir import Buffer, BufferRegion, BufferStore, build, free_vars
+from ...hwsim import DmaEngine, Memory, filled_load
+from ...ir import Buffer, BufferLoad, BufferRegion, BufferStore, build, free_vars, walk
 from ...ir import dtype as dt
 from .draft import Draft, word
 
@@ -26,7 +26,7 @@ def decompose_padding(draft: Draft) -> None:
         depth = len(draft.outward(draft.innermost(draft.flow.of_block(name))))
         loop, fill = draft.builder.fresh(f"{word(name)}_loop"), draft.builder.fresh(f"{word(name)}_fill")
         around = draft.loops_of(name)
-        depth = sum(loop.loop_var.name in draft.loops.values() for loop in around)
+        depth = sum(loop.loop_var.name in (draft.grid, *draft.loops.values()) for loop in around)
         if depth < len(around) and draft.write(
             f'{loop} = $.get_loops("{name}")[{depth}]', f'{fill} = $.decompose_padding("{name}", {loop})'
         ):
@@ -45,21 +45,23 @@ def stage_operands(draft: Draft) -> None:
     `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the other."""
     banked = 0
     for (buffer, at, memory), readers in _operands(draft).items():
-        blocks = _consumers(draft, buffer, readers)
+        blocks = consumers_argument(draft, buffer, readers)
         home = draft.memory_of(buffer)
         if home is None:
             continue
         reader, source = readers[0], f'"{buffer.name}"'
-        for scope in copy_path(draft.machine, (home.name,), (memory.name,))[1:]:
+        for scope in draft.copy_path(home, memory)[1:]:
             copy = draft.builder.fresh(f"{word(buffer.name)}_in")
             if not draft.write(f'{copy} = $.cache_read("{reader}", {source}, "{scope}"{blocks})'):
                 draft.leave_out(f"a copy of {buffer.name}", f"cache_read to {scope} is refused")
                 break
-            placed = next((o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o})")), "")
+            placed = next(
+                (o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o}{draft.unit_loops})")), ""
+            )
             draft.decide(f"{buffer.name} copied at {f'loop {placed}' if placed else 'the start'}")
             reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
             kept = draft.machine.find_memory(scope)
-            _spread(draft, copy, buffer, kept)
+            spread_rows(draft, copy, buffer, kept)
             if placed and kept is not None and _divides_ports(kept):
                 banks = draft.builder.fresh(f"{word(buffer.name)}_banks")
                 draft.builder.hole(banks, draft.hole(f"{buffer.name} banks"), neighbours_first(kept, banked))
@@ -78,14 +80,16 @@ def _divides_ports(memory: Memory) -> bool:
     return memory.has_own_ports and memory.blocks > 1
 
 
-def _spread(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
-    """Pads the rows of a copy in interleaved banks by an element, so that a column lies in all banks."""
+def spread_rows(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
+    """Pads the rows of a buffer in interleaved banks, so that a column lies in many of them: by an element, beside tensor cores by the 16
+    bytes to which the rows of fragments are aligned. `copy` is the variable or the text of the block that writes it."""
     if memory is not None and memory.mapping == "interleave" and memory.blocks == 1 and len(buffer.shape) > 1:
         row = memory.banks * memory.interleave_bytes // dt.size_bytes(buffer.dtype)
-        draft.write(f"$.storage_align({copy}, 0, {len(buffer.shape) - 2}, {row}, 1)")
+        pad = max(1, 16 // dt.size_bytes(buffer.dtype)) if draft.in_fragments else 1
+        draft.write(f"$.storage_align({copy}, 0, {len(buffer.shape) - 2}, {row}, {pad})")
 
 
-def _consumers(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
+def consumers_argument(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
     """The argument that gives a copy these readers; none for a single one, as a copy without it serves all readers of the buffer."""
     index = draft.index
     every = [n for n in index.block_names[1:] if any(r.buffer is buffer for r in index.block(n).reads)]
@@ -107,9 +111,12 @@ def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
             home = draft.memory_of(buffer)
             if buffer in written or home is None:
                 continue
-            near = [m for n in engine.reads if not draft.is_far(m := draft.machine.memory(n))]
+            near = draft.on_chip(engine.reads)
             if home.name in engine.reads:
-                near = [m for m in near if _is_filled(draft, home, m) and _is_scattered(draft, name, region)]
+                is_worth = _is_scattered(draft, name, region) or (
+                    draft.binds_threads and _is_reread(draft, name, buffer)
+                )
+                near = [m for m in near if _is_filled(draft, home, m) and is_worth]
             if not near:
                 continue
             small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
@@ -135,6 +142,20 @@ def _is_scattered(draft: Draft, name: str, region: BufferRegion) -> bool:
     return not along & last and any(along & row for row in rows)
 
 
+def _is_reread(draft: Draft, name: str, buffer: Buffer) -> bool:
+    """Whether the group reads elements of a buffer several times: in several blocks, at several places, or in several iterations."""
+    block = draft.block(name)
+    readers = sum(any(r.buffer is buffer for r in draft.block(n).reads) for n in draft.group.every)
+    loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    used = {v for load in loads for index in load.indices for v in free_vars(index)}
+    return readers > 1 or len(loads) > 1 or any(iv.var not in used for iv in block.iter_vars) or _overlaps(loads)
+
+
+def _overlaps(loads: Sequence[BufferLoad]) -> bool:
+    """Whether an index of a load is a sum of iterators, as in a window."""
+    return any(len(free_vars(index)) > 1 for load in loads for index in load.indices)
+
+
 def _bytes_of(buffer: Buffer) -> int:
     return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
 
@@ -146,11 +167,11 @@ def store_result(draft: Draft) -> None:
     last = draft.group.result
     engine = draft.engines[last]
     home = draft.memory_of(draft.block(last).writes[0].buffer)
-    near = [m for n in engine.writes if not draft.is_far(m := draft.machine.memory(n))]
-    if home is None or home.name in engine.writes or not near:
+    near = draft.on_chip(engine.writes)
+    if home is None or home.name in engine.writes or not near or last in draft.in_fragments:
         return
     at = draft.of_result()
-    paths = {m.scope: copy_path(draft.machine, (m.name,), (home.name,))[:-1] for m in near}
+    paths = {m.scope: draft.copy_path(m, home)[:-1] for m in near}
     direct = [scope for scope, path in paths.items() if path == (scope,)]
     if engine.name in draft.matrix_names and len(direct) > 1 and direct[0] == near[0].scope:
         variable = draft.builder.fresh(f"{word(last)}_scope")
@@ -164,7 +185,7 @@ def store_result(draft: Draft) -> None:
             draft.leave_out(f"{last} on chip", f"cache_write to {scope} is refused")
             return
         if at:
-            draft.write(f"$.reverse_compute_at({copy}, {at})")
+            draft.write(f"$.reverse_compute_at({copy}, {at}{draft.unit_loops})")
     draft.decide(f"{last} leaves tile by tile from {' or '.join(direct)}")
     _rotate_result(draft, near[0] if len(direct) == 1 else None)
 
@@ -183,4 +204,11 @@ def _rotate_result(draft: Draft, memory: Memory | None) -> None:
         builder.drop()
 
 
-__all__ = ["decompose_padding", "neighbours_first", "stage_operands", "store_result"]
+__all__ = [
+    "consumers_argument",
+    "decompose_padding",
+    "neighbours_first",
+    "spread_rows",
+    "stage_operands",
+    "store_result",
+]

@@ -12,6 +12,8 @@ from ...cancellation import checkpoint
 from .draft import Draft, Group
 from .engines import choose_engines
 from .fuse import choose_memories, fuse_followers, fuse_producers, inline_producers, keep_on_chip
+from .gpu.threads import add_grid, bind_threads
+from .gpu.warps import load_fragments, tensorize_fragments, tile_in_warps
 from .lanes import sum_in_lanes, vectorize_blocks
 from .overlap import pipeline_tiles
 from .stage import decompose_padding, stage_operands, store_result
@@ -40,14 +42,19 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("lanes", "Sums along rows", sum_in_lanes),
     ScheduleRule("engine", "The engine of each block", choose_engines),
     ScheduleRule("tile", "Tiles of the last block", tile_last),
+    ScheduleRule("grid", "Blocks of threads", add_grid),
     ScheduleRule("fuse", "Producers tile by tile", fuse_producers),
     ScheduleRule("follow", "What follows a tile", fuse_followers),
     ScheduleRule("scope", "Intermediate buffers on chip", keep_on_chip),
     ScheduleRule("padding", "Padding filled and copied in place", decompose_padding),
+    ScheduleRule("warps", "Products on tensor cores", tile_in_warps),
     ScheduleRule("stage", "Operands copied to the engines", stage_operands),
+    ScheduleRule("fragments", "Operands of tensor cores", load_fragments),
     ScheduleRule("store", "Results tile by tile", store_result),
     ScheduleRule("vectorize", "Vectors of the program", vectorize_blocks),
     ScheduleRule("memory", "Memories of intermediate buffers", choose_memories, at_end=True),
+    ScheduleRule("threads", "Threads", bind_threads, at_end=True),
+    ScheduleRule("intrinsics", "Tensor intrinsics", tensorize_fragments, at_end=True),
     ScheduleRule("pipeline", "Overlap of the engines", pipeline_tiles, at_end=True),
 )
 """Each rule sees what the rules before it wrote."""

@@ -26,6 +26,9 @@ PIPELINE = "pipeline"
 LATE = frozenset({"transform_layout", "set_layout", "storage_align", PIPELINE, "annotate", "unannotate"})
 """Calls that move nothing to another loop or memory."""
 
+ON_THREADS = LATE | {"bind", "decompose_reduction", "fuse", "get_loops", "reorder", "split", "tensorize", "vectorize"}
+"""Calls that distribute the iterations of blocks in their place over threads, after the first `bind` of the last calls."""
+
 
 class Refused(msgspec.Struct, frozen=True, eq=False):
     """The refused line, and its error."""
@@ -40,9 +43,7 @@ class Prefixes:
     def __init__(self, space: Space) -> None:
         self._space = space
         holes = [n for n, line in enumerate(space.lines) if is_hole(line)]
-        early = 1 + max(
-            (n for n, line in enumerate(space.lines) if n not in holes and line.method not in LATE), default=-1
-        )
+        early = _early(space.lines, holes)
         self._cuts = sorted({*holes, early, len(space.lines)})
         self._chosen = [sum(hole < cut for hole in holes) for cut in self._cuts]
         self._early = self._cuts.index(early)
@@ -121,6 +122,16 @@ class Prefixes:
             except TilewrightError as error:
                 return Refused(number, error)
         return state
+
+
+def _early(lines: Sequence[CallStep], holes: Sequence[int]) -> int:
+    """The number of the first of the last calls: LATE ones, or those that distribute iterations over threads, with them."""
+
+    def after(methods: frozenset[str]) -> int:
+        return 1 + max((n for n, line in enumerate(lines) if n not in holes and line.method not in methods), default=-1)
+
+    bound = (n for n in range(after(ON_THREADS), len(lines)) if lines[n].method == "bind")
+    return next(bound, after(LATE))
 
 
 def _are_stages(value: object) -> TypeGuard[Sequence[int]]:

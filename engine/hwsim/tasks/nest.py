@@ -48,7 +48,7 @@ from ...ir import (
     walk_stmts,
 )
 from ...ir import dtype as dt
-from ...lower import Banks, banks_noted, is_shared_over, marked_buffers
+from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
 from ..errors import refuse
 
 ENGINE = "engine"
@@ -70,7 +70,8 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     """One store and its loops and conditions: the loops around it in its leaf, those of threads first, and conditions over loop variables.
 
     `store` is None for an opaque evaluation; `touches` are then the regions that its block declares. `lanes` are the loops that the program
-    binds to threads, the fastest first: those of x, y and z, preceded by the loops that are vectorized in each thread.
+    binds to threads, the fastest first: those of x, y and z, preceded by the loops that are vectorized in each thread; none if whole
+    warps execute it.
     """
 
     store: BufferStore | None
@@ -327,6 +328,8 @@ class _Reader:
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
             store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
             piece = Piece(store, loops, around.conditions, lanes=around.lanes, vectorized=around.vectorized)
+            if _is_of_warps(piece, around):
+                piece = msgspec.structs.replace(piece, lanes=(), vectorized=())
             return self._in_threads(piece, around)
         block = around.block
         regions = [] if block is None else [(r, False) for r in block.reads] + [(w, True) for w in block.writes]
@@ -395,6 +398,12 @@ def _tag(stmt: For) -> str:
 def _is_threads(stmt: For) -> bool:
     """Returns whether the iterations are threads of one block, or virtual ones, which a thread runs statement by statement."""
     return bool(_tag(stmt)) and not _tag(stmt).startswith(BLOCK)
+
+
+def _is_of_warps(piece: Piece, around: _Around) -> bool:
+    """Whether whole warps execute a piece: it accesses a fragment, and no loop around it is bound to their lanes."""
+    has_lanes = any(tag == f"{THREAD}.x" and loop.extent > 1 for tag, loop in around.tagged)
+    return not has_lanes and any(is_fragment(b.scope) for b in buffers_of(piece))
 
 
 def _concerns(piece: Piece, loop: Loop, own: Mapping[Buffer, tuple[Loop, ...]]) -> bool:

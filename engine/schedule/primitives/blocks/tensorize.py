@@ -190,9 +190,8 @@ def _fresh_body(body: Stmt, buffers: Mapping[Buffer, Buffer], used: set[str]) ->
     """A copy of a function's body with fresh loops, blocks and buffers."""
     sizes: dict[Var, Expr] = {}
     for old, new in buffers.items():
-        parts = zip(
-            (*old.shape, *old.strides, old.elem_offset), (*new.shape, *new.strides, new.elem_offset), strict=True
-        )
+        parts = [*zip(old.shape, new.shape, strict=True), (old.elem_offset, new.elem_offset)]
+        parts += zip(old.strides, new.strides, strict=True) if old.strides else ()
         sizes.update((a, b) for a, b in parts if isinstance(a, Var) and b is not None)
     names = set(used)
     copied, _ = fresh_vars(body)

@@ -104,7 +104,7 @@ def test_a_transpose_goes_through_shared_memory_of_a_gpu_without_bank_conflicts(
     notebook = tilewright.load(Path(__file__).parents[3] / "hand" / "grid" / "gpu_transpose.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.machine is not None and notebook.schedule is not None
     found = derive_space(notebook.program, notebook.machine)
-    assert 'cache_read("B", "A", "shared")' in found.text and "sch.storage_align(A_in, 0, 0, 32, 1)" in found.text
+    assert 'cache_read("B", "A", "shared.dyn")' in found.text and "sch.storage_align(A_in, 0, 0, 32, 1)" in found.text
     outcome = Evaluator(found.space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
     assert outcome.fits and outcome.figures is not None
     assert outcome.figures.cycles <= tilewright.simulate(notebook.schedule, notebook.machine).cycles

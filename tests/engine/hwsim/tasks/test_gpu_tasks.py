@@ -180,3 +180,39 @@ def test_given_loops_of_one_tag_that_go_over_different_things_then_nothing_is_le
     text = nested(4, 8).replace("threadIdx.x", "threadIdx.y").replace("T.axis.spatial(4, b)", "T.axis.spatial(4, t)")
     report = on_gpu(Schedule(parse(text.replace("blockIdx.x", "blockIdx.y")).program))
     assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(4 * 512, 0), (0, 4 * 512)]
+
+
+FRAGMENTS = """
+@T.prim_func(s_tir=True)
+def fragments(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"), C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+"""
+
+
+def in_fragments(warps: int) -> Schedule:
+    """A product of 64^3 in fragments, the rows divided over warps, operands in shared memory from the beginning of a block."""
+    sch = Schedule(parse(FRAGMENTS).program)
+    i, _, _ = sch.get_loops("C")
+    warp, _ = sch.split(i, [warps, None])
+    sch.bind(warp, "threadIdx.y")
+    sch.reverse_compute_at(sch.cache_write("C", 0, "wmma.accumulator"), warp)
+    for position, scope in enumerate(("wmma.matrix_a", "wmma.matrix_b")):
+        sch.cache_read("C", position, "shared")
+        sch.compute_at(sch.cache_read("C", position, scope), warp)
+    sch.decompose_reduction("C", sch.get_loops("C")[1])
+    return sch
+
+
+# Tensor cores: 4 x 8 x 4 tiles of 16 x 8 x 16, 2 cycles each. The lanes load, and set to zero, a row of 64 elements in one operation; each
+# warp loads its rows of A, and all of B.
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_whole_warps_execute_work_on_fragments(warps: int) -> None:
+    tasks = {name: (engine, count * cycles) for name, engine, count, cycles in kinds(on_gpu(in_fragments(warps)))}
+    assert tasks["C"] == ("tensor", 4 * 8 * 4 * 2)
+    assert tasks["A_shared_wmma.matrix_a"] == tasks["C_init"] == ("lanes", 64)
+    assert tasks["B_shared_wmma.matrix_b"] == ("lanes", 64 * warps)

@@ -184,3 +184,36 @@ def test_given_a_block_in_a_block_when_tensorized_then_its_places_are_known_from
     sch.blockize(sch.get_loops("C_o")[-1])
     sch.tensorize("C_o", mma())
     assert sch.verify().status == "tested"
+
+
+STRIDED = HEAD + (
+    'def strided(A: T.Buffer((16,), "float32", strides=("s",), offset_factor=1), '
+    'B: T.Buffer((16,), "float32", scope="local", offset_factor=1)):\n'
+    '    with T.sblock("root"):\n'
+    "        T.reads(A[0:16])\n"
+    "        T.writes(B[0:16])\n"
+    '        T.evaluate(T.call_extern("copy", B.data, A.data, A.strides[0], dtype="int32"))\n'
+)
+
+COMPACT = HEAD + (
+    'def compact(A: T.Buffer((16,), "float32", offset_factor=1), '
+    'B: T.Buffer((16,), "float32", scope="local", offset_factor=1)):\n'
+    '    with T.sblock("root"):\n'
+    "        T.reads(A[0:16])\n"
+    "        T.writes(B[0:16])\n"
+    "        for i in range(16):\n"
+    '            with T.sblock("copy"):\n'
+    '                vi = T.axis.remap("S", [i])\n'
+    "                B[vi] = A[vi]\n"
+)
+
+
+def test_an_implementation_may_have_strides_that_its_description_has_not() -> None:
+    sch = Schedule(parse(MATMUL).program)
+    copy = sch.cache_read("C", 0, "local")
+    *_, inner = sch.get_loops(copy)
+    _, inner = sch.split(inner, [None, 16])
+    sch.tensorize(inner, make_intrin("strided", COMPACT, STRIDED))
+    assert not any(isinstance(n, Call) and n.op == "call_extern" for n in walk(sch.described))
+    verdict = sch.check()
+    assert verdict.status == "proved" and "strided tested through its description" in verdict.detail

@@ -1,0 +1,50 @@
+"""Derived schedules for a GPU, compiled by TVM: CUDA with the blocks, threads and tensor cores of the schedule."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import tilewright
+from tilewright.engine.explore import derive_space
+from tilewright.engine.export import to_tvm_python
+from tilewright.engine.hwsim import load_machine
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Intrinsics
+
+pytestmark = pytest.mark.tvm
+
+HAND = Path(__file__).parents[1] / "hand"
+
+
+def cuda_of(name: str, folder: Path) -> str:
+    """The CUDA that TVM makes of the derived schedule of a notebook."""
+    import tvm
+
+    notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
+    assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None
+    intrinsics = Intrinsics()
+    for intrin in notebook.schedule.tensorized.values():
+        if intrin.name not in intrinsics:
+            intrinsics.register(intrin.name, intrin.desc, intrin.impl)
+    space = derive_space(notebook.program, load_machine("gpu-sm"), intrinsics=intrinsics).space
+    file = folder / "exported.py"
+    file.write_text(to_tvm_python(space.schedule_at(space.default).schedule), encoding="utf-8")
+    module = runpy.run_path(str(file))["sch"].mod
+    return tvm.tirx.build(module, target="cuda").imports[0].inspect_source()
+
+
+def test_a_softmax_is_one_kernel_whose_threads_combine_their_sums(tmp_path: Path) -> None:
+    source = cuda_of("softmax", tmp_path)
+    assert source.count('extern "C" __global__ void __launch_bounds__(') == 2, "one kernel, declared and defined"
+    assert "extern __shared__" in source and "__syncthreads()" in source
+    assert "__shfl_down_sync" in source
+
+
+def test_a_gemm_uses_the_tensor_cores(tmp_path: Path) -> None:
+    source = cuda_of("gpu_gemm", tmp_path)
+    for call in ("fill_fragment", "load_matrix_sync", "mma_sync", "store_matrix_sync"):
+        assert f"nvcuda::wmma::{call}(" in source
+    assert "__syncthreads()" in source
