@@ -96,9 +96,9 @@ class Draft:
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
         reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
         result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a
-        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop over
-        blocks of threads, "" without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that are
-        divided over warps.
+        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop
+        over blocks of threads, "" without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that
+        are divided over warps.
         """
         part = copy(self)
         part.group = group
