@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tilewright
+from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.explore import Settings, derive_space, explore
 from tilewright.engine.explore.derive.program_bound import program_bound
 from tilewright.engine.ir import PrimFunc
@@ -53,7 +54,7 @@ def row_of(file: Path, seconds: float) -> Row:
     assert notebook.schedule is not None and notebook.machine is not None and isinstance(notebook.program, PrimFunc)
     hand = tilewright.simulate(notebook.schedule, notebook.machine).cycles
     begun = time.perf_counter()
-    derived = derive_space(notebook.program, notebook.machine)
+    derived = derive_space(notebook.program, notebook.machine, intrinsics=read_intrinsics(notebook.document))
     left = seconds - (time.perf_counter() - begun)
     study = explore(derived.space, notebook.machine, Settings(trials=1_000_000, seconds=max(1.0, left)))
     spent = time.perf_counter() - begun

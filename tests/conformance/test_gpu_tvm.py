@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import tilewright
+from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.explore import derive_space
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
-from tilewright.engine.schedule import Intrinsics
 
 pytestmark = pytest.mark.tvm
 
@@ -25,10 +25,7 @@ def cuda_of(name: str, folder: Path) -> str:
 
     notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None
-    intrinsics = Intrinsics()
-    for intrin in notebook.schedule.tensorized.values():
-        if intrin.name not in intrinsics:
-            intrinsics.register(intrin.name, intrin.desc, intrin.impl)
+    intrinsics = read_intrinsics(notebook.document)
     space = derive_space(notebook.program, load_machine("gpu-sm"), intrinsics=intrinsics).space
     file = folder / "exported.py"
     file.write_text(to_tvm_python(space.schedule_at(space.default).schedule), encoding="utf-8")

@@ -1,10 +1,12 @@
 """Rules: blocks of threads, for machines whose work is done by threads, as of a GPU.
 
-i_b, i_t = sch.split(i_o, [blocks, None], names=["i_b", "i_t"])
-sch.bind(i_b, "blockIdx.x")
-power_f = sch.fuse(i_i, j)
-power_s, power_x = sch.split(power_f, [None, threads], names=["power_s", "power_x"])
-sch.bind(power_x, "threadIdx.x")
+The lines for a tile of an elementwise block:
+
+    i_b, i_t = sch.split(i_o, [blocks, None], names=["i_b", "i_t"])
+    sch.bind(i_b, "blockIdx.x")
+    power_f = sch.fuse(i_i, j)
+    power_s, power_x = sch.split(power_f, [None, threads], names=["power_s", "power_x"])
+    sch.bind(power_x, "threadIdx.x")
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Rules: products on tensor cores, each warp with fragments of the tile in its registers.
 
-i_w, i_f, i_m = sch.split(i_i, [warps[0], None, 16], names=["i_w", "i_f", "i_m"])
-j_w, j_f, j_m = sch.split(j_i, [warps[1], None, 16], names=["j_w", "j_f", "j_m"])
-k_f, k_m = sch.split(k_i, [None, 16], names=["k_f", "k_m"])
-sch.reorder(i_w, j_w, k_o, k_f, i_f, j_f, i_m, j_m, k_m)
-C_warp = sch.fuse(i_w, j_w)
-sch.bind(C_warp, "threadIdx.y")
-C_fragment = sch.cache_write("C", 0, "wmma.accumulator")
-A_fragment = sch.cache_read("C", 0, "wmma.matrix_a")
+The lines for a product:
+
+    i_w, i_f, i_m = sch.split(i_i, [warps[0], None, 16], names=["i_w", "i_f", "i_m"])
+    j_w, j_f, j_m = sch.split(j_i, [warps[1], None, 16], names=["j_w", "j_f", "j_m"])
+    k_f, k_m = sch.split(k_i, [None, 16], names=["k_f", "k_m"])
+    sch.reorder(i_w, j_w, k_o, k_f, i_f, j_f, i_m, j_m, k_m)
+    C_warp = sch.fuse(i_w, j_w)
+    sch.bind(C_warp, "threadIdx.y")
+    C_fragment = sch.cache_write("C", 0, "wmma.accumulator")
+    A_fragment = sch.cache_read("C", 0, "wmma.matrix_a")
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from support.programs.real_programs import REAL
 
 import tilewright
+from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.hwsim import load_machine
@@ -132,10 +133,7 @@ def test_a_product_that_fragments_cannot_hold_stays_without_threads_and_the_spac
 def test_registered_intrinsics_replace_all_parts_of_a_product() -> None:
     notebook = tilewright.load(HAND / "gemm" / "gpu_gemm.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None
-    intrinsics = Intrinsics()
-    for intrin in notebook.schedule.tensorized.values():
-        if intrin.name not in intrinsics:
-            intrinsics.register(intrin.name, intrin.desc, intrin.impl)
+    intrinsics = read_intrinsics(notebook.document)
     found = derive_space(notebook.program, GPU, intrinsics=intrinsics)
     sch = found.space.schedule_at(found.space.default).schedule
     assert len(sch.tensorized) == 5
