@@ -2,11 +2,13 @@
 what the machine can do, in how much time.
 
     python bench/explore_layers.py                   # writes the tests' file; half an hour, rows that are there are kept
+    python bench/explore_layers.py --auto            # the same with derived spaces (tests/conformance/recorded/explore_derived.json)
     python bench/explore_layers.py --beside          # adds the examples' own schedules, and LOMA's mappings replayed
     python bench/explore_layers.py --table           # the recorded rows as Markdown
     python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
 
-The space is that of tests/support/schedules/layer_spaces.py, written once for all layers. Seconds are of processor time; cycles are the
+The space is that of tests/support/schedules/layer_spaces.py, written once for all layers; with --auto it is derived for each, for at most
+DERIVING seconds, which count. Seconds are of processor time; cycles are the
 same on every machine.
 """
 
@@ -30,18 +32,31 @@ import optuna  # noqa: F401 (loaded before any clock runs)
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from support.programs.layers import BERT, LAYERS, Layer  # noqa: E402
+from support.programs.layers import BERT, LAYERS, Layer, times_in_network  # noqa: E402
 from support.schedules.layer_spaces import DUAL, GEMMINI, TARGETS, Target, layer_space, study_machine  # noqa: E402
 from support.schedules.loma_replay import loma_space, undivided  # noqa: E402
 
 from tilewright.app.document import evaluate, load_document  # noqa: E402
-from tilewright.engine.explore import Progress, Settings, Space, Study, explore  # noqa: E402
+from tilewright.engine.explore import (  # noqa: E402
+    EvaluationRequest,
+    Evaluator,
+    Progress,
+    Settings,
+    Space,
+    Study,
+    deriving_space,
+    explore,
+)
 from tilewright.engine.hwsim import simulate  # noqa: E402
 
 FOLDER = HERE.parent / "tests" / "conformance" / "recorded"
-RECORDED, BESIDE, LOMA = (FOLDER / f"{name}.json" for name in ("explore_layers", "explore_beside", "zigzag_layers"))
+RECORDED, DERIVED, BESIDE, LOMA = (
+    FOLDER / f"{name}.json" for name in ("explore_layers", "explore_derived", "explore_beside", "zigzag_layers")
+)
 EXAMPLES = HERE.parent / "static" / "examples"
 TRIALS = 128
+DERIVING = 5.0
+"""Seconds of a derivation."""
 FIRST = (
     "conv1 7x7/2", "conv2 3x3", "conv2 1x1 out", "conv3 1x1/2", "conv3 3x3/2", "conv4 1x1 back", "conv4 3x3", "conv5 1x1 out", "conv5 3x3",
     "fc", "BERT-base/128 QKV", "BERT-base/128 scores", "BERT-base/128 context", "BERT-base/128 projection", "BERT-base/128 MLP up",
@@ -63,7 +78,36 @@ HAND = {
 def found_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str, Any]:
     """A row of the table."""
     space = layer_space(layer, target)
-    study, steps, seconds = timed(space, target.machine, trials)
+    return row_of(layer, target, space, *timed(space, target.machine, trials))
+
+
+def derived_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str, Any]:
+    """A row with the space that the rules derive."""
+    machine = study_machine(target.machine)
+    program = layer.program(target.dtype, target.sums)
+    begun = [time.process_time()]
+    steps: list[list[float]] = []
+    derived = None
+    for now in deriving_space(program, machine, stop=lambda: time.process_time() - begun[0] > DERIVING):
+        at = time.process_time()
+        if now is not None:
+            derived = now
+            outcome = Evaluator(now.space, machine, ("cycles",)).tried(EvaluationRequest(0, now.space.default))
+            if outcome.figures is not None and (not steps or outcome.figures.cycles < steps[-1][1]):
+                steps.append([0, outcome.figures.cycles, round(at - begun[0], 2)])
+        begun[0] += time.process_time() - at  # the simulation of this script
+    assert derived is not None
+    spent = time.process_time() - begun[0]
+    study, later, seconds = timed(derived.space, target.machine, trials)
+    later = [[n, cycles, round(at + spent, 2)] for n, cycles, at in later if not steps or cycles < steps[-1][1]]
+    row = row_of(layer, target, derived.space, study, steps + later, seconds + spent)
+    return {**row, "derivation": round(spent, 2)}
+
+
+def row_of(
+    layer: Layer, target: Target, space: Space, study: Study, steps: list[list[float]], seconds: float
+) -> dict[str, Any]:
+    """What a study found, beside the bounds of the layer."""
     assert study.best is not None and study.best.outcome.figures is not None
     figures = study.best.outcome.figures
     return {
@@ -161,6 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="layers whose name has this in it; printed, not recorded")
     parser.add_argument("--table", action="store_true", help="the recorded rows as Markdown")
+    parser.add_argument("--auto", action="store_true", help="derives the spaces")
     parser.add_argument("--beside", action="store_true", help="the examples' own schedules, and LOMA's mappings")
     parser.add_argument("--layers", action="store_true", help="the layers as JSON, for record_zigzag_layers.py")
     parser.add_argument("--trials", type=int, default=TRIALS)
@@ -171,33 +216,34 @@ def main() -> None:
     if args.beside:
         record_beside()
         return
+    file, made = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
     if args.table:
-        rows = json.loads(RECORDED.read_text())["rows"]
-        print(f"{summary(rows)}\n\n{table(rows)}")
+        rows = json.loads(file.read_text())["rows"]
+        print(f"{summary(rows)}\n\n{totals(rows)}\n\n{table(rows)}")
         return
-    kept: list[dict[str, Any]] = json.loads(RECORDED.read_text())["rows"] if RECORDED.exists() and not args.only else []
+    kept: list[dict[str, Any]] = json.loads(file.read_text())["rows"] if file.exists() and not args.only else []
     known = {(row["layer"], row["machine"]) for row in kept}
     for layer in sorted(LAYERS, key=lambda layer: (layer.name not in FIRST, layer not in BERT)):
         for target in TARGETS.values():
             if (layer.name, target.machine) in known or (args.only and args.only not in layer.name):
                 continue
-            row = found_for(layer, target, args.trials)
+            row = made(layer, target, args.trials)
             kept.append(row)
             print(table([row]).splitlines()[-1], flush=True)
             if not args.only:
-                write(kept)
+                write(file, kept)
 
 
-def write(rows: list[dict[str, Any]]) -> None:
+def write(file: Path, rows: list[dict[str, Any]]) -> None:
     head = {
         "what": "bench/explore_layers.py: the best of a study of each layer on each machine",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} shared cores",
-        "seconds": "of processor time, on a loaded machine",
+        "seconds": "of processor time",
         "settings": f"trials={TRIALS}, seed=0",
     }
     lines = ",\n  ".join(json.dumps(row) for row in rows)
-    RECORDED.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {lines}\n ]\n}}\n')
+    file.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {lines}\n ]\n}}\n')
 
 
 Rows = dict[tuple[str, str], dict[str, Any]]
@@ -237,6 +283,33 @@ def summary(rows: list[dict[str, Any]]) -> str:
         cells.append(f"{sum(r['cycles'] <= theirs for r, theirs, _ in both)} of {len(both)}")
         cells.append(f"{sum(cycles_by(r, seconds) <= theirs for r, theirs, seconds in both)} of {len(both)}")
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def totals(rows: list[dict[str, Any]]) -> str:
+    """The products of whole networks: the sums over their layers that LOMA's mapping fits."""
+    loma, replayed = others()
+    lines = [
+        "| network | machine | found | LOMA replayed | ratio | LOMA's own estimate | left out |",
+        "|---|---|---:|---:|---:|---:|---|",
+    ]
+    sums: dict[tuple[str, str], list[float]] = {}
+    left_out: dict[tuple[str, str], list[str]] = {}
+    for r in rows:
+        layer = next(x for x in LAYERS if x.name == r["layer"])
+        network, times = times_in_network(layer)
+        key, at = (r["layer"], r["machine"]), (network, r["machine"])
+        known = sums.setdefault(at, [0, 0, 0])
+        if key not in replayed or replayed[key]["cycles"] is None:
+            left_out.setdefault(at, []).append(layer.name)
+            continue
+        cycles = r["cycles"], replayed[key]["cycles"], loma[key]["latency"]
+        sums[at] = [known[n] + times * each for n, each in enumerate(cycles)]
+    for at, (ours, theirs, estimate) in sorted(sums.items()):
+        missing = ", ".join(left_out.get(at, ()))
+        lines.append(
+            f"| {at[0]} | {at[1]} | {ours:,.0f} | {theirs:,.0f} | {theirs / ours:.2f} | {estimate:,.0f} | {missing} |"
+        )
     return "\n".join(lines)
 
 

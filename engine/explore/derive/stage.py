@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
+from ...arith import linear
 from ...hwsim import DmaEngine, Memory, filled_load
-from ...ir import Buffer, BufferLoad, BufferRegion, BufferStore, build, free_vars, walk
+from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, Var, build, free_vars, walk
 from ...ir import dtype as dt
 from .draft import Draft, word
 
@@ -41,7 +42,8 @@ def decompose_padding(draft: Draft) -> None:
 def stage_operands(draft: Draft) -> None:
     """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
-    that depends on none, and a small buffer, is copied once, before all loops. In a memory whose blocks have ports of their own,
+    that depends on none, and a small buffer, is copied once, before all loops. `reindex_cache_read` copies every second element alone where
+    its only reader skips the others, as a 1 x 1 convolution with a stride of two. In a memory whose blocks have ports of their own,
     `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the other."""
     banked = 0
     for (buffer, at, memory), readers in _operands(draft).items():
@@ -52,9 +54,16 @@ def stage_operands(draft: Draft) -> None:
         reader, source = readers[0], f'"{buffer.name}"'
         for scope in draft.copy_path(home, memory)[1:]:
             copy = draft.builder.fresh(f"{word(buffer.name)}_in")
-            if not draft.write(f'{copy} = $.cache_read("{reader}", {source}, "{scope}"{blocks})'):
+            calls = [f'cache_read("{reader}", {source}, "{scope}"{blocks})']
+            if len(readers) == 1 and (elements := without_gaps(draft.block(reader), buffer.name)):
+                position = [r.buffer.name for r in draft.block(reader).reads].index(buffer.name)
+                calls.insert(0, f'reindex_cache_read("{reader}", {position}, "{scope}", {elements})')
+            written = next((call for call in calls if draft.write(f"{copy} = $.{call}")), "")
+            if not written:
                 draft.leave_out(f"a copy of {buffer.name}", f"cache_read to {scope} is refused")
                 break
+            if written != calls[-1]:
+                draft.decide(f"{buffer.name} copied without the elements between those that are read")
             placed = next(
                 (o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o}{draft.unit_loops})")), ""
             )
@@ -68,6 +77,34 @@ def stage_operands(draft: Draft) -> None:
                 banked += 1
                 if not draft.write(f"$.double_buffer({copy}, banks={banks})"):
                     draft.builder.drop()
+
+
+def without_gaps(block: Block, buffer: str) -> str:
+    """The index map, as text, that numbers the elements that a block reads of a buffer without gaps along each axis; "" if they have no
+    gaps, are read at several places, or are at no sums of iterators."""
+    loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer.name == buffer]
+    sums = [linear(index) for load in loads for index in load.indices]
+    single = {iv.var for iv in block.iter_vars if build.is_const(iv.dom.extent, 1)}
+    if len(loads) != 1 or any(s is None or not all(isinstance(atom, Var) for atom, _ in s.terms) for s in sums):
+        return ""
+    places: list[str] = []
+    steps: list[int] = []
+    for found in sums:
+        terms = (
+            [(word(atom.name), factor, atom in single) for atom, factor in found.terms if isinstance(atom, Var)]
+            if found
+            else []
+        )
+        step = gcd(*(factor for _, factor, is_single in terms if not is_single)) or 1
+        steps.append(step)
+        places.append(" + ".join(_term(name, 1 if one else factor // step) for name, factor, one in terms) or "0")
+    if all(step == 1 for step in steps):
+        return ""
+    return f"lambda {', '.join(word(iv.var.name) for iv in block.iter_vars)}: [{', '.join(places)}]"
+
+
+def _term(name: str, factor: int) -> str:
+    return name if factor == 1 else f"{name} * {factor}"
 
 
 def neighbours_first(memory: Memory, turn: int) -> tuple[str, str]:

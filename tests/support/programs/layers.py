@@ -150,6 +150,20 @@ BERT = (*_transformer("BERT-base/128", 128, 768, 12), *_transformer("BERT-large/
 
 LAYERS = (*RESNET50, *BERT)
 
+BLOCKS = {"conv2": 3, "conv3": 4, "conv4": 6, "conv5": 3}
+"""Residual blocks of the stages of ResNet-50."""
+
+
+def times_in_network(layer: Layer) -> tuple[str, int]:
+    """The network of a layer, and how often one inference computes a layer of this shape."""
+    if layer in BERT:
+        name = layer.name.partition(" ")[0]
+        return name, {"BERT-base/128": 12, "BERT-large/384": 24}[name]
+    stage, _, part = layer.name.partition(" ")
+    blocks = BLOCKS.get(stage, 1)
+    others = {"1x1 back": blocks - 1, "3x3": blocks - (stage != "conv2"), "1x1 out": blocks + (stage == "conv2")}
+    return "ResNet-50", others.get(part, 1)
+
 
 _CONVOLUTION = """\
 from tvm.script import tirx as T
