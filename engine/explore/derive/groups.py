@@ -32,7 +32,7 @@ class Members(msgspec.Struct, frozen=True):
 Partition = tuple[Members, ...]
 """Groups in the order of the program."""
 
-MOST_TILINGS = 8
+MOST_TILINGS = 11
 
 MAIN_BLOCK = -1
 """The partition of a sketch that tiles the main block alone."""
@@ -118,8 +118,9 @@ def _grouped(
 
 
 def tilings(index: ProgramIndex, group: Members) -> tuple[tuple[str, ...], ...]:
-    """The loops of the last block to tile, from the outermost on: its first two spatial loops, and its first and its last one, alone and in
-    both orders; of a reduction also with its longest summed loop inside, and only so if blocks follow: without it, they are the last."""
+    """The loops of the last block to tile, from the outermost on: its first two spatial loops, its first and its last one, alone and in
+    both orders, and all if there are three; of a reduction also with its longest summed loop inside, and only so if blocks follow: without
+    it, they are the last."""
     realize = index.realize(group.last)
     kinds = {v: iv.iter_type for v, iv in zip(realize.iter_values, realize.block.iter_vars, strict=True)}
     loops = [f for f in index.loops_of(group.last) if (build.int_value(f.extent) or 1) > 1]
@@ -130,9 +131,11 @@ def tilings(index: ProgramIndex, group: Members) -> tuple[tuple[str, ...], ...]:
     some = [spatial[:1], spatial[-1:], [*spatial[:1], *spatial[-1:]], [*spatial[-1:], *spatial[:1]]]
     if len(spatial) > 2:
         some.insert(0, spatial[:2])
+    if len(spatial) == 3:
+        some.append(spatial)
     found = [tuple(dict.fromkeys(one)) for one in some if one]
     if summed:
-        inside = [(*one, summed[0].loop_var.name) for one in found[:4]]
+        inside = [(*one, summed[0].loop_var.name) for one in dict.fromkeys([*found[:4], *found[-1:]])]
         found = inside if group.after else [*found, *inside]
     return tuple(dict.fromkeys(found))[:MOST_TILINGS]
 
