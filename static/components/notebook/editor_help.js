@@ -135,6 +135,17 @@ function insertCall({ state, dispatch }, option, from, to) {
   dispatch({ ...inserted, selection, annotations: pickedCompletion.of(option) });
 }
 
+/** Opens the list if the words of the notebook come after the user has typed one. */
+function whenWordsCome() {
+  let isTyped = false;
+  return EditorView.updateListener.of(({ startState, state, transactions, view }) => {
+    isTyped ||= transactions.some((transaction) => transaction.isUserEvent("input"));
+    if (!isTyped || startState.field(wordsField) || !state.field(wordsField)) return;
+    const { head } = state.selection.main;
+    if (/[\w.]$/.test(state.sliceDoc(0, head))) queueMicrotask(() => view.hasFocus && startCompletion(view));
+  });
+}
+
 /** The help at the caret. Enter takes a completion only after an arrow key or the key for completions. */
 export function editorHelp() {
   let isChosen = false;
@@ -155,6 +166,7 @@ export function editorHelp() {
     wordsField,
     signatureField,
     announcement,
+    whenWordsCome(),
     Prec.highest(keys),
     EditorView.updateListener.of(({ docChanged, view }) => {
       if (docChanged || !completionStatus(view.state)) isChosen = false;
