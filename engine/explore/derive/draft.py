@@ -235,7 +235,9 @@ def executes_threads(machine: Machine) -> bool:
 
 
 def _is_shared(memory: Memory) -> bool:
-    return any(scope.partition(".")[0] == "shared" for scope in memory.scopes)
+    """Whether the threads of a block share a memory, and have registers of their own elsewhere."""
+    kinds = {scope.partition(".")[0] for scope in memory.scopes}
+    return "shared" in kinds and "local" not in kinds
 
 
 def word(name: str) -> str:

@@ -13,6 +13,7 @@ import tilewright
 from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
+from tilewright.engine.explore.derive.draft import executes_threads
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import BufferStore, PrimFunc, free_vars
 from tilewright.engine.schedule import Intrinsics, Schedule
@@ -128,6 +129,11 @@ def test_a_product_that_fragments_cannot_hold_stays_without_threads_and_the_spac
     found = derived("float32")
     assert "sch.bind(" not in found.text
     assert any(one.startswith("threads for C") for one in found.left_out)
+
+
+@pytest.mark.parametrize("name", ["cpu-core", "dual-bank-npu", "gemmini", "matrix-vector-npu", "vta", "tpu-v1"])
+def test_only_machines_with_registers_beside_shared_memory_execute_threads(name: str) -> None:
+    assert executes_threads(GPU) and not executes_threads(load_machine(name))
 
 
 def test_registered_intrinsics_replace_all_parts_of_a_product() -> None:
