@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from math import gcd, prod
 
 from ..arith import linear
-from ..ir import Block, BufferLoad, BufferStore, Expr, IndexMap, Var, addressed_buffers, build, substitute, walk
-from ..schedule import Schedule, Step
+from ..ir import Block, BufferLoad, BufferStore, Expr, addressed_buffers, build, substitute, walk
+from ..schedule import Schedule, Step, gathered_places, single_values
 from .finding import LintFinding
 from .subject import Subject
 
@@ -52,7 +51,7 @@ def skipped_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | 
 
     def gathered(sch: Schedule, step: Step) -> None:
         stored_steps = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
-        sch.reindex_cache_read(*stored_steps, _places(sch.index.block(stored_steps[0]), read.buffer.name))
+        sch.reindex_cache_read(*stored_steps, gathered_places(sch.index.block(stored_steps[0]), read.buffer.name)[0])
 
     yield from subject.other_creation(copy, "cache_read", gathered)
 
@@ -65,17 +64,12 @@ def _loads(name: str, block: Block) -> list[tuple[Expr, ...]]:
     if name in views | {b.name for b in addressed_buffers(block)}:
         return []
     found = (n for n in nodes if isinstance(n, BufferLoad) and n.buffer.name == name)
-    return [tuple(substitute(i, _single(block)) for i in load.indices) for load in found]
+    return [tuple(substitute(i, single_values(block)) for i in load.indices) for load in found]
 
 
 def _stored(block: Block) -> list[tuple[Expr, ...]]:
     assert isinstance(block.body, BufferStore)
-    return [tuple(substitute(i, _single(block)) for i in block.body.indices)]
-
-
-def _single(block: Block) -> dict[Var, Expr]:
-    """The iterators with a single value, and that value."""
-    return {iv.var: iv.dom.min for iv in block.iter_vars if build.is_const(iv.dom.extent, 1)}
+    return [tuple(substitute(i, single_values(block)) for i in block.body.indices)]
 
 
 def _steps(elements: Sequence[tuple[Expr, ...]]) -> list[int]:
@@ -89,21 +83,3 @@ def _step(indices: list[Expr]) -> int:
     factors = [factor for s in known for _, factor in s.terms]
     apart = [s.constant - known[0].constant for s in known]
     return gcd(*factors, *apart) or 1 if len(known) == len(sums) else 1
-
-
-def _places(block: Block, buffer: str) -> IndexMap:
-    """The elements of a buffer that a block loads, numbered without gaps. Raises ValueError if they are not sums of the block's
-    iterators."""
-    (load,) = (node for node in walk(block) if isinstance(node, BufferLoad) and node.buffer.name == buffer)
-    return IndexMap(tuple(iv.var for iv in block.iter_vars), tuple(_place(block, index) for index in load.indices))
-
-
-def _place(block: Block, index: Expr) -> Expr:
-    """One index of the map. A single-valued iterator does not change the place, but `reindex_cache_read` requires that the map uses every
-    iterator of the element."""
-    found, single = linear(index), _single(block)
-    if found is None or not all(isinstance(atom, Var) for atom, _ in found.terms):
-        raise ValueError("not a sum of iterators")
-    step = gcd(*(factor for atom, factor in found.terms if atom not in single)) or 1
-    terms = [build.mul(atom, 1 if atom in single else factor // step) for atom, factor in found.terms]
-    return reduce(build.add, terms, build.const(0, index.dtype))

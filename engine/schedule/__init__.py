@@ -2,6 +2,7 @@
 
 from .context import BlockRV, LoopRV
 from .errors import ScheduleError
+from .gathered import gathered_places, single_values
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .primitives import PRIMITIVES, Primitive
 from .primitives.motion.targets import Target
@@ -25,11 +26,13 @@ __all__ = [
     "Target",
     "TensorIntrin",
     "Trace",
+    "gathered_places",
     "index_map_text",
     "is_affine",
     "process_intrinsics",
     "quoted",
     "region_map_text",
+    "single_values",
     "unique_name",
     "value_text",
 ]

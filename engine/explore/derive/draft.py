@@ -195,11 +195,7 @@ class Draft:
     def on_chip(self, names: Sequence[str]) -> list[Memory]:
         """Those of the memories that are on chip; for threads the one that they share, which their registers are loaded from."""
         found = [m for n in names if not self.is_far(m := self.machine.memory(n))]
-        return (
-            [m for m in self.machine.memories if _is_shared(m) and not self.is_far(m)]
-            if found and self.binds_threads
-            else found
-        )
+        return _shared_memories(self.machine) if found and self.binds_threads else found
 
     def scope_in(self, memory: Memory) -> str:
         """The scope of buffers in a memory; for work of threads `shared.dyn` if it has that, as CUDA limits `shared` to 48 KiB."""
@@ -231,13 +227,17 @@ class Draft:
 
 def executes_threads(machine: Machine) -> bool:
     """Whether threads do the work of a machine: one of its memories on chip is that which the threads of a block share."""
-    return any(_is_shared(memory) for memory in machine.memories if memory is not machine.far)
+    return bool(_shared_memories(machine))
 
 
-def _is_shared(memory: Memory) -> bool:
-    """Whether the threads of a block share a memory, and have registers of their own elsewhere."""
-    kinds = {scope.partition(".")[0] for scope in memory.scopes}
-    return "shared" in kinds and "local" not in kinds
+def _shared_memories(machine: Machine) -> list[Memory]:
+    """The memories on chip that the threads of a block share, while their registers are elsewhere."""
+    kinds = {m.name: {scope.partition(".")[0] for scope in m.scopes} for m in machine.memories}
+    return [
+        m
+        for m in machine.memories
+        if m is not machine.far and "shared" in kinds[m.name] and "local" not in kinds[m.name]
+    ]
 
 
 def word(name: str) -> str:

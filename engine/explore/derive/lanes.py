@@ -61,7 +61,7 @@ def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
     tiles = {draft.builder.value(o).name for o in draft.loops.values()}
     own = [loop for loop in every if loop.loop_var.name not in tiles]
     written = realize.block.writes[0].region
-    along = [f for f in own if written and drives(realize, f, written[-1].min)]
+    along = [f for f in own if written and _drives(realize, f, written[-1].min)]
     if not along or (build.int_value(along[-1].extent) or 1) < 2:
         return False
     loops = [draft.builder.fresh(word(f.loop_var.name)) for f in every]
@@ -128,7 +128,7 @@ def is_summed(realize: BlockRealize, loop: For) -> bool:
     return any(iv.iter_type == "reduce" and loop.loop_var in free_vars(value) for value, iv in kinds)
 
 
-def drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
+def _drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
     """Whether an index of the block follows a loop."""
     used = free_vars(index)
     values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
@@ -144,8 +144,8 @@ def along_rows(draft: Draft, realize: BlockRealize) -> For | None:
     loops = draft.loops_of(realize.block.name)
     written = realize.block.writes[0].buffer
     reads = [r for r in realize.block.reads if r.buffer is not written and r.region]
-    along = [f for f in loops if reads and all(drives(realize, f, r.region[-1].min) for r in reads)]
+    along = [f for f in loops if reads and all(_drives(realize, f, r.region[-1].min) for r in reads)]
     return next((f for f in reversed(along) if is_summed(realize, f)), None) if len(along) == 1 else None
 
 
-__all__ = ["along_rows", "drives", "is_summed", "sum_in_lanes", "vectorize_blocks"]
+__all__ = ["along_rows", "is_summed", "sum_in_lanes", "vectorize_blocks"]

@@ -24,7 +24,7 @@ from ..space.neighbours import followers_of, pads_in_flight, producers_of, vecto
 from ..space.schedule_builder import ScheduleBuilder, listed
 from ..space.tiling_target import Dim, Operand, find_tiling_target, loop_orders
 from .draft import word
-from .stage import neighbours_first, without_gaps
+from .stage import copy_calls, neighbours_first
 
 FULL = 0.75
 """The largest part of a memory that the default tiles use; other buffers need the rest."""
@@ -270,11 +270,8 @@ class MainBlock:
         name = word(buffer)
         for stage in copy_path(self.machine, (home.name,), (memory.name,))[1:]:
             copy = author.fresh(f"{name}_in")
-            elements = without_gaps(self.author.schedule.index.block(author.value(block)), buffer)
-            call = f'reindex_cache_read({block}, {position}, "{stage}", {elements})'
-            if not (elements and author.write(f"{copy} = {self.sch}.{call}")) and not author.write(
-                f'{copy} = {self.sch}.cache_read({block}, {position}, "{stage}")'
-            ):
+            calls = copy_calls(author.schedule.index.block(author.value(block)), block, buffer, str(position), stage)
+            if not any(author.write(f"{copy} = {self.sch}.{call}") for call in calls):
                 return
             if self._placed(copy, buffer, around):
                 self.copies[copy] = buffer

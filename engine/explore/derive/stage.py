@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd, prod
+from math import prod
 
-from ...arith import linear
 from ...hwsim import DmaEngine, Memory, filled_load
-from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, Var, build, free_vars, walk
+from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, build, free_vars, walk
 from ...ir import dtype as dt
+from ...schedule import gathered_places, index_map_text
 from .draft import Draft, word
 
 SMALL = 64
@@ -54,10 +54,8 @@ def stage_operands(draft: Draft) -> None:
         reader, source = readers[0], f'"{buffer.name}"'
         for scope in draft.copy_path(home, memory)[1:]:
             copy = draft.builder.fresh(f"{word(buffer.name)}_in")
-            calls = [f'cache_read("{reader}", {source}, "{scope}"{blocks})']
-            if len(readers) == 1 and (elements := without_gaps(draft.block(reader), buffer.name)):
-                position = [r.buffer.name for r in draft.block(reader).reads].index(buffer.name)
-                calls.insert(0, f'reindex_cache_read("{reader}", {position}, "{scope}", {elements})')
+            calls = copy_calls(draft.block(reader), f'"{reader}"', buffer.name, source, scope, blocks)
+            calls = calls if len(readers) == 1 else calls[-1:]
             written = next((call for call in calls if draft.write(f"{copy} = $.{call}")), "")
             if not written:
                 draft.leave_out(f"a copy of {buffer.name}", f"cache_read to {scope} is refused")
@@ -79,32 +77,18 @@ def stage_operands(draft: Draft) -> None:
                     draft.builder.drop()
 
 
-def without_gaps(block: Block, buffer: str) -> str:
-    """The index map, as text, that numbers the elements that a block reads of a buffer without gaps along each axis; "" if they have no
-    gaps, are read at several places, or are at no sums of iterators."""
-    loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer.name == buffer]
-    sums = [linear(index) for load in loads for index in load.indices]
-    single = {iv.var for iv in block.iter_vars if build.is_const(iv.dom.extent, 1)}
-    if len(loads) != 1 or any(s is None or not all(isinstance(atom, Var) for atom, _ in s.terms) for s in sums):
-        return ""
-    places: list[str] = []
-    steps: list[int] = []
-    for found in sums:
-        terms = (
-            [(word(atom.name), factor, atom in single) for atom, factor in found.terms if isinstance(atom, Var)]
-            if found
-            else []
-        )
-        step = gcd(*(factor for _, factor, is_single in terms if not is_single)) or 1
-        steps.append(step)
-        places.append(" + ".join(_term(name, 1 if one else factor // step) for name, factor, one in terms) or "0")
-    if all(step == 1 for step in steps):
-        return ""
-    return f"lambda {', '.join(word(iv.var.name) for iv in block.iter_vars)}: [{', '.join(places)}]"
-
-
-def _term(name: str, factor: int) -> str:
-    return name if factor == 1 else f"{name} * {factor}"
+def copy_calls(block: Block, reader: str, buffer: str, source: str, scope: str, readers: str = "") -> list[str]:
+    """The calls that copy what a block reads of a buffer, the best first: without the elements between those that it reads, if it is the
+    only reader and skips some, and the box of all. `reader` and `source` are the texts of the block and of the operand."""
+    calls = [f'cache_read({reader}, {source}, "{scope}"{readers})']
+    try:
+        places, has_gaps = gathered_places(block, buffer)
+    except ValueError:
+        return calls
+    if has_gaps:
+        position = [r.buffer.name for r in block.reads].index(buffer)
+        calls.insert(0, f'reindex_cache_read({reader}, {position}, "{scope}", {index_map_text(places)})')
+    return calls
 
 
 def neighbours_first(memory: Memory, turn: int) -> tuple[str, str]:
