@@ -78,8 +78,8 @@ def stage_operands(draft: Draft) -> None:
 
 
 def copy_calls(block: Block, reader: str, buffer: str, source: str, scope: str, readers: str = "") -> list[str]:
-    """The calls that copy what a block reads of a buffer, the best first: without the elements between those that it reads, if it is the
-    only reader and skips some, and the box of all. `reader` and `source` are the texts of the block and of the operand."""
+    """The calls that copy what a block reads of a buffer, the best first: without the elements between those that it reads, if it skips
+    some (a copy for this reader alone), and the box of all. `reader` and `source` are the texts of the block and of the operand."""
     calls = [f'cache_read({reader}, {source}, "{scope}"{readers})']
     try:
         places, has_gaps = gathered_places(block, buffer)
