@@ -33,6 +33,15 @@ class Limits(msgspec.Struct, frozen=True):
     searches: int = 2
     search_workers: int = 1
 
+    # Processor time of one piece of work, and the memory by which it may make its process grow.
+    command_seconds: float = (
+        20.0  # a command of the command line, unless it has a time of its own (`explore --seconds`)
+    )
+    change_seconds: float = 20.0  # a change of a notebook; a simulation
+    analysis_seconds: float = 30.0  # a background job, which may make many pieces
+    here_seconds: float = 0.25  # of a simulation in the server's process, before it is begun again in another one
+    memory_bytes: int = 1 << 30
+
     # The wire.
     message_bytes: int = 16 * MEBI
     request_bytes: int = 8 * MEBI

@@ -46,7 +46,7 @@ def _run(words: Sequence[str]) -> int:
         return BAD_INPUT
     try:
         arguments = read(parser, words)
-        with logging_to_stderr(arguments), timed("total"):
+        with logging_to_stderr(arguments), timed("total"), arguments.within(arguments):
             return arguments.run(arguments)
     except RefusedError as refused:
         return _failed(arguments, refused.cause, REFUSED)

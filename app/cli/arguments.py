@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from math import inf
 from typing import Any
 
+from msgspec.structs import replace
+
+from ...engine.processes import Budget, OverBudgetError, within
 from ..document import DEFAULT_MACHINE
+from ..limits import LIMITS
 
 TEXTS = "a notebook, TVMScript, TE text or a forum post"
 TEXTS_AND_STEPS = f"{TEXTS}; FILE@3: after the first three lines of its schedule"
@@ -41,6 +48,40 @@ def takes_sizes(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
     )
+
+
+def takes_limit(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add the option for the budget of the command; with `of`, of parts for which the command itself calls `within_limit`."""
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=_seconds,
+        default=LIMITS.command_seconds,
+        help=f"maximum processor time of {of or 'the command'}; 0: no limit of time and memory (default: %(default)g)",
+    )
+    if not of:
+        parser.set_defaults(within=within_limit)
+
+
+@contextmanager
+def within_limit(arguments: argparse.Namespace) -> Iterator[None]:
+    """Run the body within the budget of `--limit`. Raises OverBudgetError."""
+    limit: float = arguments.limit
+    try:
+        with within(Budget(limit, LIMITS.memory_bytes), "the command") if limit else nullcontext():
+            yield
+    except OverBudgetError as error:
+        raise OverBudgetError(replace(error.refusal, fix=(f"--limit {3 * limit:g}",))) from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text.removesuffix("s"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
 
 
 def _size_list(text: str) -> list[tuple[str, int]]:

@@ -55,8 +55,8 @@ MOST_OTHERS = 8
 MOST_NAMES = 10_000
 """Maximum number of files in a folder that are searched for a similar name."""
 
-MAX_ACCESSES = 1 << 28
-"""Maximum number of simulated cache accesses: half a minute. The page, which must stay responsive, has a lower limit."""
+MAX_ACCESSES = 1 << 27
+"""Maximum number of simulated cache accesses: a quarter of a minute. The page, which must stay responsive, has a lower limit."""
 
 
 class Opened(msgspec.Struct, frozen=True, eq=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Container
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module, metadata
 from typing import NamedTuple, Protocol, cast
 
@@ -64,6 +65,10 @@ COMMANDS = (
 )
 
 
+def _without_limit(_: argparse.Namespace) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 def command_line(words: Container[str] | None = None) -> Parser:
     """The parser. Only the commands that are among `words` have their arguments (None: all commands)."""
     parser = Parser(
@@ -88,5 +93,6 @@ def _complete(parser: Parser, command: Command) -> None:
     parser.description = f"{command.help[0].upper()}{command.help[1:]}."
     parser.epilog = f"examples:\n{shown}"
     takes_verbosity(parser)
+    parser.set_defaults(within=_without_limit)
     module.add_arguments(parser)
     parser.set_defaults(parser=parser, run=module.run)

@@ -13,6 +13,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...engine.adopt import Trial, after_line
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
+from ...engine.processes import Allowance, remaining_seconds
 from ...engine.schedule import Schedule
 from ...engine.script import CallStep, Note, Parsed
 from .calls import schedule_calls, schedule_variable
@@ -26,6 +27,9 @@ from .workload import read_workload, workload_cell
 
 T = TypeVar("T")
 
+SHARE = 0.75
+"""The part of a budget that the evaluation of a notebook may use: the page shows the line at which it ends."""
+
 
 def evaluate(
     document: Document, previous: Notebook | None = None, trial: Trial | None = None, parsed: Parsed | None = None
@@ -35,9 +39,10 @@ def evaluate(
     With `previous`, an unchanged program and the unchanged first lines of the schedule are reused, handles included.
     A line that makes the call of `trial` reuses the result of the trial. `parsed` is the parsed program of the workload cell, if known.
     """
+    allowance = Allowance(SHARE * remaining_seconds())
     errors: list[TilewrightError] = []
     machine = _caught(errors, lambda: read_machine(document))
-    read = _caught(errors, lambda: _workload(document, previous, parsed))
+    read = _caught(errors, lambda: _read_within(allowance, document, previous, parsed))
     program, notes = (None, ()) if read is None else read
     sizes = _caught(errors, lambda: read_sizes(document, program)) or {}
     notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes, notes=notes)
@@ -52,7 +57,9 @@ def evaluate(
     name = _caught(errors, lambda: at_place(calls[0].place, lambda: schedule_variable(calls[0], document)))
     if name is None:
         return replace_fields(notebook, states=(start,), error=errors[0], unread=True)
-    return _with_steps(replace_fields(notebook, states=(start,), schedule_name=name), calls[1:], previous, trial)
+    return _with_steps(
+        replace_fields(notebook, states=(start,), schedule_name=name), calls[1:], previous, trial, allowance
+    )
 
 
 def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
@@ -61,6 +68,13 @@ def _caught(errors: list[TilewrightError], read: Callable[[], T]) -> T | None:
     except TilewrightError as error:
         errors.append(error)
         return None
+
+
+def _read_within(
+    allowance: Allowance, document: Document, previous: Notebook | None, parsed: Parsed | None
+) -> tuple[IRModule | PrimFunc, tuple[Note, ...]]:
+    with allowance.within("the program"):
+        return _workload(document, previous, parsed)
 
 
 def read_program(document: Document, before: Notebook | None = None) -> IRModule | PrimFunc:
@@ -80,7 +94,11 @@ def _workload(
 
 
 def _with_steps(
-    notebook: Notebook, calls: tuple[CallStep, ...], previous: Notebook | None, trial: Trial | None
+    notebook: Notebook,
+    calls: tuple[CallStep, ...],
+    previous: Notebook | None,
+    trial: Trial | None,
+    allowance: Allowance,
 ) -> Notebook:
     """The notebook, which has no steps yet, with the step and the state of each of `calls`."""
     states, steps = _reused(notebook, calls, previous)
@@ -91,7 +109,9 @@ def _with_steps(
             steps.append(NotebookStep(index, call.text, call.place, call, "skipped"))
             continue
         try:
-            state = at_place(call.place, lambda call=call: after_line(states[-1], call, notebook.schedule_name, trial))
+            state = at_place(
+                call.place, lambda call=call: _after(states[-1], call, notebook.schedule_name, trial, allowance)
+            )
         except TilewrightError as error:
             failed = error
             steps.append(NotebookStep(index, call.text, call.place, call, "failed", error=error))
@@ -100,6 +120,11 @@ def _with_steps(
             steps.append(NotebookStep(index, call.text, call.place, call, "applied", first))
             states.append(state)
     return replace_fields(notebook, steps=tuple(steps), states=tuple(states), error=notebook.error or failed)
+
+
+def _after(before: State, call: CallStep, name: str, trial: Trial | None, allowance: Allowance) -> State:
+    with allowance.within("the schedule"):
+        return after_line(before, call, name, trial)
 
 
 def _reused(

@@ -78,7 +78,9 @@ class BackgroundAnalysis:
             self._store.keep("plan", (func,), plan)
             self._store.reported(func, machine, report)
 
-        work = BackgroundJob(pieces(), self._event_loop, keep, self._simulated)
+        work = BackgroundJob(
+            pieces(), self._event_loop, keep, self._simulated, on_over_budget=lambda: self.stop_by_user(state)
+        )
         self._simulating = work.start()
         if not work.wait(self._patience()):
             self._store.put_off(func, machine)
@@ -117,8 +119,8 @@ class BackgroundAnalysis:
         self._doing.clear()
 
     def stop_by_user(self, state: State) -> None:
-        """Cancel all work at the user's request. Missing results are stored as stopped: the report as a refusal, the verdict as
-        "unknown"."""
+        """Cancel all work, at the user's request or over its budget. Missing results are stored as stopped: the report as a refusal, the
+        verdict as "unknown"."""
         stopped = {
             key: JobStatus(d.key, d.area, d.text, d.done, d.total, stopped=True) for key, d in self._doing.items()
         }
@@ -188,7 +190,9 @@ class BackgroundAnalysis:
                 self._report_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)
-        self._work = BackgroundJob(pieces, self._event_loop, keep, self._ended, self._scheduler).start()
+        self._work = BackgroundJob(
+            pieces, self._event_loop, keep, self._ended, self._scheduler, lambda: self.stop_by_user(state)
+        ).start()
         self._on_status()
 
     def _report_steps(self, done: int, total: int) -> None:

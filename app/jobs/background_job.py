@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 
 from ...engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
+from ...engine.processes import Allowance, OverBudgetError, uninterrupted
+from ..limits import LIMITS
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 
@@ -57,7 +59,7 @@ class _JobToken(CancellationToken):
     @property
     def is_cancelled(self) -> bool:
         while self._is_paused:
-            with self._waiting():
+            with uninterrupted(), self._waiting():
                 self._may_continue.wait()
         return self._is_cancelled
 
@@ -66,7 +68,8 @@ class BackgroundJob:
     """A thread that makes the pieces of an iterator. `on_piece` receives each piece on the event loop; `on_end` is called after the last.
 
     The iterator only reads frozen values, and its results are private until delivery. A cancelled job delivers nothing. With `scheduler`,
-    each piece waits for a slot; a paused job leaves it to others.
+    each piece waits for a slot; a paused job leaves it to others. A job over its budget makes no further pieces: `on_over_budget` is called
+    in place of `on_end`.
     """
 
     def __init__(
@@ -76,7 +79,11 @@ class BackgroundJob:
         on_piece: OnPiece,
         on_end: Callable[[], None] = lambda: None,
         scheduler: FairScheduler | None = None,
+        on_over_budget: Callable[[], None] | None = None,
     ) -> None:
+        self._allowance = Allowance(LIMITS.analysis_seconds)
+        self._on_over_budget = on_over_budget or on_end
+        self._is_over_budget = False
         self._pieces = pieces
         self._event_loop = event_loop
         self._on_piece = on_piece
@@ -119,7 +126,10 @@ class BackgroundJob:
             self._on_piece(self._ready.popleft())
         if self._done.is_set() and not self._is_over and not self._ready:
             self._is_over = True
-            self._on_end()
+            if self._is_over_budget:
+                self._on_over_budget()
+            else:
+                self._on_end()
 
     # In the thread.
 
@@ -130,6 +140,8 @@ class BackgroundJob:
                     self._event_loop.soon(self.deliver)
         except Cancelled:
             pass
+        except OverBudgetError:
+            self._is_over_budget = True
         finally:
             self._done.set()
             if not self._is_over:
@@ -139,9 +151,10 @@ class BackgroundJob:
         """Make the next piece, in a slot of the scheduler if there is one. Returns whether there was a piece."""
         with self._scheduler.slot() if self._scheduler is not None else nullcontext():
             checkpoint()
-            for piece in self._pieces:
-                self._ready.append(piece)
-                return True
+            with self._allowance.within("the analysis"):
+                for piece in self._pieces:
+                    self._ready.append(piece)
+                    return True
             return False
 
 

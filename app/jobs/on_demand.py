@@ -121,7 +121,7 @@ class OnDemandAnalyses:
             self._work = None
 
     def stop_by_user(self) -> None:
-        """Stop the running analysis at the user's request; it does not restart by itself."""
+        """Stop the running analysis, at the user's request or over its budget; it does not restart by itself."""
         stopped = self._running
         self.stop()
         self._stopped = stopped
@@ -141,7 +141,12 @@ class OnDemandAnalyses:
             yield from analysis.pieces()
 
         self._work = BackgroundJob(
-            pieces(), self._event_loop, lambda piece: self._keep(analysis, piece), self._end, self._scheduler
+            pieces(),
+            self._event_loop,
+            lambda piece: self._keep(analysis, piece),
+            self._end,
+            self._scheduler,
+            self.stop_by_user,
         ).start()
         self._on_status()
 

@@ -16,11 +16,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal
+from ...engine.processes import Budget, within
 from ..actions.text_edits import DRAFTS, DropDraft, EditCell, EditItem, EditProse
 from ..document import DocumentError, Notebook
 from ..document.notebook import GIVEN_UP
 from ..jobs.background_job import BackgroundJob, JobStatus
 from ..jobs.event_loop import EventLoop
+from ..limits import LIMITS
 from ..state.intents import Intent
 from ..state.model import State
 
@@ -191,7 +193,8 @@ class StateQueue:
 
 def _outcome(work: InThread[Any]) -> Iterator[Outcome]:
     try:
-        made = work.make()
+        with within(Budget(LIMITS.change_seconds, LIMITS.memory_bytes), "the change"):
+            made = work.make()
     except Exception as error:
         failed = error
 

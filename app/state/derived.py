@@ -15,6 +15,7 @@ from ...engine.hwsim import MAX_TASKS as ALL_TASKS
 from ...engine.hwsim import Machine, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
+from ...engine.processes import here_or_isolated
 from ...engine.schedule import Schedule
 from ...engine.script import Printed, print_program
 from ..document import DEFAULT_MACHINE, sizes_for
@@ -206,11 +207,26 @@ def report_of(
         return machine
     if isinstance(plan, TilewrightError):
         return plan
-    report = attempt("simulate", lambda: simulate(func, machine, MAX_TASKS, known_plan=plan))
+    report = attempt(
+        "simulate",
+        lambda: here_or_isolated(
+            _simulated,
+            func,
+            machine,
+            plan,
+            here_seconds=LIMITS.here_seconds,
+            seconds=LIMITS.change_seconds,
+            what="the simulation",
+        ),
+    )
     if isinstance(report, TilewrightError) and report.code == "too-many-tasks":
         expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS} of them"
         return TilewrightError(replace(report.refusal, expected=expected))
     return report
+
+
+def _simulated(func: PrimFunc, machine: Machine, plan: Plan | None) -> Report:
+    return simulate(func, machine, MAX_TASKS, known_plan=plan)
 
 
 def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:

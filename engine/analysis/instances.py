@@ -7,6 +7,7 @@ further out are parameters. A negative answer has a witness: concrete values of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import msgspec
 from ..arith import Names, NotAffine, affine_text, condition_text, isl_context, simplify
 from ..cancellation import checkpoint
 from ..ir import BlockRealize, BufferRegion, Expr, IntImm, Mul, Range, Var, build, free_vars, substitute, walk
+from ..processes import OverBudgetError, isolated
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 Ranges = Mapping[Var, Range]
 
 OPERATIONS = 300_000
-"""Maximum isl operations of one decision: a few hundredths of a second."""
+"""Maximum isl operations of one decision: a few hundredths of a second, for some questions many seconds."""
+
+OPERATIONS_HERE = 10_000
+"""Maximum isl operations of a decision in this process: at most a few hundredths of a second."""
+
+SECONDS = 2.0
+"""Maximum processor time of one decision."""
 
 MOST_CASES = 16
 """Maximum number of values of loops that are distinguished because the loops multiply a size."""
@@ -46,6 +54,8 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 HOLDS = Decision(True)
+
+TOO_MANY_STEPS = Decision(None, "undecided: the decision needs too many steps")
 
 
 class Instances(msgspec.Struct, frozen=True, eq=False):
@@ -78,23 +88,24 @@ def runs_once(realize: BlockRealize, loops: Ranges) -> Decision:
     if not all(_drives(realize, v) or build.is_const(r.extent, 1) for v, r in loops.items()):
         return Decision(False, "a loop that drives no iterator repeats the block")
 
-    def decide(context: isl.Context, size: int | None) -> Decision:
-        instances = Instances.of(realize, loops)
-        space = _Space(context, size, (instances,), realize.iter_values)
-        values = space.map(instances, [(v, None) for v in realize.iter_values])
-        pairs = values.apply_range(values.reverse())
-        pairs = pairs.intersect(_earlier(pairs))
-        if pairs.is_empty():
-            return HOLDS
-        point = pairs.wrap().lexmin().sample_point()
-        half = len(loops)
-        first, second = (space.loops_text(loops, point, at) for at in (0, half))
-        return Decision(
-            False,
-            f"iterations {first} and {second} run the same instance of {realize.block.name!r}{space.sizes_text(point)}",
-        )
+    return _decided(partial(_runs_once, realize, loops))
 
-    return _decided(decide)
+
+def _runs_once(realize: BlockRealize, loops: Ranges, context: isl.Context, size: int | None) -> Decision:
+    instances = Instances.of(realize, loops)
+    space = _Space(context, size, (instances,), realize.iter_values)
+    values = space.map(instances, [(v, None) for v in realize.iter_values])
+    pairs = values.apply_range(values.reverse())
+    pairs = pairs.intersect(_earlier(pairs))
+    if pairs.is_empty():
+        return HOLDS
+    point = pairs.wrap().lexmin().sample_point()
+    half = len(loops)
+    first, second = (space.loops_text(loops, point, at) for at in (0, half))
+    return Decision(
+        False,
+        f"iterations {first} and {second} run the same instance of {realize.block.name!r}{space.sizes_text(point)}",
+    )
 
 
 def begins_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = False) -> Decision:
@@ -102,85 +113,93 @@ def begins_with_init(realize: BlockRealize, loops: Ranges, *, partly: bool = Fal
 
     `partly`: only for the elements whose init runs in these loops.
     """
+    return _decided(partial(_begins_with_init, realize, loops, partly))
+
+
+def _begins_with_init(
+    realize: BlockRealize, loops: Ranges, partly: bool, context: isl.Context, size: int | None
+) -> Decision:
     pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
-
-    def decide(context: isl.Context, size: int | None) -> Decision:
-        instances = Instances.of(realize, loops)
-        space = _Space(context, size, (instances,), (*realize.iter_values, *(iv.dom.min for iv, _ in pairs)))
-        groups = space.map(instances, [(v, None) for iv, v in pairs if iv.iter_type != "reduce"])
-        starting = (build.eq(v, iv.dom.min) for iv, v in pairs if iv.iter_type == "reduce")
-        inits = space.map(
-            msgspec.structs.replace(instances, conditions=(*instances.conditions, *starting)), []
-        ).domain()
-        first = groups.reverse().lexmin()
-        if partly:
-            first = first.intersect_domain(inits.apply(groups))
-        late = first.range().subtract(inits)
-        if late.is_empty():
-            return HOLDS
-        point = late.lexmin().sample_point()
-        where = space.loops_text(loops, point, 0)
-        return Decision(
-            False, f"the first term of a sum is added at {where}, where the init does not run{space.sizes_text(point)}"
-        )
-
-    return _decided(decide)
+    instances = Instances.of(realize, loops)
+    space = _Space(context, size, (instances,), (*realize.iter_values, *(iv.dom.min for iv, _ in pairs)))
+    groups = space.map(instances, [(v, None) for iv, v in pairs if iv.iter_type != "reduce"])
+    starting = (build.eq(v, iv.dom.min) for iv, v in pairs if iv.iter_type == "reduce")
+    inits = space.map(msgspec.structs.replace(instances, conditions=(*instances.conditions, *starting)), []).domain()
+    first = groups.reverse().lexmin()
+    if partly:
+        first = first.intersect_domain(inits.apply(groups))
+    late = first.range().subtract(inits)
+    if late.is_empty():
+        return HOLDS
+    point = late.lexmin().sample_point()
+    where = space.loops_text(loops, point, 0)
+    return Decision(
+        False, f"the first term of a sum is added at {where}, where the init does not run{space.sizes_text(point)}"
+    )
 
 
 def contains(written: Elements, read: Elements, limits: Sequence[Expr] | None = None) -> Decision:
     """Whether every element of `read` is one of `written`, in each iteration of the loops further out. With `limits`, only elements from
     0 to below the limits count."""
+    return _decided(partial(_contains, written, read, limits))
 
-    def decide(context: isl.Context, size: int | None) -> Decision:
-        used = [e for part in (written, read) for b in part.regions for r in b.region for e in (r.min, r.extent)]
-        space = _Space(context, size, (written.instances, read.instances), (*used, *(limits or ())))
-        missing = space.elements(read).subtract(space.elements(written))
-        if limits is not None:
-            missing = missing.intersect(space.box(limits))
-        if missing.is_empty():
-            return HOLDS
-        point = missing.lexmin().sample_point()
-        element = ", ".join(str(v) for v in space.coordinates(point))
-        buffer = written.regions[0].buffer.name
-        return Decision(
-            False, f"{buffer}[{element}] is not written by {written.instances.block!r}{space.sizes_text(point)}"
-        )
 
-    return _decided(decide)
+def _contains(
+    written: Elements, read: Elements, limits: Sequence[Expr] | None, context: isl.Context, size: int | None
+) -> Decision:
+    space = _Space(context, size, (written.instances, read.instances), (*_bounds(written, read), *(limits or ())))
+    missing = space.elements(read).subtract(space.elements(written))
+    if limits is not None:
+        missing = missing.intersect(space.box(limits))
+    if missing.is_empty():
+        return HOLDS
+    point = missing.lexmin().sample_point()
+    element = ", ".join(str(v) for v in space.coordinates(point))
+    buffer = written.regions[0].buffer.name
+    return Decision(
+        False, f"{buffer}[{element}] is not written by {written.instances.block!r}{space.sizes_text(point)}"
+    )
 
 
 def never_meet(first: Elements, second: Elements, same: int, moving: Sequence[int]) -> Decision:
     """Whether no element is accessed in two iterations that have the same values of the first `same` loops and other values of a loop
     at the positions `moving`. The regions are in terms of the loops; the loops at all these positions are common to both."""
+    return _decided(partial(_never_meet, first, second, same, moving))
 
-    def decide(context: isl.Context, size: int | None) -> Decision:
-        used = [e for part in (first, second) for b in part.regions for r in b.region for e in (r.min, r.extent)]
-        space = _Space(context, size, (first.instances, second.instances), used)
-        mine, others = ([space.region(part.instances, b) for b in part.regions] for part in (first, second))
-        import islpy as isl
 
-        inner, outer = isl.dim_type.in_, isl.dim_type.out
-        for a, b in product(mine, others):
-            pairs = a.apply_range(b.reverse())
-            for position in range(same):
-                pairs = pairs.equate(inner, position, outer, position)
-            for position in moving:
-                meeting = pairs.subtract(pairs.equate(inner, position, outer, position))
-                if not meeting.is_empty():
-                    return _meeting(space, meeting)
-        return HOLDS
+def _never_meet(
+    first: Elements, second: Elements, same: int, moving: Sequence[int], context: isl.Context, size: int | None
+) -> Decision:
+    space = _Space(context, size, (first.instances, second.instances), _bounds(first, second))
+    mine, others = ([space.region(part.instances, b) for b in part.regions] for part in (first, second))
+    import islpy as isl
 
-    def _meeting(space: _Space, pairs: isl.Map) -> Decision:
-        point = pairs.wrap().lexmin().sample_point()
-        half = len(first.instances.loops)
-        left = space.loops_text(first.instances.loops, point, 0)
-        right = space.loops_text(second.instances.loops, point, half)
-        mine, other = first.instances.block, second.instances.block
-        who = f"{left} and {right} of {mine!r}" if mine == other else f"{left} of {mine!r} and {right} of {other!r}"
-        buffer = first.regions[0].buffer.name
-        return Decision(False, f"iterations {who} access the same element of {buffer!r}{space.sizes_text(point)}")
+    inner, outer = isl.dim_type.in_, isl.dim_type.out
+    for a, b in product(mine, others):
+        pairs = a.apply_range(b.reverse())
+        for position in range(same):
+            pairs = pairs.equate(inner, position, outer, position)
+        for position in moving:
+            meeting = pairs.subtract(pairs.equate(inner, position, outer, position))
+            if not meeting.is_empty():
+                return _meeting(first, second, space, meeting)
+    return HOLDS
 
-    return _decided(decide)
+
+def _meeting(first: Elements, second: Elements, space: _Space, pairs: isl.Map) -> Decision:
+    point = pairs.wrap().lexmin().sample_point()
+    half = len(first.instances.loops)
+    left = space.loops_text(first.instances.loops, point, 0)
+    right = space.loops_text(second.instances.loops, point, half)
+    mine, other = first.instances.block, second.instances.block
+    who = f"{left} and {right} of {mine!r}" if mine == other else f"{left} of {mine!r} and {right} of {other!r}"
+    buffer = first.regions[0].buffer.name
+    return Decision(False, f"iterations {who} access the same element of {buffer!r}{space.sizes_text(point)}")
+
+
+def _bounds(*parts: Elements) -> list[Expr]:
+    """The bounds of all regions."""
+    return [e for part in parts for b in part.regions for r in b.region for e in (r.min, r.extent)]
 
 
 def _is_short(loop: Range) -> bool:
@@ -193,6 +212,8 @@ def _drives(realize: BlockRealize, loop: Var) -> bool:
 
 
 def _decided(question: Question) -> Decision:
+    """The answer of isl. A question that needs more than a few steps goes to another process, since isl holds the interpreter's lock, and
+    needs up to 50 µs for a step."""
     checkpoint()
     try:
         import islpy as isl  # an extra, which takes long to import
@@ -200,16 +221,34 @@ def _decided(question: Question) -> Decision:
         if missing.name != "islpy":
             raise
         return Decision(None, "undecided: the decision needs islpy: pip install 'tilewright[prove]'")
-    reason = "undecided: the decision needs too many steps"
+    try:
+        return _answer(question, OPERATIONS_HERE)
+    except isl.Error:
+        pass
+    try:
+        return isolated(_answer_there, question, seconds=SECONDS, what="the decision")
+    except OverBudgetError:
+        return TOO_MANY_STEPS
+
+
+def _answer_there(question: Question) -> Decision:
+    import islpy as isl
+
+    try:
+        return _answer(question, OPERATIONS)
+    except isl.Error:
+        return TOO_MANY_STEPS
+
+
+def _answer(question: Question, operations: int) -> Decision:
+    """The answer within a number of isl's operations. Raises isl.Error beyond it."""
+    reason = TOO_MANY_STEPS.detail
     for size in (None, *TRIAL_SIZES):
         try:
-            with isl_context() as context:
-                context.set_max_operations(OPERATIONS)
+            with isl_context(operations) as context:
                 found = question(context, size)
         except NotAffine:
             reason = "undecided: the bindings or indices are not affine"
-        except isl.Error:
-            return Decision(None, reason)
         else:
             if size is None or found.holds is False:
                 return found

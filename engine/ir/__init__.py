@@ -58,6 +58,7 @@ from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, KernelCall, Network, Tensor
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
+from .size import MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
     Allocate,
     Annotation,
@@ -116,6 +117,7 @@ __all__ = [
     "LE",
     "LISTED",
     "LT",
+    "MOST_NODES",
     "NE",
     "Add",
     "Allocate",
@@ -173,6 +175,7 @@ __all__ = [
     "Place",
     "Predicate",
     "PrimFunc",
+    "ProgramSize",
     "Proposal",
     "Ramp",
     "Range",
@@ -181,6 +184,7 @@ __all__ = [
     "Return",
     "Select",
     "SeqStmt",
+    "Size",
     "SteppedFor",
     "Stmt",
     "StringImm",
@@ -199,6 +203,7 @@ __all__ = [
     "children",
     "defined_vars",
     "dtype",
+    "expanded_size",
     "first_difference",
     "free_vars",
     "fresh_vars",

@@ -10,12 +10,16 @@ import msgspec
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import PrimFunc
 from ..lower import LowerError
+from ..processes import OverBudgetError, isolated
 from .errors import Differs, Unknown
 from .sized import sized
 
 OPERATIONS = 20_000_000
 """Maximum isl operations of one proof: a few seconds."""
 QUICK = 3_000_000
+PROOF_SECONDS = 8.0
+RUN_SECONDS = 10.0
+"""Maximum processor time of a proof, and of a run that compares results. Both happen in another process."""
 NO_ISLPY = "proofs need islpy: pip install 'tilewright[prove]'"
 
 
@@ -50,19 +54,33 @@ def _tried(
             raise
         return Proof("unknown", NO_ISLPY), None
     try:
-        reassociated = decide(func, original, layouts, operations)
+        reassociated = isolated(decide, func, original, layouts, operations, seconds=PROOF_SECONDS, what="the proof")
     except (Unknown, LowerError) as unknown:
         return Proof("unknown", str(unknown)), None
+    except OverBudgetError as over:
+        return Proof("unknown", over.refusal.message), None
     except RecursionError:
         return Proof("unknown", "values pass through too many consecutive blocks"), None
     except Differs as differs:
-        verdict = verify(func, original, layouts=layouts)
+        verdict = _run(func, original, layouts)
         if verdict.status == "failed":
             return Proof("refuted", f"{differs}; in a test run {verdict.detail}"), verdict
         return Proof("unknown", f"equivalence not shown: {differs}"), verdict
     if reassociated:
         return Proof("proved", f"for all inputs, up to the order of the float sum in {reassociated}"), None
     return Proof("proved", "for all inputs"), None
+
+
+def _run(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout]) -> Verdict:
+    """`verify`, within its budget."""
+    try:
+        return isolated(_verified, func, original, layouts, seconds=RUN_SECONDS, what="the run on random inputs")
+    except OverBudgetError as over:
+        return Verdict("unknown", over.refusal.message)
+
+
+def _verified(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout]) -> Verdict:
+    return verify(func, original, layouts=layouts)
 
 
 def check(
@@ -88,7 +106,7 @@ def check(
         case _:
             pass
     if not at.sizes:
-        tested = run or verify(func, original, layouts=layouts)
+        tested = run or _run(func, original, layouts)
         if proof.detail == NO_ISLPY:
             tested = msgspec.structs.replace(tested, detail=f"{tested.detail}; {NO_ISLPY}")
         return tested

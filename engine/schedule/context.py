@@ -20,6 +20,7 @@ from ..ir import (
     For,
     Node,
     PrimFunc,
+    ProgramSize,
     Range,
     Refusal,
     Stmt,
@@ -73,21 +74,26 @@ class Result(msgspec.Struct, Generic[R], frozen=True, eq=False):
 class Context:
     """The view of one function for primitives. Lookups of unknown names are refused with specific codes."""
 
-    def __init__(
-        self, func: PrimFunc, before: ProgramIndex | None = None, intrinsics: Intrinsics | None = None
-    ) -> None:
-        """`before` is the index of the function from which this one derives; `intrinsics` are those that calls name."""
+    def __init__(self, func: PrimFunc, before: Context | None = None, intrinsics: Intrinsics | None = None) -> None:
+        """`before` is the context of the function from which this one derives; `intrinsics` are those that calls name."""
         self.func = func
         self.intrinsics = process_intrinsics() if intrinsics is None else intrinsics
-        self._before = before
+        self._index_before = None if before is None else before.index
+        self._size_before = None if before is None else before.size
         self._after: Context | None = None
         self._plan_source: tuple[Context, Mapping[Buffer, Buffer]] | None = None
 
     @cached_property
     @refusing_depth(ScheduleError)
     def index(self) -> ProgramIndex:
-        before, self._before = self._before, None
+        before, self._index_before = self._index_before, None
         return ProgramIndex(self.func, before)
+
+    @cached_property
+    def size(self) -> ProgramSize:
+        """The size of the function, with shared expressions expanded."""
+        before, self._size_before = self._size_before, None
+        return ProgramSize(self.func.body, before)
 
     @cached_property
     def plan(self) -> Plan:
@@ -130,7 +136,7 @@ class Context:
             return self
         after = self._after
         if after is None or after.func is not func:
-            after = self._after = Context(func, self.index, self.intrinsics)
+            after = self._after = Context(func, self, self.intrinsics)
         return after
 
     def noted(self, func: PrimFunc, loop: LoopRV) -> Context:

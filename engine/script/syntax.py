@@ -10,11 +10,18 @@ from contextlib import contextmanager
 from typing import cast
 
 from ..cancellation import checkpoint
+from ..ir import TilewrightError
+from .long_texts import LONG_CHARACTERS, long_tree
 
 
 def python_tree(text: str) -> ast.Module:
-    """Return the syntax tree, without Python's warnings about odd escapes and the like. Raises as `ast.parse`."""
+    """Return the syntax tree, without Python's warnings about odd escapes and the like. Raises as `ast.parse`; for a long text that takes
+    too much also OverBudgetError and TilewrightError "too-large"."""
     checkpoint()
+    return _tree_here(text) if len(text) <= LONG_CHARACTERS else long_tree(text, _tree_here)
+
+
+def _tree_here(text: str) -> ast.Module:
     with warnings.catch_warnings(), collection_paused():
         warnings.simplefilter("ignore")
         return ast.parse(text)
@@ -24,7 +31,7 @@ def find_tree(text: str) -> ast.Module | None:
     """Return the syntax tree; None for a text that is not Python, or that Python cannot parse."""
     try:
         return python_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TilewrightError):
         return None
 
 

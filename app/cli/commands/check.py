@@ -15,7 +15,7 @@ from ....engine.hwsim import Machine, MachineError, Report
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.lint import LintFinding
 from ...actions.lint_fixes import findings_of
-from ..arguments import size_bytes, takes_file, takes_setting
+from ..arguments import size_bytes, takes_file, takes_limit, takes_setting, within_limit
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
 from ..findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
 from ..opened import MAX_ACCESSES, Opened, opened, path_of, simulated
@@ -57,6 +57,7 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     takes_file(parser, "files", "notebooks; FILE@NAME is a branch", nargs="+")
     takes_setting(parser)
+    takes_limit(parser, "the check of each file")
     form = parser.add_mutually_exclusive_group()
     takes_json(form, "all checks")
     form.add_argument(
@@ -136,7 +137,8 @@ def run(arguments: Namespace) -> int:
 def checked(file: str, arguments: Namespace) -> Checked:
     """Check one file. The result contains its errors, so that the other files are checked too."""
     try:
-        return _checked(opened(file, dict(arguments.size)), file, arguments)
+        with within_limit(arguments):
+            return _checked(opened(file, dict(arguments.size)), file, arguments)
     except RefusedError as refused:
         code, error = REFUSED, refused.cause.refusal
     except TilewrightError as wrong:
@@ -146,8 +148,8 @@ def checked(file: str, arguments: Namespace) -> Checked:
 
 def _checked(found: Opened, file: str, arguments: Namespace) -> Checked:
     machine = found.machine(arguments.machine)
-    verdict = found.schedule.check(found.sizes)
     report = simulated(found.costed, machine)
+    verdict = found.schedule.check(found.sizes)
     lints = _lints(found, machine, arguments.lint) if arguments.lint else ()
     checks = (
         Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}"),

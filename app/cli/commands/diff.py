@@ -10,7 +10,7 @@ from ....engine.hwsim import Report
 from ....engine.ir import Expr, Node, TilewrightError, first_difference
 from ....engine.script import expr_text, to_script
 from ...views.compare.differences import difference_table
-from ..arguments import takes_file, takes_setting
+from ..arguments import takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, REFUSED, RefusedError
 from ..opened import Opened, opened, simulated
 from ..output import print_json, print_line, working
@@ -46,6 +46,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--context", metavar="N", type=int, default=3, help="context lines around each change (default: %(default)s)"
     )
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:

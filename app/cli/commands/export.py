@@ -19,7 +19,7 @@ from ...state.derived import Store
 from ...state.model import State
 from ...views.drawings import Theme
 from ...views.shell.export_kinds import TVM_VERSIONS
-from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import BAD_INPUT, EXIT_OK, RefusedError
 from ..opened import Opened, opened, simulated
 from ..output import print_json, print_text, working, written
@@ -75,6 +75,7 @@ def add_arguments(parser: Parser) -> None:
     takes_setting(parser)
     takes_json(parser, "the text, or its file,")
     parser.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:

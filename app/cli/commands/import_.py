@@ -17,7 +17,7 @@ from ...document.editing.from_schedule import notebook_of_schedule
 from ...document.networks import KERNELS, create_network
 from ...document.pasted import machine_for
 from ...document.workload import program_names
-from ..arguments import takes_file, takes_setting
+from ..arguments import takes_file, takes_limit, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK, RefusedError
 from ..opened import of_program, source, split_program
@@ -52,6 +52,7 @@ def add_arguments(parser: Parser) -> None:
         help="list the programs of a text, or the functions of a module, each of which is FILE#NUMBER",
     )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:

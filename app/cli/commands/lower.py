@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from ....engine.lower import PASSES, LowerError, lower, with_sizes
 from ....engine.script import to_script
-from ..arguments import TEXTS_AND_STEPS, takes_file, takes_sizes
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_sizes
 from ..exit_codes import EXIT_OK, RefusedError
 from ..opened import opened
 from ..output import print_json, print_text
@@ -22,6 +22,7 @@ def add_arguments(parser: Parser) -> None:
     )
     takes_sizes(parser)
     takes_json(parser, "the program's text")
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:

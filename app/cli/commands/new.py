@@ -9,7 +9,7 @@ from .... import static
 from ....engine.ir import Refusal
 from ...document import DocumentError, read_document
 from ...document.title import title_of
-from ..arguments import takes_file, takes_setting
+from ..arguments import takes_file, takes_limit, takes_setting
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK
 from ..output import print_json, print_line
@@ -32,6 +32,7 @@ def add_arguments(parser: Parser) -> None:
     takes_setting(parser)
     takes_json(parser, "the notebook, or the list,")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:

@@ -11,7 +11,7 @@ from ....engine.execute import Verdict
 from ....engine.export import chrome_trace, parameters_text, report_text
 from ....engine.hwsim import MachineParameter, Report, sensitivity
 from ...document import with_origins
-from ..arguments import TEXTS_AND_STEPS, takes_file, takes_setting
+from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
 from ..opened import opened, simulated
 from ..output import print_json, print_line, working, written
@@ -35,15 +35,16 @@ def add_arguments(parser: Parser) -> None:
         help="also find the limiting machine parameters: each is improved by a factor of two",
     )
     parser.add_argument("--trace", metavar="OUT", help="also write the timeline in Chrome's trace event format")
+    takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:
     found = opened(arguments.file, dict(arguments.size))
     machine = found.machine(arguments.machine)
-    with working(arguments, "verifying"):
-        verdict = found.schedule.check(found.sizes)
     with working(arguments, f"simulating on {machine.name}"):
         report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
+    with working(arguments, "verifying"):
+        verdict = found.schedule.check(found.sizes)
     parameters: Sequence[MachineParameter] = ()
     if arguments.sensitivity:
         with working(arguments, "simulating with each machine parameter improved"):

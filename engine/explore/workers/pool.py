@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import select
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from ...cancellation import cut_short
 from ...ir import Refusal, TilewrightError
+from ...processes import ChildProcess
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task, failed
 from ..trials.outcome import LOST
 from ..trials.study import Enough
 from .job import Job, answer_from, encoded
-from .pipe import READY, receive, send
 
 DEATHS = 2
 """A candidate that ends this many workers is reported as failed: the candidate is the cause."""
@@ -84,7 +79,7 @@ class WorkerProcess:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._ended = False
 
     @property
@@ -113,32 +108,25 @@ class WorkerProcess:
         """Kills the process if there is one, waits for its end, and closes its pipes."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # unsent data
-                    if pipe is not None:
-                        pipe.close()
+            process.release()
 
     def _asked(self, task: Task) -> Answer:
         process = self._running()
-        assert process.stdin is not None and process.stdout is not None
         limit = self._job.limits.seconds
+        wait = None if not limit else 10 * limit + GRACE_SECONDS
         try:
-            send(process.stdin, encoded(task))
-            wait = None if not limit else 10 * limit + GRACE_SECONDS
-            ready, _, _ = select.select([process.stdout], [], [], wait)
-            if not ready:
-                self.release()
-                return failed(task, "too-slow", f"no result within {wait:g} seconds")
-            answer = receive(process.stdout)
+            process.send(encoded(task))
+            answer = process.answer(wait)
         except OSError as error:
             raise LostWorkerError from error
-        if answer is None:
-            raise LostWorkerError
-        return answer_from(task, answer)
+        if answer is not None:
+            return answer_from(task, answer)
+        if process.is_alive and wait is not None and not self._ended:
+            self.release()
+            return failed(task, "too-slow", f"no result within {wait:g} seconds")
+        raise LostWorkerError
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> ChildProcess:
         for _ in range(STARTS):
             if self._ended:
                 raise LostWorkerError
@@ -158,23 +146,14 @@ class WorkerProcess:
 
     def _is_started(self) -> bool:
         """Starts a process; returns whether it has read its job."""
-        # A new session: the study handles interrupts from the keyboard.
-        process = self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", f"{__package__}.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
-        assert process.stdin is not None and process.stdout is not None
+        process = self._process = ChildProcess(f"{__package__}.process")
         if self._ended:  # during the start: `close` missed this process
             process.kill()
         try:
-            send(process.stdin, encoded(self._job))
-            ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
-            return bool(ready) and receive(process.stdout) == READY
+            process.send(encoded(self._job))
         except OSError:
             return False
+        return process.becomes_ready(START_SECONDS)
 
 
 class WorkerPool:

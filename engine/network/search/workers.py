@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import select
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
-from ...explore.workers.pipe import READY, receive, send
 from ...ir import Refusal
+from ...processes import ChildProcess
 from .perform import performed, refused
 from .study import KernelStudy, KernelTask
-
-POLL_SECONDS = 0.1
-"""Polling interval of the stop condition while a process works."""
 
 START_SECONDS = 60.0
 """Time within which a process reports that it is ready."""
@@ -55,7 +46,7 @@ class InProcess:
     """A process that performs slices. It is started by command and not forked, and restarted after it ended."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
 
     def perform(self, task: KernelTask, ended: Ended) -> KernelStudy | None:
         """The answer of the process. One that dies, or exceeds the hard limit, refuses the kernel."""
@@ -64,9 +55,8 @@ class InProcess:
             process = self._running(ended)
             if process is None:
                 return None
-            assert process.stdin is not None and process.stdout is not None
-            send(process.stdin, msgspec.msgpack.encode(task))
-            data = self._answer(process, limit, ended)
+            process.send(msgspec.msgpack.encode(task))
+            data = process.answer(limit, ended)
         except OSError:
             data = None
         if data is not None:
@@ -82,36 +72,14 @@ class InProcess:
         """Kill the process if there is one, wait for its end, and close its pipes."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # unsent data
-                    if pipe is not None:
-                        pipe.close()
+            process.release()
 
-    def _running(self, ended: Ended) -> subprocess.Popen[bytes] | None:
+    def _running(self, ended: Ended) -> ChildProcess | None:
         if self._process is None:
-            # A new session: the search handles interrupts from the keyboard.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", f"{__package__}.process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            )
-            if self._answer(self._process, START_SECONDS, ended) != READY:
+            self._process = ChildProcess(f"{__package__}.process")
+            if not self._process.becomes_ready(START_SECONDS, ended):
                 return None
         return self._process
-
-    def _answer(self, process: subprocess.Popen[bytes], seconds: float, ended: Ended) -> bytes | None:
-        """The next message; None if the process ended, the time is over, or the answer is no longer needed."""
-        assert process.stdout is not None
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not ended():
-            ready, _, _ = select.select([process.stdout], [], [], POLL_SECONDS)
-            if ready:
-                return receive(process.stdout)
-        return None
 
 
 __all__ = ["InProcess", "InThread", "SliceWorker"]

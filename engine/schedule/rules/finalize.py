@@ -15,7 +15,7 @@ from msgspec.structs import replace as replace_fields
 from ...ir import For, IntImm, PrimFunc, Var, replace_nodes, walk_stmts
 from ...lower import PIPELINE_KEYS, LowerError, Plan, is_pipelined, stages_and_orders
 from ..context import Context
-from ..errors import refuse
+from ..errors import ScheduleError, refuse
 from .concurrent import require_still_concurrent
 from .vectors import require_vectors
 
@@ -29,8 +29,10 @@ Names = Sequence[frozenset[str]]
 def finalize(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
     """Return `func`, the call's result for the context's function, with its pipelines updated.
 
-    Refuses "vector-access", "opaque-iterator", "stale-pipeline", and the refusals of `parallel`.
+    Refuses "too-large", "vector-access", "opaque-iterator", "stale-pipeline", and the refusals of `parallel`.
     """
+    if func is not ctx.func:
+        _require_small(ctx, func)
     if ctx.has_vectors or method == "tensorize":
         require_vectors(func, method)
     require_still_concurrent(ctx, method, func)
@@ -41,6 +43,12 @@ def finalize(ctx: Context, method: str, func: PrimFunc) -> PrimFunc:
         if (now := _find(func, var)) is not None and is_pipelined(now):
             func, plan = _with_stages(method, func, plan, ctx.index.loop(var), parts)
     return func
+
+
+def _require_small(ctx: Context, func: PrimFunc) -> None:
+    refusal = ctx.after(func).size.refusal
+    if refusal is not None:
+        raise ScheduleError(refusal)
 
 
 def _with_stages(method: str, func: PrimFunc, plan: Plan, loop: For, parts: Names) -> tuple[PrimFunc, Plan]:

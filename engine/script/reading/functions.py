@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from msgspec.structs import replace
+
 from ...ir import (
     Annotation,
     Annotations,
@@ -12,6 +14,7 @@ from ...ir import (
     Buffer,
     Node,
     PrimFunc,
+    ProgramSize,
     Stmt,
     StringImm,
     Var,
@@ -21,7 +24,7 @@ from ...ir import (
     walk_stmts,
 )
 from ...ir import dtype as dt
-from ..errors import parse_error
+from ..errors import ParseError, parse_error
 from ..printing.dialect import PRIVATE, RETURNS, S_TIR
 from .buffers import declaration, read_buffer, subscript_declaration
 from .expressions import ExpressionReader
@@ -59,8 +62,15 @@ class FunctionReader:
             )
         func = PrimFunc(node.name, params, self._buffer_map(node, params), body, attrs)
         self._require_bound(node, func)
+        self._require_small(node, func)
         self.reader.positions.add(func, self.source.header(node))
         return func
+
+    def _require_small(self, node: ast.FunctionDef, func: PrimFunc) -> None:
+        refusal = ProgramSize(func.body).refusal
+        if refusal is not None:
+            places = self.reader.positions.places(refusal.nodes[0]) or (self.source.header(node),)
+            raise ParseError(replace(refusal, place=places[0]))
 
     def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
         if len(node.decorator_list) != 1 or decorator_name(self.exprs, node.decorator_list[0]) not in (

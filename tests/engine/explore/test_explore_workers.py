@@ -39,10 +39,11 @@ from tilewright.engine.explore.search.local_search import LocalSearch
 from tilewright.engine.explore.trials import evaluator as trials
 from tilewright.engine.explore.workers import pool as workers_module
 from tilewright.engine.explore.workers.job import answer_from, encoded, job_from, job_of, task_from
-from tilewright.engine.explore.workers.pipe import HEAD_BYTES
 from tilewright.engine.explore.workers.pool import Processes, WorkerProcess
-from tilewright.engine.explore.workers.process import within
+from tilewright.engine.explore.workers.process import answer_within
 from tilewright.engine.hwsim import load_machine
+from tilewright.engine.processes import process as process_module
+from tilewright.engine.processes.pipe import HEAD_BYTES
 from tilewright.engine.schedule import Intrinsics
 from tilewright.engine.script import read_calls
 
@@ -147,7 +148,7 @@ def test_given_a_study_that_is_stopped_while_a_process_starts_then_nobody_waits_
         return made[-1]
 
     process = subprocess.Popen
-    monkeypatch.setattr(workers_module.subprocess, "Popen", started)
+    monkeypatch.setattr(process_module.subprocess, "Popen", started)
     answer = hand.answer(EvaluationRequest(0, SPACE.default))
     assert isinstance(answer, Outcome) and answer.code == "worker-lost"
     assert [process.returncode for process in made] == [-signal.SIGKILL]
@@ -176,7 +177,7 @@ def test_given_too_little_time_then_the_candidate_fails_and_the_process_lives() 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much a process has")
 def test_given_more_memory_than_there_may_be_then_an_error_and_not_the_end_of_the_machine() -> None:
     code = (
-        "from tilewright.engine.explore.workers.process import limit_memory\n"
+        "from tilewright.engine.processes import limit_memory\n"
         "limit_memory(1 << 24)\n"
         "try:\n    bytearray(1 << 28)\nexcept MemoryError:\n    print('refused')\n"
     )
@@ -262,7 +263,7 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
     walk = LocalSearch(SPACE.point_at(number), looks, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
-    answer = answer_from(walk, encoded(within(60.0, there, task_from(encoded(walk)))))
+    answer = answer_from(walk, encoded(answer_within(60.0, there, task_from(encoded(walk)))))
     points = [point for point, _ in answer]
     assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= looks
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)

@@ -1,0 +1,83 @@
+"""The size of programs as expanded trees: a shared expression counts at each use, and a variable of a `let` as its value.
+
+A line that uses an expression twice doubles it, and passes walk, print or inline the whole tree, however small its shared form is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .errors import Refusal
+from .expr import Let, Node
+from .stmt import LetStmt, Stmt
+from .visitor import child_stmts, children
+
+MOST_NODES = 50_000
+"""Maximum number of nodes of one statement without the statements inside, or of one expression."""
+
+MOST_NODES_OF_A_PROGRAM = 300_000
+
+Size = tuple[int, int]
+"""Nodes, and levels."""
+
+
+def expanded_size(root: Node, sizes: dict[Node, Size]) -> Size:
+    """Return the nodes and levels of an expression as a tree. `sizes` has those of known parts, and receives the new ones."""
+    pending = [(root, False)]
+    while pending:
+        node, done = pending.pop()
+        if node in sizes:
+            continue
+        if isinstance(node, Let) and not done and node.var not in sizes:
+            sizes[node.var] = expanded_size(node.value, sizes)
+        below = children(node)
+        if not done:
+            pending.append((node, True))
+            pending.extend((child, False) for child in below)
+            continue
+        found = [sizes[child] for child in below]
+        sizes[node] = (1 + sum(n for n, _ in found), 1 + max((d for _, d in found), default=0))
+    return sizes[root]
+
+
+class ProgramSize:
+    """The sizes of the statements of a program. `before` are those of an earlier version, of which unchanged statements are not visited."""
+
+    def __init__(self, root: Stmt, before: ProgramSize | None = None) -> None:
+        self._before: Mapping[Node, int] = {} if before is None else before._nodes
+        self._nodes: dict[Node, int] = {}
+        self.largest: tuple[int, Node] = (0, root)
+        self._exprs: dict[Node, Size] = {}
+        self.nodes = self._count(root)
+        self._before = {}
+        self._exprs = {}
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The refusal "too-large" if the program, or one of its statements, has too many nodes."""
+        nodes, stmt = self.largest
+        if nodes > MOST_NODES:
+            what, most = "the expressions of a statement have", MOST_NODES
+        elif self.nodes > MOST_NODES_OF_A_PROGRAM:
+            what, nodes, most = "the program has", self.nodes, MOST_NODES_OF_A_PROGRAM
+        else:
+            return None
+        message = f"{what} {nodes:,} nodes where shared parts are expanded"
+        fix = ("store an intermediate result in a buffer instead of inlining it",)
+        return Refusal("too-large", message, expected=f"at most {most:,} nodes", fix=fix, nodes=(stmt,))
+
+    def _count(self, stmt: Node) -> int:
+        known = self._before.get(stmt)
+        if known is None:
+            inner = child_stmts(stmt)
+            if isinstance(stmt, LetStmt):
+                self._exprs[stmt.var] = expanded_size(stmt.value, self._exprs)
+            statements = set(inner)
+            own = 1 + sum(expanded_size(e, self._exprs)[0] for e in children(stmt) if e not in statements)
+            self.largest = max(self.largest, (own, stmt), key=lambda found: found[0])
+            known = own + sum(map(self._count, inner))
+        self._nodes[stmt] = known
+        return known
+
+
+__all__ = ["MOST_NODES", "MOST_NODES_OF_A_PROGRAM", "ProgramSize", "Size", "expanded_size"]

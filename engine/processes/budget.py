@@ -1,0 +1,266 @@
+"""Budgets: `within` ends its body when the body exceeds its processor time or memory.
+
+A watch thread raises an exception in the thread that is over its budget (`PyThreadState_SetAsyncExc`), so that no loop needs a check of
+its own. Python delivers the exception between two bytecodes: a call into C is not interrupted, and work whose calls into C may be long
+belongs into a child process (`isolated`). As at a checkpoint, the exception may end any function: functions that fill a cache store a
+result only when it is complete.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from math import inf
+from typing import Literal
+
+import msgspec
+
+from ..ir import Refusal, TilewrightError
+from .memory import resident_bytes
+
+GIBI = 1 << 30
+
+POLL_SECONDS = 0.05
+LEAST_POLL_SECONDS = 0.001
+"""Longest and shortest interval at which the watch thread compares the running bodies with their budgets."""
+
+LEAST_SECONDS = 0.05
+"""The budget of a body for which an allowance has nothing left."""
+
+REPEAT_SECONDS = 0.5
+"""Interval after which the exception is raised again, if a finalizer or a callback swallowed it."""
+
+IDLE_SECONDS = 1.0
+"""The watch thread ends after this time without a body to watch."""
+
+Quantity = Literal["time", "memory"]
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """The most that a body may use: `seconds` of processor time of its thread, and growth of the process by `memory_bytes` (0: no
+    limit)."""
+
+    seconds: float
+    memory_bytes: int = GIBI
+
+    def exceeded(self, quantity: Quantity, what: str) -> OverBudgetError:
+        """Return the error for `what`, which needs more than this."""
+        most = (
+            f"{self.seconds:g} s of processor time"
+            if quantity == "time"
+            else f"{self.memory_bytes >> 20} MiB of memory"
+        )
+        expected = "a smaller program, or one with simpler index expressions and conditions"
+        return OverBudgetError(
+            Refusal("over-budget", f"{what} needs more than {most}", found=quantity, expected=expected)
+        )
+
+
+class OverBudgetError(TilewrightError):
+    """The work needs more than its budget of the quantity `found`, "time" or "memory". Code "over-budget"."""
+
+
+class _Interrupt(BaseException):
+    """Raised in a thread whose body is over its budget. A BaseException, so that no handler of Exception catches it."""
+
+
+class _Body:
+    """A running body of `within`, and the body of the same thread around it."""
+
+    def __init__(self, budget: Budget, outer: _Body | None) -> None:
+        self.outer = outer
+        self.thread = threading.get_ident()
+        self._clock = _clock_of(self.thread)
+        self._ends = self._clock() + budget.seconds
+        size = resident_bytes()
+        self._most_bytes = inf if size is None or not budget.memory_bytes else size + budget.memory_bytes
+        self._began = self._clock()
+        self.raised = -inf
+        self.exceeded: Quantity | None = None
+        self.is_shielded = False
+
+    @property
+    def used(self) -> float:
+        """The processor time that the thread has used in this body."""
+        return self._clock() - self._began
+
+    @property
+    def own_left(self) -> float:
+        """The seconds that this body has left."""
+        return max(0.0, self._ends - self._clock())
+
+    @property
+    def left(self) -> float:
+        """The seconds that this body and those around it have left."""
+        return self.own_left if self.outer is None else min(self.own_left, self.outer.left)
+
+    def spend(self, seconds: float) -> None:
+        """Take time that another process worked for this body from the budget."""
+        self._ends -= seconds
+        if self.outer is not None:
+            self.outer.spend(seconds)
+
+    def is_over_time(self) -> bool:
+        return self._clock() > self._ends
+
+    def is_over_memory(self, resident: int) -> bool:
+        return resident > self._most_bytes
+
+
+class _Watch:
+    """The running bodies, and the thread that watches them, which exists while there are some."""
+
+    def __init__(self) -> None:
+        self._bodies: set[_Body] = set()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, body: _Body) -> None:
+        """Watch a body."""
+        with self._changed:
+            self._bodies.add(body)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="budgets", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def end(self, body: _Body) -> None:
+        """Watch a body no longer. An exception that was raised and not delivered yet is withdrawn."""
+        with self._changed:
+            if body in self._bodies:
+                self._bodies.discard(body)
+                if body.exceeded is not None:
+                    _set_exception(body.thread, None)
+
+    def shield(self, innermost: _Body | None, is_shielded: bool) -> None:
+        """Begin or end a part of these bodies that is not interrupted."""
+        with self._changed:
+            body = innermost
+            while body is not None:
+                body.is_shielded = is_shielded
+                body = body.outer
+            if innermost is not None:
+                _set_exception(innermost.thread, None)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._bodies:
+                    self._changed.wait(IDLE_SECONDS)
+                if not self._bodies:
+                    self._thread = None
+                    return
+                self._raise_where_over()
+                nearest = min(body.left for body in self._bodies)
+            time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
+
+    def _raise_where_over(self) -> None:
+        resident = resident_bytes() or 0
+        for body in self._bodies:
+            if body.is_over_time():
+                _raise_in(body, "time")
+        # The process has one size: the body that works most is taken for its cause.
+        large = [body for body in self._bodies if body.is_over_memory(resident)]
+        if large:
+            _raise_in(max(large, key=lambda body: body.used), "memory")
+
+
+class _Thread(threading.local):
+    """The innermost body of each thread."""
+
+    body: _Body | None = None
+
+
+_thread = _Thread()
+_watch = _Watch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watch.__init__)  # a fork has no watch thread
+
+
+@contextmanager
+def within(budget: Budget, what: str) -> Generator[_Body]:
+    """Run the body within a budget; `what` names it in the error. Raises OverBudgetError; budgets around it apply, too."""
+    body = _Body(budget, _thread.body)
+    _thread.body = body
+    _watch.begin(body)
+    try:
+        try:
+            yield body
+        finally:
+            _watch.end(body)
+    except _Interrupt:
+        _watch.end(body)
+        if body.exceeded is None:
+            raise  # the budget of a body around this one
+        raise budget.exceeded(body.exceeded, what) from None
+    except MemoryError:
+        raise budget.exceeded("memory", what) from None
+    finally:
+        _thread.body = body.outer
+
+
+class Allowance:
+    """A budget for several bodies together. `seconds` may be infinite: no limit."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    @contextmanager
+    def within(self, what: str) -> Generator[None]:
+        """Run a body within what the bodies before it have left. Raises OverBudgetError."""
+        if self._left == inf:
+            yield
+            return
+        with within(Budget(self._left), what) as body:
+            try:
+                yield
+            finally:
+                self._left = max(LEAST_SECONDS, body.own_left)
+
+
+@contextmanager
+def uninterrupted() -> Generator[None]:
+    """Run a body that must be completed, since other threads wait for it: no budget of this thread ends it."""
+    _watch.shield(_thread.body, True)
+    try:
+        yield
+    finally:
+        _watch.shield(_thread.body, False)
+
+
+def remaining_seconds() -> float:
+    """Return the processor time that the budgets of this thread leave; infinite without one."""
+    return inf if _thread.body is None else _thread.body.left
+
+
+def spend(seconds: float) -> None:
+    """Take processor time of another process from the budgets of this thread."""
+    if _thread.body is not None:
+        _thread.body.spend(seconds)
+
+
+def _raise_in(body: _Body, quantity: Quantity) -> None:
+    now = time.monotonic()
+    if not body.is_shielded and now - body.raised >= REPEAT_SECONDS:
+        body.raised, body.exceeded = now, body.exceeded or quantity
+        _set_exception(body.thread, _Interrupt)
+
+
+def _set_exception(thread: int, kind: type[BaseException] | None) -> None:
+    value = ctypes.py_object() if kind is None else ctypes.py_object(kind)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
+
+
+def _clock_of(thread: int) -> Callable[[], float]:
+    """Return the clock of a thread's processor time; the system's clock where threads have none (macOS, Windows)."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    number = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(number)
+
+
+__all__ = ["GIBI", "Allowance", "Budget", "OverBudgetError", "remaining_seconds", "spend", "uninterrupted", "within"]

@@ -1,0 +1,159 @@
+"""Calls in a child process, for work that cannot be interrupted in this one: isl holds the interpreter's lock for as long as a question
+takes, and so does Python's parser.
+
+The child has a limit of processor time that the system enforces, and a limit of memory. It is kept for later calls.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from ..cancellation import checkpoint
+from ..ir import Refusal, TilewrightError
+from .budget import GIBI, LEAST_SECONDS, Budget, OverBudgetError, remaining_seconds, spend, within
+from .process import ChildProcess
+from .sharing import Request
+
+T = TypeVar("T")
+
+MOST_CHILDREN = 2
+"""Maximum number of calls at a time; others wait."""
+
+START_SECONDS = 60.0
+"""Wall-clock time within which a child must be ready."""
+
+CANCEL_SECONDS = 1.0
+"""Wall-clock time that a child has to end a cancelled call, before it is killed."""
+
+ATTEMPTS = 2
+"""A call during which this many children end for an unknown reason is refused."""
+
+
+class _Children:
+    """The children of this process: idle ones and those at work, with a slot for each call."""
+
+    def __init__(self) -> None:
+        self.idle: list[ChildProcess] = []
+        self.working: set[ChildProcess] = set()
+        self.slots = threading.Semaphore(MOST_CHILDREN)
+        self.is_child = False
+
+    def kill(self) -> None:
+        """Kill all children at the end of this process."""
+        for child in (*self.idle, *self.working):
+            child.kill()
+
+
+_children = _Children()
+atexit.register(_children.kill)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_children.__init__)  # the pipes belong to the parent
+
+
+def perform_here() -> None:
+    """Perform all calls in this process from now on: it can be killed itself."""
+    _children.is_child = True
+
+
+def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: str, memory_bytes: int = GIBI) -> T:
+    """Return `function(*arguments)`, computed in a child process. The function is one of a module; arguments and result are values that can
+    be pickled, in which IR nodes keep their identity. Its processor time counts towards the budgets of this thread.
+
+    Raises the errors of the function; OverBudgetError beyond `seconds` of processor time, `memory_bytes`, or the rest of the budget.
+    """
+    if _children.is_child:
+        return function(*arguments)
+    budget = Budget(max(LEAST_SECONDS, min(seconds, remaining_seconds())), memory_bytes)
+    request = Request(function, arguments, budget.seconds, memory_bytes)
+    with _slot():
+        for _ in range(ATTEMPTS):
+            kind, value, used = _asked(request)
+            spend(used)
+            if kind == "value":
+                return cast("T", value)
+            if kind == "error":
+                raise value
+            if kind == "over":
+                raise budget.exceeded(value, what)
+    raise budget.exceeded("memory", what)  # a system without memory kills children
+
+
+def here_or_isolated(function: Callable[..., T], *arguments: Any, here_seconds: float, seconds: float, what: str) -> T:
+    """Return `function(*arguments)`, computed in this process if that takes at most `here_seconds` of processor time, else anew in a child.
+    Raises as `isolated`."""
+    if remaining_seconds() < here_seconds:
+        here_seconds = LEAST_SECONDS
+    try:
+        with within(Budget(here_seconds), what):
+            return function(*arguments)
+    except OverBudgetError:
+        return isolated(function, *arguments, seconds=seconds, what=what)
+
+
+def _asked(request: Request) -> tuple[str, Any, float]:
+    """Return the kind of the answer ("value", "error", "over", "lost"), its value, and the processor time that it took."""
+    child = _ready_child()
+    answer: bytes | None = None
+    try:
+        child.send(request.data)
+        answer = child.answer(None, _checked)
+    except OSError:
+        pass  # the child has ended
+    except BaseException:  # the job is cancelled, or over another budget
+        child.interrupt(signal.SIGINT)
+        _kept_or_released(child, child.answer(CANCEL_SECONDS))
+        raise
+    code = _kept_or_released(child, answer)
+    if answer is not None:
+        return request.result(answer)
+    return ("over", "time", 0.0) if code == -signal.SIGXCPU else ("lost", None, 0.0)
+
+
+def _kept_or_released(child: ChildProcess, answer: bytes | None) -> int | None:
+    """Keep a child that answered for later calls. Release one that did not, and return its exit code."""
+    _children.working.discard(child)
+    if answer is None:
+        return child.release()
+    _children.idle.append(child)
+    return None
+
+
+def _checked() -> bool:
+    checkpoint()
+    return False
+
+
+def _ready_child() -> ChildProcess:
+    """Return an idle child, else a new one. Raises TilewrightError "no-process"."""
+    while _children.idle:
+        child = _children.idle.pop()
+        if child.is_alive:
+            _children.working.add(child)
+            return child
+        child.release()
+    child = ChildProcess(f"{__package__}.child")
+    _children.working.add(child)
+    if not child.becomes_ready(START_SECONDS):
+        _kept_or_released(child, None)
+        message = f"no process has started within {START_SECONDS:g} s"
+        raise TilewrightError(Refusal("no-process", message, expected="enough memory for another Python process"))
+    return child
+
+
+@contextmanager
+def _slot() -> Generator[None]:
+    while not _children.slots.acquire(timeout=0.05):
+        checkpoint()
+    try:
+        yield
+    finally:
+        _children.slots.release()
+
+
+__all__ = ["here_or_isolated", "isolated", "perform_here"]
