@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.programs.towers import HOSTILE
+from support.fuzzing.towers import HOSTILE
 
 TOKEN = "hostile-inputs-0123456789"
 TICKS = os.sysconf("SC_CLK_TCK")

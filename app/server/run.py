@@ -6,10 +6,11 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -38,6 +39,10 @@ from .runtime_file import runtime_file
 
 SWITCH_S = 0.001
 """The interpreter's switch interval in seconds: a background thread yields the GIL to the server's event loop after this time."""
+
+
+STOP_SECONDS = 2.5
+"""The time that the server has to end after a signal."""
 
 
 class Serving(msgspec.Struct, frozen=True):
@@ -94,9 +99,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     announce(f"{url}{first.path}{policy.invitation}")
     log.info("serving %s at %s", path or "the examples", url)
     ended = asyncio.Event()
-    with suppress(NotImplementedError):  # a platform without these signals
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, ended.set)
+    _end_at_signals(lambda: loop.call_soon_threadsafe(ended.set))
     upkeep = [
         asyncio.ensure_future(collect_while_idle(lambda: sessions.closed)),
         asyncio.ensure_future(sessions.close_idle_often()),
@@ -111,6 +114,21 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
         log.info("the server stops")
         if opening is not None:
             opening.unlink(missing_ok=True)
+
+
+def _end_at_signals(end: Callable[[], object]) -> None:
+    """Call `end` at SIGTERM and SIGHUP. A process that still runs after `STOP_SECONDS` exits at once: whatever it computes, the history has
+    every edit that was acknowledged. (A handler of the event loop would run only when the loop is idle.)"""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        timer = threading.Timer(STOP_SECONDS, os._exit, (128 + number,))
+        timer.daemon = True
+        timer.start()
+        end()
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # not on Windows
+            signal.signal(getattr(signal, name), stop)
 
 
 def first_address(path: Path | None) -> Address:

@@ -81,7 +81,8 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
                 raise value
             if kind == "over":
                 raise budget.exceeded(value, what)
-    raise budget.exceeded("memory", what)  # a system without memory kills children
+    message = f"{what} ended its process {ATTEMPTS} times, perhaps because the system has no memory left"
+    raise OverBudgetError(Refusal("over-budget", message, found="memory", expected="a smaller program"))
 
 
 def here_or_isolated(function: Callable[..., T], *arguments: Any, here_seconds: float, seconds: float, what: str) -> T:

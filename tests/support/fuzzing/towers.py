@@ -74,7 +74,7 @@ def inline_tower(depth: int, uses: int) -> str:
         f"            Z[v] = A{depth}[v]"
     )
     head = 'def f(A0: T.Buffer((8,), "int32"), Z: T.Buffer((8,), "int32")):\n'
-    lines = "\n".join(f'sch.compute_inline(sch.get_sblock("A{n}"))' for n in range(1, depth + 1))
+    lines = "\n".join(f'sch.compute_inline("A{n}")' for n in range(1, depth + 1))
     return notebook(head + allocations + blocks + last, lines)
 
 
@@ -230,7 +230,7 @@ class _Grammar:
             iters = [f"i{n}" for n in range(len(extents))]
             yield f"            T.where({self._condition(iters, self.chance.randint(1, 6))})"
         depth = 3
-        for n in range(self.chance.choice((0, 0, 0, 2, 12))):
+        for n in range(self.chance.choice((0, 0, 0, 0, 2, 5, 12))):
             load = self._load(source, extents, axes) if n == 0 else f"x{n - 1}"
             yield f"            x{n}: T.let[T.int32] = {load} * {load} + {load}"
         value = " + ".join(self._load(source, extents, axes) for _ in range(self.chance.choice((1, 1, 2, 8))))
@@ -273,21 +273,27 @@ class _Grammar:
 
     def _calls(self, blocks: list[str], rank: int) -> Iterator[str]:
         chance = self.chance
+        axes = [f"i{n}" for n in range(rank)]
+        layout = ", ".join([f"{axes[0]} // 4", f"{axes[0]} % 4", *axes[1:]])
         for n in range(chance.randint(0, 6)):
             block = chance.choice(blocks)
-            yield chance.choice(
+            axis = chance.randrange(rank)
+            call = chance.choice(
                 (
-                    f'sch.split(sch.get_loops("{block}")[{chance.randrange(rank)}], [None, {chance.choice((2, 3, 7, 16))}])',
-                    f'sch.fuse(*sch.get_loops("{block}"))',
+                    f"sch.split(l{n}[{axis}], [None, {chance.choice((2, 3, 7, 16))}])",
+                    f"sch.fuse(*l{n})",
                     f'sch.compute_inline("{block}")',
                     f'sch.reverse_compute_inline("{block}")',
-                    f'sch.compute_at("{block}", sch.get_loops("{blocks[-1]}")[{chance.randrange(rank)}])',
+                    f'sch.compute_at("{chance.choice(blocks)}", l{n}[{axis}])',
                     f'c{n} = sch.cache_read("{block}", 0, "local.vtcm")',
-                    f'sch.unroll(sch.get_loops("{block}")[0])',
-                    f'sch.transform_layout("{block}", ("write", 0), lambda *i: [i[0] // 4, i[0] % 4, *i[1:]])',
-                    f'sch.reorder(*sch.get_loops("{block}")[::-1])',
+                    f"sch.unroll(l{n}[0])",
+                    f'sch.transform_layout("{block}", ("write", 0), lambda {", ".join(axes)}: [{layout}])',
+                    f"sch.reorder(l{n}[-1], l{n}[{axis}])",
                 )
             )
+            if f"l{n}" in call:
+                yield f'l{n} = sch.get_loops("{block}")'
+            yield call
 
 
 __all__ = ["HOSTILE", "random_tower"]

@@ -1,0 +1,140 @@
+"""Budgets of processor time and memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tilewright.engine.processes import (
+    Allowance,
+    Budget,
+    OverBudgetError,
+    remaining_seconds,
+    spend,
+    uninterrupted,
+    within,
+)
+
+
+def spin(until: Callable[[], bool] = lambda: False) -> None:
+    while not until():
+        pass
+
+
+def test_work_over_its_time_ends_and_names_the_budget() -> None:
+    with pytest.raises(OverBudgetError) as over, within(Budget(0.1), "the loop"):
+        spin()
+    assert over.value.code == "over-budget"
+    assert over.value.refusal.message == "the loop needs more than 0.1 s of processor time"
+
+
+def test_a_wait_needs_no_processor_time() -> None:
+    with within(Budget(0.05), "the wait"):
+        time.sleep(0.3)
+
+
+def test_work_over_its_memory_ends() -> None:
+    kept: list[bytes] = []
+    with pytest.raises(OverBudgetError) as over, within(Budget(60.0, 64 << 20), "the list"):
+        while True:
+            kept.append(bytes(bytearray(b"x") * (1 << 16)))
+    assert over.value.refusal.found == "memory"
+    assert sum(map(len, kept)) < 1 << 30
+
+
+def test_an_outer_budget_ends_an_inner_body() -> None:
+    with pytest.raises(OverBudgetError, match="the outer"), within(Budget(0.1), "the outer"):
+        with within(Budget(60.0), "the inner"):
+            spin()
+
+
+def test_an_inner_budget_leaves_the_outer_body_running() -> None:
+    with within(Budget(60.0), "the outer"):
+        with pytest.raises(OverBudgetError, match="the inner"), within(Budget(0.1), "the inner"):
+            spin()
+        assert 50 < remaining_seconds() < 60
+
+
+def test_a_handler_of_all_exceptions_does_not_keep_the_work_alive() -> None:
+    with pytest.raises(OverBudgetError), within(Budget(0.1), "the loop"):
+        while True:
+            try:
+                spin()
+            except Exception:
+                continue
+
+
+def test_a_swallowed_interrupt_comes_again() -> None:
+    swallowed: list[BaseException] = []
+    with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
+        while True:
+            try:
+                spin()
+            except BaseException as interrupt:
+                swallowed.append(interrupt)
+                if len(swallowed) == 2:
+                    raise
+    assert len(swallowed) == 2
+
+
+def test_nothing_is_raised_after_the_body() -> None:
+    ended = time.monotonic() + 1.0
+    while time.monotonic() < ended:
+        try:
+            with within(Budget(0.002), "the short loop"):
+                stop = time.thread_time() + 0.002
+                spin(lambda stop=stop: time.thread_time() > stop)
+        except OverBudgetError:
+            pass
+        sum(range(1000))  # an interrupt that comes late would end the test here
+
+
+def test_a_shielded_part_is_completed() -> None:
+    done = False
+    with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
+        with uninterrupted():
+            stop = time.thread_time() + 0.3
+            spin(lambda: time.thread_time() > stop)
+            done = True
+        spin()
+    assert done
+
+
+def test_only_the_thread_that_is_over_its_budget_ends() -> None:
+    ended: list[str] = []
+
+    def work(seconds: float, name: str) -> None:
+        try:
+            with within(Budget(seconds), name):
+                stop = time.thread_time() + 0.4
+                spin(lambda: time.thread_time() > stop)
+        except OverBudgetError:
+            ended.append(name)
+
+    threads = [threading.Thread(target=work, args=args) for args in ((0.1, "short"), (60.0, "long"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ended == ["short"]
+
+
+def test_bodies_share_an_allowance() -> None:
+    allowance = Allowance(0.3)
+    finished = 0
+    with pytest.raises(OverBudgetError):
+        for _ in range(10):
+            with allowance.within("the line"):
+                stop = time.thread_time() + 0.1
+                spin(lambda stop=stop: time.thread_time() > stop)
+            finished += 1
+    assert 1 <= finished <= 3
+
+
+def test_time_of_another_process_counts() -> None:
+    with within(Budget(10.0), "the work"):
+        spend(4.0)
+        assert 5 < remaining_seconds() <= 6
