@@ -8,6 +8,7 @@ The numbers of fields are PyTorch's (`torch/_export/serde/schema.py`). What is d
 from __future__ import annotations
 
 import keyword
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,7 +24,9 @@ Name = Annotated[str, Meta(pattern=r"^(?:[A-Za-z_][A-Za-z0-9_]{0,500})?\Z")]
 Path = Annotated[str, Meta(pattern=r"^(?:(?!__)[A-Za-z0-9_]+(?:\.(?!__)[A-Za-z0-9_]+)*)?\Z", max_length=2000)]
 """The name of a parameter or module: attributes from module to module."""
 
-Symbol = Annotated[str, Meta(pattern=r"^(?:s|u|zf|zuf)\d{1,6}\Z")]
+Size = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_ +*/,()-]{1,500}\Z")]
+"""A symbol or an expression as the key of a range; PyTorch compares such keys and does not evaluate them."""
+
 Text = Annotated[str, Meta(max_length=20_000)]
 
 _ATEN = r"torch\.ops\.(?:aten|prims)\.(?!from_file\.)(?:_?[A-Za-z][A-Za-z0-9_]*|__i?(?:and|or|xor|lshift|rshift)__)\.[A-Za-z][A-Za-z0-9_]*"
@@ -32,7 +35,7 @@ _SCALARS = (
     r"_operator\.(?:eq|ne|le|ge|lt|gt|neg|pos|mul|add|sub|floordiv|mod|pow|truediv|and_|or_|lshift|rshift|getitem)"
     r"|math\.trunc|torch\.sym_(?:not|int|float|ite|max|min|sqrt)|torch\._sym_sqrt"
 )
-Target = Annotated[str, Meta(pattern=rf"^(?:{_ATEN}|{_SCOPES}|{_SCALARS})\Z")]
+OPERATOR = re.compile(f"{_ATEN}|{_SCOPES}|{_SCALARS}")
 """An operator of ATen or prims, a scope of gradients or precision, or a function of sizes. `from_file` reads another file."""
 
 
@@ -176,7 +179,7 @@ class NamedArgument(Closed):
 class Node(Closed):
     """A call. Its metadata (traces of the stack, names of classes) is not given to PyTorch."""
 
-    target: Target
+    target: str
     inputs: list[NamedArgument]
     outputs: list[Argument]
     metadata: dict[str, str]
@@ -184,6 +187,8 @@ class Node(Closed):
     name: Name | None = None
 
     def __post_init__(self) -> None:
+        if OPERATOR.fullmatch(self.target) is None:
+            raise ValueError(f"the operator {self.target[:100]!r} is not one of ATen")
         self.metadata = {}
 
 
@@ -320,7 +325,10 @@ class CallSignature(Closed):
 
 def _tree(text: str) -> tuple[str, Tree]:
     """The text of a tree, encoded again, and the tree."""
-    version, tree = msgspec.json.decode(text, type=tuple[Literal[1], Tree])
+    try:
+        version, tree = msgspec.json.decode(text, type=tuple[Literal[1], Tree])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"the nesting of values is not read: {error}") from error
     return msgspec.json.encode((version, tree)).decode(), tree
 
 
@@ -357,7 +365,7 @@ class Program(Closed):
 
     graph_module: GraphModule
     opset_version: dict[Annotated[str, Meta(pattern=r"^[a-z_0-9]{1,60}\Z")], Int]
-    range_constraints: dict[Symbol, Range]
+    range_constraints: dict[Size, Range]
     schema_version: SchemaVersion
     verifiers: list[Literal["", "TRAINING", "ATEN", "CORE_ATEN", "EDGE"]] = []
     torch_version: Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+_<=-]{1,100}\Z")] = "<=2.4"
