@@ -1,1 +1,1 @@
-"""Processes for work that must not harm the one that asks: confined readers of files that libraries parse."""
+"""Work with limits: budgets of processor time and memory, and child processes that can be killed."""

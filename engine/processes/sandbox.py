@@ -149,7 +149,7 @@ def out_of_memory(file: Path, memory_bytes: int) -> TilewrightError:
 
 
 def _refused(code: str, file: Path, need: str) -> TilewrightError:
-    return TilewrightError(Refusal(code, f"{file.name} needs {need}", expected="a file within the limits of docs/security.md"))
+    return TilewrightError(Refusal(code, f"{file.name} needs {need}", expected="a file within the limits"))
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

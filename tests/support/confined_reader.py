@@ -55,7 +55,7 @@ ACTIONS: dict[str, Callable[[str], str]] = {
     "link": lambda path: os.symlink(path, "link") or write("link"),
     "read": lambda path: Path(path).read_text(),
     "read native": lambda path: native("open", path.encode(), os.O_RDONLY),
-    "write here": lambda name: write(name),
+    "write here": write,
     "large file": lambda _: str(Path("large").write_bytes(bytes(100 << 20))),
     "variables": lambda _: json.dumps(dict(os.environ)),
     "folder": lambda _: json.dumps([os.getcwd(), os.environ["HOME"]]),

@@ -23,7 +23,12 @@ MAX_JSON_BYTES = 64 << 20
 MAX_LINE_BYTES = 100
 """Of entries that hold one word, such as the version."""
 
-FIXED = {"archive_format": (b"pt2",), "archive_version": (b"0",), "byteorder": (b"little", b"big"), ".data/version": ()}
+FIXED: dict[str, tuple[bytes, ...]] = {
+    "archive_format": (b"pt2",),
+    "archive_version": (b"0",),
+    "byteorder": (b"little", b"big"),
+    ".data/version": (),
+}
 """Entries of one word, with its possible values; PyTorch checks its version itself."""
 
 TENSOR = re.compile(r"data/(?:weights/weight_\d{1,7}|constants/tensor_\d{1,7})")
@@ -37,9 +42,9 @@ LEFT_OUT = re.compile(r"\.data/serialization_id|extra/[^/].*")
 
 REASONS = (
     (re.compile(r".*(?:custom_obj|opaque_obj).*"), "it is a pickled object"),
-    (re.compile(r"data/aotinductor/.*|.*\.(?:so|dll|dylib|o|a|cpp|cu|cubin|ptx|py|pyc)"), "it is compiled code or its source"),
-    (re.compile(r"data/(?:weights|constants)/.*\.pt"), "it is pickled, as PyTorch 2.8 and older wrote; save it with 2.9 or newer"),
-    (re.compile(r"(?:version|serialized_.*)"), "the format is that of PyTorch 2.7 and older; save it with 2.9 or newer"),
+    (re.compile(r"data/aotinductor/.*|.*\.(?:so|dll|dylib|o|a|cpp|cu|cubin|ptx|py|pyc)"), "it is code"),
+    (re.compile(r"data/(?:weights|constants)/.*\.pt"), "it is pickled: save it with PyTorch 2.9 or newer"),
+    (re.compile(r"(?:version|serialized_.*)"), "its format is old: save it with PyTorch 2.9 or newer"),
     (re.compile(r"models/.*|data/sample_inputs/.*"), "one program is expected, with the name 'model'"),
 )
 """Why entries are not among the known ones."""
@@ -122,7 +127,7 @@ def _small(path: Path, archive: zipfile.ZipFile, entry: Entry, most_bytes: int) 
 
 def _refused(path: Path, found: str) -> TilewrightError:
     message = f"{path.name} could run code when PyTorch reads it: {found}"
-    expected = "a program saved by torch.export.save of PyTorch 2.9 or newer: tensors, operators of ATen, arithmetic on sizes"
+    expected = "a program saved by torch.export.save: tensors, operators of ATen, arithmetic on sizes"
     return TilewrightError(Refusal("unsafe-model", message, expected=expected))
 
 

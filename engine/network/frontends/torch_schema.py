@@ -1,207 +1,21 @@
 """The schema of torch.export's JSON (major version 8, as PyTorch 2.9 to 2.14 write it), closed: an unknown field is an error.
 
-PyTorch evaluates sizes as Python, resolves operators by name, imports modules that tree specifications name, and writes the names of
-values into the text of functions that it runs. Here such texts have closed forms: operators of ATen, arithmetic on sizes, identifiers.
-The numbers of fields are PyTorch's (`torch/_export/serde/schema.py`). What is decoded is encoded again, so that PyTorch reads no other text.
+What is decoded is encoded again, so that PyTorch reads no other text. It imports modules that specifications of trees name, and writes the
+names of inputs into the text of functions; here such texts have closed forms. Guards, which it compiles, and metadata are left out.
 """
 
 from __future__ import annotations
 
 import keyword
-import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from .torch_sizes import require_arithmetic
-
-Int = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-Real = float | Literal["Infinity", "-Infinity", "NaN"]
-Name = Annotated[str, Meta(pattern=r"^(?:[A-Za-z_][A-Za-z0-9_]{0,500})?\Z")]
-"""The name of a value, which becomes a variable of Python; empty for values without one."""
-
-Path = Annotated[str, Meta(pattern=r"^(?:(?!__)[A-Za-z0-9_]+(?:\.(?!__)[A-Za-z0-9_]+)*)?\Z", max_length=2000)]
-"""The name of a parameter or module: attributes from module to module."""
+from .torch_graph import Argument, Closed, Graph, Int, Name, Named, Path, Real, TensorMeta, Text, Union
 
 Size = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_ +*/,()-]{1,500}\Z")]
 """A symbol or an expression as the key of a range; PyTorch compares such keys and does not evaluate them."""
-
-Text = Annotated[str, Meta(max_length=20_000)]
-
-_ATEN = r"torch\.ops\.(?:aten|prims)\.(?!from_file\.)(?:_?[A-Za-z][A-Za-z0-9_]*|__i?(?:and|or|xor|lshift|rshift)__)\.[A-Za-z][A-Za-z0-9_]*"
-_SCOPES = r"torch\.ops\.higher_order\.wrap_with_(?:set_grad_enabled|autocast)"
-_SCALARS = (
-    r"_operator\.(?:eq|ne|le|ge|lt|gt|neg|pos|mul|add|sub|floordiv|mod|pow|truediv|and_|or_|lshift|rshift|getitem)"
-    r"|math\.trunc|torch\.sym_(?:not|int|float|ite|max|min|sqrt)|torch\._sym_sqrt"
-)
-OPERATOR = re.compile(f"{_ATEN}|{_SCOPES}|{_SCALARS}")
-"""An operator of ATen or prims, a scope of gradients or precision, or a function of sizes. `from_file` reads another file."""
-
-
-class Closed(msgspec.Struct, forbid_unknown_fields=True):
-    """A record with known fields alone."""
-
-
-class Union(Closed, omit_defaults=True):
-    """A record with exactly one of its fields."""
-
-    def __post_init__(self) -> None:
-        given = [name for name in self.__struct_fields__ if getattr(self, name) is not UNSET]
-        if len(given) != 1:
-            raise ValueError(f"one field of {', '.join(self.__struct_fields__[:3])}… is expected, {len(given)} are given")
-
-
-class Device(Closed):
-    """Where a tensor is; read as the CPU, because models are read without an accelerator."""
-
-    type: Literal["cpu", "cuda", "mps", "xpu", "hip", "xla", "hpu"]
-    index: Int | None = None
-
-    def __post_init__(self) -> None:
-        self.type, self.index = "cpu", None
-
-
-class Hint(Union):
-    as_int: Int | UnsetType = UNSET
-    as_bool: bool | UnsetType = UNSET
-    as_float: Real | UnsetType = UNSET
-
-
-class SymExpr(Closed):
-    expr_str: str
-    hint: Hint | None = None
-
-    def __post_init__(self) -> None:
-        require_arithmetic(self.expr_str)
-
-
-class SymInt(Union):
-    as_expr: SymExpr | UnsetType = UNSET
-    as_int: Int | UnsetType = UNSET
-
-
-class SymFloat(Union):
-    as_expr: SymExpr | UnsetType = UNSET
-    as_float: Real | UnsetType = UNSET
-
-
-class SymBool(Union):
-    as_expr: SymExpr | UnsetType = UNSET
-    as_bool: bool | UnsetType = UNSET
-
-
-class TensorMeta(Closed):
-    dtype: Int
-    sizes: list[SymInt]
-    requires_grad: bool
-    device: Device
-    strides: list[SymInt]
-    storage_offset: SymInt
-    layout: Int
-
-
-class SymIntArgument(Union):
-    as_name: Name | UnsetType = UNSET
-    as_int: Int | UnsetType = UNSET
-
-
-class SymFloatArgument(Union):
-    as_name: Name | UnsetType = UNSET
-    as_float: Real | UnsetType = UNSET
-
-
-class SymBoolArgument(Union):
-    as_name: Name | UnsetType = UNSET
-    as_bool: bool | UnsetType = UNSET
-
-
-class Named(Closed):
-    """A tensor or token by its name."""
-
-    name: Name
-
-
-class OptionalTensor(Union):
-    as_tensor: Named | UnsetType = UNSET
-    as_none: bool | UnsetType = UNSET
-
-
-class GraphArgument(Closed):
-    name: Name
-    graph: Graph
-
-
-class Complex(Closed):
-    real: Real
-    imag: Real
-
-
-class Argument(Union):
-    """A value; objects of other classes (`as_custom_obj`) and operators as values (`as_operator`) are not known."""
-
-    as_none: bool | UnsetType = UNSET
-    as_tensor: Named | UnsetType = UNSET
-    as_tensors: list[Named] | UnsetType = UNSET
-    as_int: Int | UnsetType = UNSET
-    as_ints: list[Int] | UnsetType = UNSET
-    as_float: Real | UnsetType = UNSET
-    as_floats: list[Real] | UnsetType = UNSET
-    as_string: Text | UnsetType = UNSET
-    as_strings: list[Text] | UnsetType = UNSET
-    as_sym_int: SymIntArgument | UnsetType = UNSET
-    as_sym_ints: list[SymIntArgument] | UnsetType = UNSET
-    as_scalar_type: Int | UnsetType = UNSET
-    as_memory_format: Int | UnsetType = UNSET
-    as_layout: Int | UnsetType = UNSET
-    as_device: Device | UnsetType = UNSET
-    as_bool: bool | UnsetType = UNSET
-    as_bools: list[bool] | UnsetType = UNSET
-    as_sym_bool: SymBoolArgument | UnsetType = UNSET
-    as_sym_bools: list[SymBoolArgument] | UnsetType = UNSET
-    as_graph: GraphArgument | UnsetType = UNSET
-    as_optional_tensors: list[OptionalTensor] | UnsetType = UNSET
-    as_sym_float: SymFloatArgument | UnsetType = UNSET
-    as_sym_floats: list[SymFloatArgument] | UnsetType = UNSET
-    as_optional_tensor: OptionalTensor | UnsetType = UNSET
-    as_complex: Complex | UnsetType = UNSET
-    as_nested_tensors: list[list[Named]] | UnsetType = UNSET
-    as_int_lists: list[list[Int]] | UnsetType = UNSET
-    as_float_lists: list[list[Real]] | UnsetType = UNSET
-
-
-class NamedArgument(Closed):
-    name: Name
-    arg: Argument
-    kind: Int | None = None
-
-
-class Node(Closed):
-    """A call. Its metadata (traces of the stack, names of classes) is not given to PyTorch."""
-
-    target: str
-    inputs: list[NamedArgument]
-    outputs: list[Argument]
-    metadata: dict[str, str]
-    is_hop_single_tensor_return: bool | None = None
-    name: Name | None = None
-
-    def __post_init__(self) -> None:
-        if OPERATOR.fullmatch(self.target) is None:
-            raise ValueError(f"the operator {self.target[:100]!r} is not one of ATen")
-        self.metadata = {}
-
-
-class Graph(Closed):
-    inputs: list[Argument]
-    outputs: list[Argument]
-    nodes: list[Node]
-    tensor_values: dict[Name, TensorMeta]
-    sym_int_values: dict[Name, SymInt]
-    sym_bool_values: dict[Name, SymBool]
-    is_single_tensor_return: bool = False
-    custom_obj_values: Annotated[dict[str, Any], Meta(max_length=0)] = {}
-    sym_float_values: dict[Name, SymFloat] = {}
 
 
 class UserInput(Closed):
@@ -302,8 +116,15 @@ class Tree(Closed):
 
     def __post_init__(self) -> None:
         if self.context is not None:
-            keys = msgspec.json.decode(self.context, type=list[Key] | None)
-            self.context = msgspec.json.encode(keys).decode()
+            self.context = msgspec.json.encode(self._decoded()).decode()
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of a dictionary."""
+        return self._decoded() or []
+
+    def _decoded(self) -> list[Key] | None:
+        return msgspec.json.decode(self.context or "null", type=list[Key] | None)
 
 
 class CallSignature(Closed):
@@ -316,11 +137,11 @@ class CallSignature(Closed):
     def __post_init__(self) -> None:
         self.in_spec, given = _tree(self.in_spec)
         self.out_spec, _ = _tree(self.out_spec)
-        keywords = given.children_spec[1].context if len(given.children_spec) > 1 else None
-        names = msgspec.json.decode(keywords or "null") or []
-        for name in (*names, *(self.forward_arg_names or ())):  # they are the parameters of a function that PyTorch writes
-            if not (isinstance(name, str) and name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
-                raise ValueError(f"the input {str(name)[:60]!r} is no identifier")
+        keywords = given.children_spec[1].keys if len(given.children_spec) > 1 else []
+        # They are the parameters of a function that PyTorch writes.
+        for name in (*map(str, keywords), *(self.forward_arg_names or ())):
+            if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
+                raise ValueError(f"the input {name[:60]!r} is no identifier")
 
 
 def _tree(text: str) -> tuple[str, Tree]:
@@ -347,8 +168,8 @@ class GraphModule(Closed):
     graph: Graph
     signature: Signature
     module_call_graph: list[CallEntry]
-    metadata: dict[str, str] = {}
-    treespec_namedtuple_fields: dict[str, NamedTuple] = {}
+    metadata: dict[str, str] = msgspec.field(default_factory=dict)
+    treespec_namedtuple_fields: dict[str, NamedTuple] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.metadata = {}
@@ -367,9 +188,9 @@ class Program(Closed):
     opset_version: dict[Annotated[str, Meta(pattern=r"^[a-z_0-9]{1,60}\Z")], Int]
     range_constraints: dict[Size, Range]
     schema_version: SchemaVersion
-    verifiers: list[Literal["", "TRAINING", "ATEN", "CORE_ATEN", "EDGE"]] = []
+    verifiers: list[Literal["", "TRAINING", "ATEN", "CORE_ATEN", "EDGE"]] = msgspec.field(default_factory=list)
     torch_version: Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+_<=-]{1,100}\Z")] = "<=2.4"
-    guards_code: list[str] = []
+    guards_code: list[str] = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.guards_code = []

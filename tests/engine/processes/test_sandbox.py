@@ -25,7 +25,8 @@ MODULE = "support.confined_reader"
 
 needs_landlock = pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")
 needs_filter = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() not in CALLS, reason="the filter of calls is for Linux on x86-64 and ARM"
+    sys.platform != "linux" or platform.machine() not in CALLS,
+    reason="the filter of calls is for Linux on x86-64 and ARM",
 )
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs /proc")
 
