@@ -9,6 +9,8 @@ import msgspec
 
 from ..engine.execute.memory import MAX_ELEMENTS
 from ..engine.hwsim.replay.timeline import MAX_COUNT
+from ..engine.processes.sandbox import LIMITS as MODEL_FILES
+from ..engine.processes.sandbox import Limits as ConfinedLimits
 from ..engine.script import MAX_DEPTH
 
 MEBI = 1 << 20
@@ -32,6 +34,8 @@ class Limits(msgspec.Struct, frozen=True):
     trials: int = 5_000
     searches: int = 2
     search_workers: int = 1
+
+    model_files: ConfinedLimits = MODEL_FILES
 
     # The wire.
     message_bytes: int = 16 * MEBI

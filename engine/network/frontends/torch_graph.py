@@ -1,7 +1,7 @@
 """Graphs of torch.export's JSON: calls of operators on tensors, sizes and numbers. An unknown field is an error.
 
 PyTorch evaluates sizes as Python, resolves operators by name, and writes the names of values into the text of functions that it runs. Here
-such texts have closed forms: operators of ATen, arithmetic on sizes, identifiers. `torch/_export/serde/schema.py` of PyTorch has the fields.
+such texts have closed forms: operators of ATen, arithmetic on sizes, identifiers. The fields are those of PyTorch 2.14.
 """
 
 from __future__ import annotations
