@@ -19,6 +19,7 @@ import msgspec
 from ..ir import TilewrightError
 from .audit import refuse_effects
 from .landlock import restrict_files
+from .memory import limit_memory
 from .seccomp import restrict_calls
 
 SYSTEM = (
@@ -62,7 +63,7 @@ Work = Callable[[Request, Callable[[], None]], str]
 """Imports the libraries, calls its second argument, which starts the limits of time and memory, and returns the text of the file."""
 
 
-def serve(work: Work, packages: Iterable[str], limit_memory: Callable[[int], None]) -> int:
+def serve(work: Work, packages: Iterable[str]) -> int:
     """Answer the request on the command line. `packages` are the top-level packages that the work imports."""
     request = msgspec.json.decode(sys.argv[1], type=Request)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

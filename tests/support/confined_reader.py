@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tilewright.engine.explore.workers.process import limit_memory
 from tilewright.engine.processes.confined import Request, serve
 from tilewright.engine.processes.sandbox import out_of_memory
 
@@ -86,4 +85,4 @@ def work(request: Request, start_limits: Callable[[], None]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(work, (), limit_memory))
+    sys.exit(serve(work, ()))

@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...explore.workers.process import limit_memory
 from ...ir import Refusal, TilewrightError
 from ...processes.confined import Request, serve
 from ...processes.sandbox import out_of_memory
@@ -24,7 +23,7 @@ ALLOCATION_ERRORS = ("bad_alloc", "can't allocate memory", "Unable to allocate",
 def main() -> int:
     """Answer the request on the command line."""
     packages = {"tvm", "tvm_ffi", *(f.package for f in FRONTENDS.values())}
-    return serve(_lowered, packages, limit_memory)
+    return serve(_lowered, packages)
 
 
 def _lowered(request: Request, start_limits: Callable[[], None]) -> str:
