@@ -9,6 +9,8 @@ import msgspec
 
 from ..engine.execute.memory import MAX_ELEMENTS
 from ..engine.hwsim.replay.timeline import MAX_COUNT
+from ..engine.processes.sandbox import LIMITS as MODEL_FILES
+from ..engine.processes.sandbox import Limits as ConfinedLimits
 from ..engine.script import MAX_DEPTH
 
 MEBI = 1 << 20
@@ -34,13 +36,12 @@ class Limits(msgspec.Struct, frozen=True):
     search_workers: int = 1
 
     # Processor time of one piece of work, and the memory by which it may make its process grow.
-    command_seconds: float = (
-        20.0  # a command of the command line, unless it has a time of its own (`explore --seconds`)
-    )
+    command_seconds: float = 20.0  # a command without a time of its own
     change_seconds: float = 20.0  # a change of a notebook; a simulation
     analysis_seconds: float = 30.0  # a background job, which may make many pieces
     here_seconds: float = 0.25  # of a simulation in the server's process, before it is begun again in another one
     memory_bytes: int = 1 << 30
+    model_files: ConfinedLimits = MODEL_FILES
 
     # The wire.
     message_bytes: int = 16 * MEBI

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
+import resource
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pytest
 
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.network import is_model_file, lowered_text, run_network
-from tilewright.engine.network.frontends import formats, model_suffixes
-from tilewright.engine.network.frontends.torch_export import require_no_code
+from tilewright.engine.network.frontends import model_suffixes, reader
+from tilewright.engine.network.frontends.formats import frontend_of
 from tilewright.engine.script.relax import parse_network
 
 CALLED = """
@@ -56,43 +56,29 @@ def test_given_a_package_that_is_missing_then_the_error_has_its_pip_command(
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
         return object()
 
-    monkeypatch.setattr(formats, "import_module", found)
-    (tmp_path / name).write_text("")
+    monkeypatch.setattr(reader, "import_module", found)
     with pytest.raises(TilewrightError) as caught:
-        lowered_text(tmp_path / name)
+        reader.imported(frontend_of(tmp_path / name), tmp_path / name)
     refusal = caught.value.refusal
     assert refusal.code == "no-frontend" and refusal.fix == (fix,) and package in refusal.message
 
 
-@pytest.mark.parametrize(
-    ("entry", "text", "found"),
-    [
-        ("m/models/model.json", json.dumps({"a": [{"expr_str": "__import__('os').getcwd()"}]}), "is not arithmetic"),
-        ("m/models/model.json", json.dumps({"expr_str": "s0.__class__"}), "is not arithmetic"),
-        ("m/models/model.json", json.dumps({"expr_str": ["s0"]}), "is not arithmetic"),
-        ("m/data/constants/custom_obj_0", "", "pickled object"),
-        ("m/data/constants/opaque_obj_0", "", "pickled object"),
-    ],
-)
-def test_given_an_archive_that_would_run_code_then_it_is_refused(
-    entry: str, text: str, found: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "m.pt2"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(entry, text)
-    with pytest.raises(TilewrightError, match="could run code") as caught:
-        require_no_code(path)
-    assert caught.value.refusal.code == "unsafe-model" and found in caught.value.refusal.message
-
-
-@pytest.mark.parametrize(
-    "size", ["s0", "2*s77 + 1", "Max(1, FloorDiv(s0, 2))", "Symbol('s77', positive=True, integer=True)"]
-)
-def test_given_a_size_that_is_arithmetic_then_the_archive_is_read(size: str, tmp_path: Path) -> None:
-    path = tmp_path / "m.pt2"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("m/models/model.json", json.dumps({"sizes": [{"as_expr": {"expr_str": size}}]}))
-    require_no_code(path)
+@pytest.mark.tvm
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs /proc")
+def test_given_an_onnx_file_of_eight_gigabytes_then_it_is_refused_with_little_memory(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("tvm")
+    h = onnx.helper
+    scalars = {"a": 0.0, "b": 2e9, "c": 1.0}
+    values = [h.make_tensor(name, onnx.TensorProto.FLOAT, [], [value]) for name, value in scalars.items()]
+    result = h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n"])
+    graph = h.make_graph([h.make_node("Range", list(scalars), ["y"])], "g", [], [result], values)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), str(tmp_path / "range.onnx"))
+    with pytest.raises(TilewrightError, match="more than 2,147,48") as caught:
+        lowered_text(tmp_path / "range.onnx")
+    assert caught.value.refusal.code == "too-large"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20  # KiB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 4 << 20
 
 
 @pytest.mark.tvm

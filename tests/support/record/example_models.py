@@ -14,7 +14,7 @@ from tvm import relax
 
 from tilewright.app.document.networks import create_network
 from tilewright.engine.hwsim import load_machine
-from tilewright.engine.network.frontends.formats import PASSES
+from tilewright.engine.network.frontends.reader import PASSES
 from tilewright.engine.script.relax import parse_network
 
 MODELS = Path(__file__).parents[3] / "static" / "examples" / "models"
