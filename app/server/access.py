@@ -13,7 +13,7 @@ import ipaddress
 import re
 import secrets
 import socket
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from tornado.httputil import HTTPHeaders, parse_cookie
@@ -177,11 +177,15 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return True
 
     def _is_own_origin(self, origin: str, host: str) -> bool:
-        try:
-            url = urlsplit(origin)
-        except ValueError:
+        """Whether `origin` is that of this server's pages. At a name given at the start a proxy may serve HTTPS; elsewhere the scheme is
+        the server's own."""
+        found = _ORIGIN.fullmatch(origin.lower())
+        if found is None:
             return False
-        return url.scheme in ("http", "https") and url.netloc.lower() in (host.lower(), *self.names)
+        scheme, place = found.groups()
+        if place in self.names or (place == host.lower() and _host_name(host) in self.names):
+            return True
+        return place == host.lower() and scheme == ("https" if self.is_tls else "http")
 
     def has_credential(self, headers: HTTPHeaders) -> bool:
         """Whether the request contains the token or its cookie."""
@@ -284,6 +288,8 @@ def _is_loopback(address: str) -> bool:
     except ValueError:
         return False
 
+
+_ORIGIN = re.compile(r"(https?)://([^/?#@\\\s,]+)")
 
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?")
 

@@ -6,6 +6,7 @@ Panel's own routes import modules that a URL names, so the page refuses to run o
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import msgspec
@@ -23,8 +24,11 @@ from .runtime_file import cookie_secret
 APP_PATH = "/main"
 """Panel names an application after its file."""
 
+IS_TLS = bool(os.environ.get("BOKEH_SSL_CERTFILE")) or any(a.partition("=")[0] == "--ssl-certfile" for a in sys.argv)
+"""Whether Panel's server uses HTTPS."""
+
 POLICY: AccessPolicy = msgspec.structs.replace(
-    make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret()), app_path=APP_PATH
+    make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret(), is_tls=IS_TLS), app_path=APP_PATH
 )
 API_CONTEXT = ApiContext(SessionRegistry(), None, open_file_registry(None))
 

@@ -42,8 +42,10 @@ ROUTES: tuple[Route, ...] = (
 
 
 def find_route(path: str) -> Route | None:
-    """The route of a path behind the server's prefix. A path with a segment `.` or `..`, even percent-encoded, has none."""
-    if {".", ".."} & set(unquote(path).replace("\\", "/").split("/")):
+    """The route of a path behind the server's prefix. A path with a segment `.` or `..` or a null character, even percent-encoded, has
+    none."""
+    plain = unquote(path)
+    if "\0" in plain or {".", ".."} & set(plain.replace("\\", "/").split("/")):
         return None
     return next((route for route in ROUTES if route.match(path)), None)
 

@@ -19,6 +19,7 @@ from ..actions.text_edits import DraftCell, DraftItem, EditCell, EditItem, EditP
 from ..document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
 from ..document.files.history import History
 from ..document.files.merging import Part
+from ..document.files.read_write import shown_path
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address, model_address
@@ -120,7 +121,11 @@ class FileSync:
     def placed(self, state: State) -> State:
         """The state with the name of the folder for new notebooks."""
         folder = self.open_files.folder if self.open_files is not None else None
-        return state if folder is None or state.folder else replace(state, folder=folder.resolve().name or str(folder))
+        return (
+            state
+            if folder is None or state.folder
+            else replace(state, folder=shown_path(folder.resolve().name or folder))
+        )
 
     def after(self, before: State, after: State) -> State:
         """The state after a user's change, published to the file and merged with the changes of others."""

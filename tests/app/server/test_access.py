@@ -34,7 +34,18 @@ def cookie_of(policy: AccessPolicy, host: str = HOST) -> str:
     return policy.cookie(host).partition(";")[0]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:5006", "localhost:5006", "localhost", "[::1]:5006", "127.0.0.1:8888"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:5006",
+        "localhost:5006",
+        "localhost",
+        "[::1]:5006",
+        "127.0.0.1:8888",
+        "LOCALHOST:5006",
+        "[0:0:0:0:0:0:0:1]",
+    ],
+)
 def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None:
     assert status(TRUSTING, Host=host) == 0
 
@@ -49,6 +60,19 @@ def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None
         "localhost:5006@evil.example",
         "a b",
         "[::1",
+        "::1",
+        "[::1%lo]:5006",
+        "[::1]:5006@evil.example",
+        "user@127.0.0.1:5006",
+        "localhost.:5006",
+        "127.0.0.1.:5006",
+        "127.1",
+        "2130706433",
+        "0x7f.0.0.1",
+        "127.0.0.1:5006,evil.example",
+        "127.0.0.1:5006/",
+        "localhost\u017f",
+        "null",
         "x" * 9999,
     ],
 )
@@ -78,6 +102,24 @@ def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None
         ({"Origin": "file://"}, 403),
         ({"Origin": "http://[::1"}, 403),
         ({"Origin": "http://127.0.0.1:5006.evil.example"}, 403),
+        ({"Origin": "https://127.0.0.1:5006"}, 403),
+        ({"Origin": "ws://127.0.0.1:5006"}, 403),
+        ({"Origin": "HTTP://127.0.0.1:5006"}, 0),
+        ({"Origin": "http://127.0.0.1"}, 403),
+        ({"Origin": "http://127.0.0.1:5006/"}, 403),
+        ({"Origin": "http://127.0.0.1:5006?x"}, 403),
+        ({"Origin": "http://127.0.0.1:5006#x"}, 403),
+        ({"Origin": "http://user@127.0.0.1:5006"}, 403),
+        ({"Origin": "http://evil.example@127.0.0.1:5006"}, 403),
+        ({"Origin": "http://127.0.0.1:5006@evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1.:5006"}, 403),
+        ({"Origin": "http://127.0.0.1:5006\\evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:5006, http://evil.example"}, 403),
+        ({"Origin": "127.0.0.1:5006"}, 403),
+        ({"Origin": "//127.0.0.1:5006"}, 403),
+        ({"Origin": "https://"}, 403),
+        ({"Origin": "http://"}, 403),
+        ({"Origin": ""}, 403),
         ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors", "Sec_Fetch_Dest": "script"}, 403),
         ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}, 403),
         (LINK, 403),
@@ -87,6 +129,22 @@ def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None
 )
 def test_given_a_page_of_another_site_then_it_reaches_no_websocket(headers: dict[str, str], expected: int) -> None:
     assert status(TRUSTING, "/ws", **headers) == expected
+
+
+def test_given_a_server_with_https_then_a_page_of_plain_http_is_another_site() -> None:
+    secure = make_policy(requires_token=False, is_tls=True)
+    assert status(secure, "/ws", Origin=f"https://{HOST}") == 0
+    assert status(secure, "/ws", Origin=f"http://{HOST}") == 403
+
+
+def test_given_a_proxy_with_https_then_the_origin_is_that_of_a_name_given_at_the_start() -> None:
+    named = make_policy(requires_token=False, names=("tiles.example.org",))
+    for scheme in ("http", "https"):
+        assert status(named, "/ws", Host="tiles.example.org", Origin=f"{scheme}://tiles.example.org") == 0
+    assert status(named, "/ws", Host="tiles.example.org:8443", Origin="https://tiles.example.org:8443") == 0
+    assert status(named, "/ws", Host=HOST, Origin="https://tiles.example.org") == 0, "a proxy that keeps its own Host"
+    assert status(named, "/ws", Host=HOST, Origin=f"https://{HOST}") == 403
+    assert status(named, "/ws", Host="tiles.example.org", Origin="https://tiles.example.org:8443") == 403
 
 
 @pytest.mark.parametrize(
