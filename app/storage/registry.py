@@ -22,7 +22,6 @@ from .open_file import OpenFile
 from .save_debounce import Times
 from .short_lock_waits import urgent
 
-
 END_WAIT_S = 5.0
 """Seconds that the end of a server waits for another process that holds a history."""
 

@@ -50,9 +50,10 @@ def recorded(folder: Path, name: str = "mine.py") -> Kept | None:
         history.close()
 
 
-def timed(work: Callable[[], Answer]) -> tuple[Answer, float]:
+def timed(server: Served, method: str, target: str, body: Any = None) -> tuple[Answer, float]:
+    """The answer to a request, and its time in seconds."""
     began = time.perf_counter()
-    return work(), time.perf_counter() - began
+    return server.ask(method, target, body), time.perf_counter() - began
 
 
 def prose(text: str) -> dict[str, Any]:
@@ -74,23 +75,23 @@ def until(done: Callable[[], bool]) -> None:
 def test_given_a_held_history_then_open_edit_and_undo_are_answered_at_once_and_all_is_recorded_later(
     server: Served, folder: Path, how: str
 ) -> None:
-    _, usual = timed(lambda: server.ask("POST", "/api/sessions", {"name": "mine.py"}))
+    _, usual = timed(server, "POST", "/api/sessions", {"name": "mine.py"})
     server.ask("DELETE", server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"])
     for key in list(server.sessions.all):
         server.ask("DELETE", f"/api/sessions/{key}")
     time.sleep(0.3)  # the server closes the history
     with held(folder, how):
-        opened, took = timed(lambda: server.ask("POST", "/api/sessions", {"name": "mine.py"}))
+        opened, took = timed(server, "POST", "/api/sessions", {"name": "mine.py"})
         assert opened.status == 201 and took < usual + ANSWER_S
         session = opened.headers["location"]
         for number in range(4):
-            answer, took = timed(lambda: server.ask("POST", session, prose(f"# Edit {number}")))
+            answer, took = timed(server, "POST", session, prose(f"# Edit {number}"))
             assert took < ANSWER_S, number
             assert answer.status == 200 and answer.json["durable"] is True
             assert (folder / "mine.py").read_text() == answer.json["state"]["notebook"]["text"]
             assert file_of(answer)["error"]["code"] == BUSY, "and says so"
         for intent in ({"kind": "undo"}, {"kind": "save"}):
-            answer, took = timed(lambda: server.ask("POST", session, intent))
+            answer, took = timed(server, "POST", session, intent)
             assert took < ANSWER_S, intent
             assert answer.status == 200
         text = (folder / "mine.py").read_text()
@@ -112,7 +113,7 @@ def test_given_a_page_that_closes_while_the_history_is_held_then_its_edits_are_r
     with held(folder, how):
         session = server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"]
         server.ask("POST", session, prose("# Meanwhile"))
-        _, took = timed(lambda: server.ask("DELETE", session))
+        _, took = timed(server, "DELETE", session)
         assert took < ANSWER_S
         time.sleep(1.2)
     until(lambda: (kept := recorded(folder)) is not None and "# Meanwhile" in kept.text)
@@ -125,7 +126,7 @@ def test_given_a_held_history_then_files_of_other_folders_are_recorded_at_once(s
     with held(folder, WRITING):
         for number in range(5):
             server.ask("POST", mine, prose(f"# Edit {number}"))
-            answer, took = timed(lambda: server.ask("POST", draft, prose(f"# Draft {number}")))
+            answer, took = timed(server, "POST", draft, prose(f"# Draft {number}"))
             assert took < ANSWER_S and file_of(answer)["error"] is None and answer.json["durable"] is True
 
 
