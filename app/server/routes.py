@@ -32,10 +32,14 @@ ROUTES: tuple[Route, ...] = (
     Route(r"/", "the start page", kind="start"),
     Route(PATTERN, "the page at the address of a notebook", kind="page"),
     Route(rf"(?:{PATTERN})?/ws", "the websocket of a page; Bokeh asks for it below the page's address", kind="socket"),
-    Route(r"/static/js/[\w.-]+", "Bokeh's scripts"),
-    Route(r"/static/extensions/panel/(?:[\w@^%.~-]+/)*[\w@^%.~-]+", "Panel's scripts and styles"),
-    Route(r"/favicon\.ico", "the icon of the tab"),
-    Route(r"/login", "the form for the token", ("GET", "HEAD", "POST"), kind="login", public=True),
+    Route(r"/static/js/[\w.-]+", "Bokeh's scripts, as published", public=True),
+    Route(
+        r"/static/extensions/panel/(?:[\w@^%.~-]+/)*[\w@^%.~-]+",
+        "Panel's scripts and styles, as published",
+        public=True,
+    ),
+    Route(r"/favicon\.ico", "the icon of the tab", public=True),
+    Route(r"/login", "the exchange of the token or a key for a ticket", ("POST",), kind="login", public=True),
     Route(r"/healthz", "the health check for a proxy or supervisor; it reports only that the server runs", public=True),
     Route(r"/api(?:/.*)?", "the action API", ("GET", "HEAD", "POST", "DELETE", "OPTIONS"), kind="api"),
 )

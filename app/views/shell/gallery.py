@@ -3,6 +3,7 @@ from its text, and a thumbnail."""
 
 from __future__ import annotations
 
+import codecs
 import re
 import stat
 from collections.abc import Mapping, Sequence
@@ -118,28 +119,17 @@ def new_notebook() -> str:
 
 def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
     """The user's own notebooks and programs, the most recently changed first, and those that cannot be opened, each with its obstacle.
-    Skips other Python files, folders, and pipes, which would block."""
+    Skips other Python files, links to files outside of the folder, and pipes, which would block."""
     inside = folder.resolve()
-    dated = [
-        (changed, path)
-        for path in sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
-        if (changed := _changed(path)) is not None
-    ]
-    cards = (_file_card(path, inside) for _, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)))
+    looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
+    paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
+    dated = [(changed, path) for path in paths if (changed := _changed(path)) is not None]
+    cards = (_file_card(path, changed) for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)))
     return tuple(islice((card for card in cards if card is not None), most))
 
 
-def _file_card(path: Path, inside: Path) -> Example | None:
-    """The card of a file or link in the folder `inside`; None for a file that is no notebook. A link to another folder is not read."""
-    changed = _changed(path)
-    if path.is_symlink() and ((real := real_path(path)) is None or not real.is_file()):
-        return unreadable(
-            path, _link_refusal(path, "is a broken link, or a link to something that is no file"), changed
-        )
-    if not path.resolve().is_relative_to(inside):
-        return unreadable(
-            path, _link_refusal(path, "is a link to a file outside of the served folder", "outside"), changed
-        )
+def _file_card(path: Path, changed: float) -> Example | None:
+    """The card of a file; None for a file that is no notebook."""
     try:
         document = load_document(path)
     except TilewrightError as error:
@@ -149,10 +139,6 @@ def _file_card(path: Path, inside: Path) -> Example | None:
     return msgspec.structs.replace(example_of(path.name, document), path=str(path), changed=changed)
 
 
-def _link_refusal(path: Path, what: str, code: str = "not-a-file") -> Refusal:
-    return Refusal(code, f"{shown_path(path.name)} {what}", expected="a file in the folder")
-
-
 def _may_be_notebook(path: Path) -> bool:
     """Whether a file that cannot be read as text looks like a notebook in an encoding that extends ASCII, or in UTF-16."""
     try:
@@ -160,7 +146,8 @@ def _may_be_notebook(path: Path) -> bool:
             data = file.read(MAX_BYTES)
     except OSError:
         return True
-    return _NOTEBOOK.search(data.lstrip(b"\xff\xfe\xef\xbb\xbf").replace(b"\0", b"").decode("latin-1")) is not None
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "latin-1"
+    return _NOTEBOOK.search(data.removeprefix(codecs.BOM_UTF8).decode(encoding, "replace")) is not None
 
 
 def load_file(path: Path) -> tuple[Example, ...]:
@@ -182,12 +169,12 @@ def unreadable(path: Path, obstacle: Refusal, changed: float | None, *, name: st
 
 
 def _changed(path: Path) -> float | None:
-    """The modification time of a file or of a broken link; None for folders, pipes and devices, and without a file."""
+    """The modification time of a file; None for folders, pipes and devices, and without a file."""
     try:
-        seen = path.stat() if path.exists() else path.lstat()
+        seen = path.stat()
     except OSError:
         return None
-    return seen.st_mtime if stat.S_ISREG(seen.st_mode) or stat.S_ISLNK(seen.st_mode) else None
+    return seen.st_mtime if stat.S_ISREG(seen.st_mode) else None
 
 
 def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:

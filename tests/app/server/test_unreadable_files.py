@@ -23,8 +23,6 @@ REASONS = {
     "latin.py": "not-utf-8",
     "wide.py": "not-utf-8",
     "large.py": "file-too-large",
-    "away.py": "outside",
-    "broken.py": "not-a-file",
 }
 """The name that is shown of each file, and the code of its reason."""
 
