@@ -312,7 +312,7 @@ _API_NEEDS_TOKEN = _error(
     )
 )
 
-_WRONG_TOKEN = Refusal("wrong-token", "This is not the token of this server")
+_WRONG_TOKEN = Refusal("wrong-token", "This is not the token")
 
 _FRESH = "the address that the server printed when it started, or its token"
 

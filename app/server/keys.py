@@ -78,7 +78,7 @@ class Keys:
         try:
             if not check_token_signature(token, self.page_secret, signed=True):
                 return False
-            return self._now() < get_token_payload(token)["session_expiry"]
+            return time.time() < get_token_payload(token)["session_expiry"]  # Bokeh's clock
         except Exception:  # Bokeh raises many types for malformed tokens
             return False
 

@@ -52,7 +52,10 @@ function load(ticket) {
 async function enter(credential) {
   const said = await login(credential).catch(() => null);
   if (said === null) return "The server does not respond.";
-  if ("error" in said) return `${said.error.message}. ${said.error.expected ? `Use ${said.error.expected}.` : ""}`;
+  if ("error" in said) {
+    const { message, expected } = said.error;
+    return expected ? `${message}. Use ${expected}.` : `${message}.`;
+  }
   load(said.ticket);
   return "";
 }
