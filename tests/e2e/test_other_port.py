@@ -47,7 +47,7 @@ async function attack() {
     document.body.append(frame);
     await new Promise((done) => (frame.onload = done));
     try { said(`frame ${path}`, frame.contentDocument?.body.textContent ?? "closed"); } catch (error) { said(`frame ${path}`, error); }
-    try { said(`storage ${path}`, JSON.stringify({ ...frame.contentWindow.localStorage })); } catch (error) { said(`storage ${path}`, error); }
+    try { said(`kept ${path}`, JSON.stringify({ ...frame.contentWindow.localStorage })); } catch (error) { said(`kept ${path}`, error); }
   }
   await fetch("/found", { method: "POST", body: JSON.stringify(found) });
   document.title = "done";
@@ -79,7 +79,7 @@ class Lure:
                 self.send_response(204)
                 self.end_headers()
 
-            def log_message(self, *_: Any) -> None:
+            def log_request(self, *_: Any) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
