@@ -79,7 +79,7 @@ class Lure:
                 self.send_response(204)
                 self.end_headers()
 
-            def log_request(self, *_: Any) -> None:
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
