@@ -14,6 +14,7 @@ from ..limits import LIMITS
 from .access import AccessPolicy
 from .api import ApiContext, Handler, patterns
 from .gate import Gate
+from .login import entry_page
 
 
 class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,13 +26,17 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Login(Handler):
-    """The exchange of a credential for a key and a ticket."""
+    """The form for the token, and the exchange of a credential for a key and a ticket."""
 
     def initialize(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, api_context: ApiContext, policy: AccessPolicy
     ) -> None:
         super().initialize(api_context)
         self._policy = policy
+
+    def get(self) -> None:
+        """Send the page with the form for the token."""
+        self.write(entry_page(self._policy.prefix))
 
     def post(self) -> None:
         """{"key", "ticket"}: a new key, and a ticket for one load of a page. 401 with the reason if the credential is not valid."""

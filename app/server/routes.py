@@ -39,7 +39,13 @@ ROUTES: tuple[Route, ...] = (
         public=True,
     ),
     Route(r"/favicon\.ico", "the icon of the tab", public=True),
-    Route(r"/login", "the exchange of the token or a key for a ticket", ("POST",), kind="login", public=True),
+    Route(
+        r"/login",
+        "the form for the token; the exchange of a credential",
+        ("GET", "HEAD", "POST"),
+        kind="login",
+        public=True,
+    ),
     Route(r"/healthz", "the health check for a proxy or supervisor; it reports only that the server runs", public=True),
     Route(r"/api(?:/.*)?", "the action API", ("GET", "HEAD", "POST", "DELETE", "OPTIONS"), kind="api"),
 )

@@ -50,9 +50,10 @@ def model_card(path: Path) -> Example | None:
     folder = file.resolve().parent
     try:
         changed = file.stat().st_mtime
-        document = load_document(file)
     except OSError:
         return None
+    try:
+        document = load_document(file)
     except TilewrightError as error:
         name = f"{folder.name}/{file.name}"
         return unreadable(file, error.refusal, changed, name=name, model=shown_path(folder.name))

@@ -3,6 +3,7 @@
 
 import { h } from "../core/dom.js";
 import { keep, kept } from "../core/storage.js";
+import { rootAddress } from "./links.js";
 import { keepKey, keptKey, keyName, login, TRIES } from "./key.js";
 
 /** @import { Credential } from "./key.js" */
@@ -40,7 +41,8 @@ function load(ticket) {
     ask("The server did not accept its own tickets: is there more than one server behind this address?");
     return;
   }
-  const url = new URL(location.href);
+  const isForm = location.pathname === new URL("login", rootAddress()).pathname;
+  const url = new URL(isForm ? rootAddress() : location.href);
   url.search = new URLSearchParams({ ticket }).toString();
   location.replace(url);
 }

@@ -239,7 +239,7 @@ def test_given_a_ticket_then_it_loads_one_page() -> None:
 def test_given_no_credential_then_published_files_and_the_health_check_answer() -> None:
     for target in ("/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", "/favicon.ico"):
         assert status(HERE, target) == 0
-    assert status(HERE, "/login") == 405 and status(HERE, "/login", "POST", Origin=f"http://{HOST}") == 0
+    assert status(HERE, "/login") == 0 and status(HERE, "/login", "POST", Origin=f"http://{HOST}") == 0
     assert status(HERE, "/login", "POST", Origin="http://127.0.0.1:5007") == 403
     assert status(HERE, "/healthz") == 0 and status(HERE, "/healthz", "POST") == 405
 
