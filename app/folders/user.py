@@ -1,6 +1,6 @@
 """The two private folders of the user who runs Tilewright: state that outlives a server, and runtime files of running servers.
 
-Nothing that is read from a served folder is trusted; what Tilewright must trust (histories, drafts, the secret behind its cookies) is
+Nothing that is read from a served folder is trusted; what Tilewright must trust (histories, drafts) is
 kept here. Each folder belongs to this user alone (mode 0700), or it is not used.
 """
 

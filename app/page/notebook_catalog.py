@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from ..document.files.read_write import shown_path
 from ..document.networks import is_model
 from ..views.shell.gallery import FOLDER, Example, load_examples, load_file, load_folder, load_thumbnails
 from ..views.shell.model_cards import example_models, served_models
@@ -47,7 +48,7 @@ class NotebookCatalog:
         self._path = path if path != FOLDER else None
         self._drafts = drafts
         is_folder = self._path is not None and self._path.is_dir()
-        self.folder = "" if self._path is None or not is_folder else self._path.name or str(self._path)
+        self.folder = "" if self._path is None or not is_folder else shown_path(self._path.name or self._path)
         self.examples: tuple[Example, ...] = (*self._served(), *load_examples(), *example_models())
         self.drafts = self._newest_drafts()
         self.thumbnails = thumbnails or Thumbnails()
@@ -73,7 +74,7 @@ class NotebookCatalog:
     @property
     def missing(self) -> list[str]:
         """Texts without a thumbnail."""
-        shown = (example for example in (*self.drafts, *self.examples) if not example.model)
+        shown = (one for one in (*self.drafts, *self.examples) if not one.model and one.obstacle is None)
         return [example.text for example in shown if not self.thumbnails.has(example.text)]
 
     def fill(self, wanted: Callable[[], bool], found: Callable[[], None]) -> None:

@@ -1,33 +1,30 @@
 """Access control: the check of every request before a handler sees it.
 
 The Host header must be a known name of the server (protection against DNS rebinding), the request must not come from another site's page,
-must contain a credential, and must be for an address on the allowlist (`routes`). The credential is the server's token, as
-`Authorization: Bearer TOKEN` or once in the page's address, where it is exchanged for a cookie.
+must contain a credential, and must be for an address on the allowlist (`routes`). The credential of programs is the server's token, as
+`Authorization: Bearer TOKEN`; `keys` describes those of pages, for which the token in a page's address is exchanged. There are no cookies.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import re
 import secrets
 import socket
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
-from tornado.httputil import HTTPHeaders, parse_cookie
+from tornado.httputil import HTTPHeaders
 
 from ...engine.ir import Refusal, TilewrightError
 from ..limits import LIMITS
 from ..state.addresses import Address, address_of
-from .login import login_page, return_page
+from .keys import Keys, same
+from .login import entry_page, opening_page
 from .routes import READING, Route, find_route
 
 SHORTEST_TOKEN = 16
 """Minimum length in characters. A token of this length cannot be guessed, so failed attempts are not counted."""
-
-COOKIE_SECONDS = 30 * 24 * 3600
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
@@ -53,21 +50,21 @@ class Pass(msgspec.Struct, frozen=True):
 
 
 class AccessPolicy(msgspec.Struct, frozen=True):
-    """The rules of access. `token` is the credential of pages and API; without `requires_token` every client has access.
+    """The rules of access. `token` admits programs, and browsers once; without `requires_token` every client has access.
 
-    `names` are further host names of the server, with or without a port. `secret` signs the cookies; with the same secret they survive a
-    restart. `prefix` ("" or "/tiles") precedes every path; `is_tls`: the server itself uses HTTPS. `app_path` is the application's path for
-    the page; clients use the start page.
+    `names` are further host names of the server, with or without a port. `prefix` ("" or "/tiles") precedes every path. `is_tls`: the
+    server itself uses HTTPS. `app_path` is the application's path for the page; clients use the start page. `keys` are the credentials of
+    pages.
     """
 
     address: str
     token: str
     names: tuple[str, ...] = ()
-    secret: bytes = b""
     requires_token: bool = True
     prefix: str = ""
     is_tls: bool = False
     app_path: str = "/"
+    keys: Keys = msgspec.field(default_factory=Keys)
 
     @property
     def is_open(self) -> bool:
@@ -113,23 +110,33 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         self, method: str, route: Route | None, path: str, query: str, headers: HTTPHeaders
     ) -> Answer | None:
         """The answer to a request without the credential that its route needs; None for all others."""
-        if not self.requires_token or (route is not None and route.public) or self.has_credential(headers):
-            # Remove a valid token from a page's address here too, so that it does not stay in the browser's history.
-            return self._exchanged(method, path, query, headers) if self.requires_token else None
-        if (exchanged := self._exchanged(method, path, query, headers)) is not None:
-            return exchanged
+        if not self.requires_token:
+            return None
+        if (redirect := self._exchanged(method, path, query, headers)) is not None:
+            return redirect
+        if self._is_credible(method, route, query, headers):
+            return None
         if route is not None and route.kind == "api":
             return Answer(401, _API_NEEDS_TOKEN, (("WWW-Authenticate", "Bearer"),), JSON)
-        address = address_of(path)
-        if address is None or method not in READING:
+        if route is None or route.kind not in ("start", "page") or method not in READING:
             return Answer(401, "This server requires its token.")
-        if _is_from_another_site(headers):
-            return Answer(401, return_page(self.prefix + address.path), kind=HTML)
-        return Answer(401, login_page(self.prefix, address.path), kind=HTML)
+        return Answer(200, entry_page(self.prefix), kind=HTML)
+
+    def _is_credible(self, method: str, route: Route | None, query: str, headers: HTTPHeaders) -> bool:
+        """Whether a request has a credential for its route: the token, the ticket of a page, or the page token of a websocket."""
+        if self.has_token(headers) or (route is not None and route.public):
+            return True
+        if route is None:
+            return False
+        if route.kind == "socket":
+            protocols = [part.strip() for part in headers.get("Sec-WebSocket-Protocol", "").split(",")]
+            return len(protocols) == 2 and protocols[0] == "bokeh" and self.keys.is_page_token(protocols[1])
+        is_load = route.kind in ("start", "page") and method == "GET"
+        return is_load and self.keys.redeem("page", dict(parse_qsl(query)).get("ticket", ""))
 
     def _exchanged(self, method: str, path: str, query: str, headers: HTTPHeaders) -> Answer | None:
-        """Exchange the token in a page's address for a cookie, and redirect to the page, or to that named by `next`. None without a valid
-        token."""
+        """Exchange the token in a page's address for an entry, and redirect to the page, or to that named by `next`: the token leaves the
+        address. None without a valid token."""
         address = address_of(path)
         if address is None or method != "GET" or "token=" not in query:
             return None
@@ -137,10 +144,20 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         if not self.is_token(values.get("token", "")):
             return None
         location = self.prefix + (address_of(values.get("next", "")) or address).path
-        cookie = ("Set-Cookie", self.cookie(headers.get("Host", "")))
-        if _is_from_another_site(headers):
-            return Answer(200, return_page(location), (cookie,), HTML)
-        return Answer(302, "", (("Location", location), cookie))
+        location = f"{location}?entry={self.keys.new_ticket('entry')}"
+        if _is_from_another_site(headers):  # a redirect would count as the other site's too
+            return Answer(200, opening_page(location), kind=HTML)
+        return Answer(302, "", (("Location", location),))
+
+    def why_not_admitted(self, token: str = "", entry: str = "", key: str = "") -> Refusal | None:
+        """The reason why a visitor with one of these credentials gets no key; None if it is valid."""
+        if not self.requires_token:
+            return None
+        if token:
+            return None if self.is_token(token) else _WRONG_TOKEN
+        if entry:
+            return None if self.keys.redeem("entry", entry) else _KEY_REFUSED["expired"]
+        return _KEY_REFUSED.get(self.keys.why_refused(key))
 
     def _inner_target(self, route: Route, path: str, query: str) -> str:
         """The request target for the application. All pages are one Bokeh application, which gets the notebook to open from here and not
@@ -177,35 +194,24 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         return True
 
     def _is_own_origin(self, origin: str, host: str) -> bool:
-        try:
-            url = urlsplit(origin)
-        except ValueError:
+        """Whether `origin` is that of this server's pages. At a name given at the start a proxy may serve HTTPS; elsewhere the scheme is
+        the server's own."""
+        found = _ORIGIN.fullmatch(origin.lower())
+        if found is None:
             return False
-        return url.scheme in ("http", "https") and url.netloc.lower() in (host.lower(), *self.names)
-
-    def has_credential(self, headers: HTTPHeaders) -> bool:
-        """Whether the request contains the token or its cookie."""
-        scheme, _, token = headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.is_token(token.strip()):
+        scheme, place = found.groups()
+        if place in self.names or (place == host.lower() and _host_name(host) in self.names):
             return True
-        host = headers.get("Host", "")
-        cookies = parse_cookie(headers.get("Cookie", ""))
-        return _same(cookies.get(_cookie_name(host), ""), self._cookie_value(host))
+        return place == host.lower() and scheme == ("https" if self.is_tls else "http")
+
+    def has_token(self, headers: HTTPHeaders) -> bool:
+        """Whether a program's request contains the token."""
+        scheme, _, token = headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self.is_token(token.strip())
 
     def is_token(self, token: str) -> bool:
         """Compare with the server's token in constant time."""
-        return bool(self.token) and _same(token, self.token)
-
-    def cookie(self, host: str) -> str:
-        """The Set-Cookie header for a browser that uses the name `host`: no script reads the cookie, no other site sends it, and the token
-        cannot be computed from it. Browsers send cookies to all ports of a host, so name and value depend on the port."""
-        secure = "; Secure" if self.is_tls else ""
-        path = self.prefix or "/"
-        value = self._cookie_value(host)
-        return f"{_cookie_name(host)}={value}; Path={path}; HttpOnly; SameSite=Strict; Max-Age={COOKIE_SECONDS}{secure}"
-
-    def _cookie_value(self, host: str) -> str:
-        return hmac.new(self.secret, b"cookie " + _port(host).encode(), hashlib.sha256).hexdigest()
+        return bool(self.token) and same(token, self.token)
 
 
 def make_policy(
@@ -216,10 +222,8 @@ def make_policy(
     requires_token: bool = True,
     prefix: str = "",
     is_tls: bool = False,
-    secret: bytes = b"",
 ) -> AccessPolicy:
-    """The policy of a server that listens at `address`. Without a `token` a random one is generated; `secret` keeps the cookies of earlier
-    servers valid, unless a different token is given.
+    """The policy of a server that listens at `address`. Without a `token` a random one is generated.
 
     Raises AccessError "token-needed", "token-too-short", "bad-prefix".
     """
@@ -250,12 +254,10 @@ def make_policy(
                 expected="/tiles, without a slash at the end",
             )
         )
-    key = hashlib.sha256((secret or secrets.token_bytes(32)) + b"\0" + token.encode()).digest()
     return AccessPolicy(
         address,
         token or secrets.token_urlsafe(24),
         tuple(name.lower() for name in names),
-        key,
         requires_token,
         prefix,
         is_tls,
@@ -272,10 +274,6 @@ def _is_from_another_site(headers: HTTPHeaders) -> bool:
     return headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
-
-
 def _is_loopback(address: str) -> bool:
     if address == "localhost":
         return True
@@ -285,6 +283,8 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
+_ORIGIN = re.compile(r"(https?)://([^/?#@\\\s,]+)")
+
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?")
 
 
@@ -292,16 +292,6 @@ def _host_name(host: str) -> str:
     """The name in a Host header, without port and brackets; "" for a malformed one."""
     found = _HOST.fullmatch(host)
     return (found[1] or found[2]).lower() if found else ""
-
-
-def _port(host: str) -> str:
-    """The port in a Host header; "" for the scheme's own."""
-    found = _HOST.fullmatch(host)
-    return (found[3] or "") if found else ""
-
-
-def _cookie_name(host: str) -> str:
-    return f"tilewright-{_port(host) or 'web'}"
 
 
 def _length(headers: HTTPHeaders) -> int:
@@ -321,5 +311,17 @@ _API_NEEDS_TOKEN = _error(
         expected="Authorization: Bearer TOKEN, which `tilewright serve` stored in its runtime file",
     )
 )
+
+_WRONG_TOKEN = Refusal("wrong-token", "This is not the token")
+
+_FRESH = "the address that the server printed when it started, or its token"
+
+_KEY_REFUSED = {
+    "restarted": Refusal(
+        "restarted", "The server was started again, which ended the access of this browser", expected=_FRESH
+    ),
+    "expired": Refusal("expired", "The access of this browser has expired", expected=_FRESH),
+    "wrong": Refusal("wrong-key", "This browser has no access to this server", expected=_FRESH),
+}
 
 __all__ = ["AccessError", "AccessPolicy", "Answer", "Pass", "make_policy"]

@@ -183,11 +183,14 @@ class Notebooks(Handler):
     """GET /api/notebooks: the examples and the notebooks of the served folder."""
 
     def get(self) -> None:
-        """The notebooks that can be opened: name, title, a sentence, and the path of a user's file."""
-        found = self.api_context.notebooks()
-        self.answer(
-            {"notebooks": [{name: getattr(e, name) for name in ("name", "title", "sentence", "path")} for e in found]}
-        )
+        """The notebooks: name, title, a sentence, the path of a user's file, and `error` with the reason if it cannot be opened."""
+        self.answer({"notebooks": [_entry(example) for example in self.api_context.notebooks()]})
+
+
+def _entry(example: Example) -> dict[str, Any]:
+    obstacle = example.obstacle
+    known = {name: getattr(example, name) for name in ("name", "title", "sentence", "path")}
+    return {**known, "error": None if obstacle is None else obstacle.to_json()}
 
 
 class Sessions(Handler):

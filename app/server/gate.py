@@ -76,12 +76,13 @@ class _GatedRequest(HTTPMessageDelegate):
         self._connection = connection
         self._inner: HTTPMessageDelegate | None = None
         self._answer: Answer | None = None
+        self._is_head = False
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
         assert isinstance(start_line, RequestStartLine)
         decision = self._policy.decide(start_line.method, start_line.path, headers)
         if isinstance(decision, Answer):
-            self._answer = decision
+            self._answer, self._is_head = decision, start_line.method == "HEAD"
             return None
         self._inner = self._application.start_request(self._server_conn, self._connection)
         return self._inner.headers_received(start_line._replace(path=decision.target), headers)
@@ -99,7 +100,8 @@ class _GatedRequest(HTTPMessageDelegate):
             )
             for name, value in self._answer.headers:
                 headers.add(name, value)
-            self._connection.write_headers(ResponseStartLine("HTTP/1.1", self._answer.status, ""), headers, body)
+            chunk = None if self._is_head else body
+            self._connection.write_headers(ResponseStartLine("HTTP/1.1", self._answer.status, ""), headers, chunk)
             self._connection.finish()
 
     def on_connection_close(self) -> None:

@@ -5,37 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+from bokeh.server.tornado import BokehTornado
 from panel.io.server import get_server
-from tornado.web import RequestHandler
+from tornado.web import HTTPError, RequestHandler
 
 from ..limits import LIMITS
-from ..state.addresses import address_of
 from .access import AccessPolicy
-from .api import ApiContext, patterns
+from .api import ApiContext, Handler, patterns
 from .gate import Gate
-from .login import login_page
+from .login import entry_page
 
 
-class Login(RequestHandler):
-    """The form for the token, and the exchange of the token for a cookie."""
+class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a browser has: the server's token, the entry of an address, or a key."""
 
-    def initialize(self, policy: AccessPolicy) -> None:
+    token: str = ""
+    entry: str = ""
+    key: str = ""
+
+
+class Login(Handler):
+    """The form for the token, and the exchange of a credential for a key and a ticket."""
+
+    def initialize(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, api_context: ApiContext, policy: AccessPolicy
+    ) -> None:
+        super().initialize(api_context)
         self._policy = policy
 
     def get(self) -> None:
-        """Send the form."""
-        self.write(login_page(self._policy.prefix))
+        """Send the page with the form for the token."""
+        self.write(entry_page(self._policy.prefix))
 
     def post(self) -> None:
-        """Check the token, set the cookie, and redirect to the requested page."""
-        wanted = address_of(self.get_body_argument("next", "/"))
-        path = "/" if wanted is None else wanted.path
-        if not self._policy.is_token(self.get_body_argument("token", "")):
-            self.set_status(401)
-            self.write(login_page(self._policy.prefix, path, wrong=True))
+        """{"key", "ticket"}: a new key, and a ticket for one load of a page. 401 with the reason if the credential is not valid."""
+        try:
+            given = msgspec.json.decode(self.body(), type=Credential)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise HTTPError(400, str(error).replace("%", "%%")) from None
+        refusal = self._policy.why_not_admitted(given.token, given.entry, given.key)
+        if refusal is not None:
+            self.answer({"error": refusal.to_json()}, 401)
             return
-        self.set_header("Set-Cookie", self._policy.cookie(self.request.host))
-        self.redirect(self._policy.prefix + path)
+        keys = self._policy.keys
+        self.answer({"key": keys.new_key(), "ticket": keys.new_ticket("page")})
 
 
 class Health(RequestHandler):
@@ -48,7 +62,24 @@ class Health(RequestHandler):
 
 def handlers(api_context: ApiContext, policy: AccessPolicy) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
     """The request handlers other than the page: API, login, health check."""
-    return [*patterns(api_context), ("/login", Login, {"policy": policy}), ("/healthz", Health, {})]
+    return [
+        *patterns(api_context),
+        ("/login", Login, {"api_context": api_context, "policy": policy}),
+        ("/healthz", Health, {}),
+    ]
+
+
+def sign_pages(application: BokehTornado, policy: AccessPolicy) -> None:
+    """Let an application sign the tokens of its pages, which are the credentials of their websockets. By default Bokeh accepts any token,
+    and writes request headers and cookies into it, where scripts could read them."""
+    for name, value in {
+        "_sign_sessions": True,
+        "_secret_key": policy.keys.page_secret,
+        "_include_headers": [],
+        "_include_cookies": [],
+    }.items():
+        assert hasattr(application, name), f"Bokeh has renamed {name}"
+        setattr(application, name, value)
 
 
 def open_server(
@@ -63,9 +94,6 @@ def open_server(
         verbose=False,
         extra_patterns=handlers(api_context, policy),
         websocket_max_message_size=LIMITS.message_bytes,
-        # By default Bokeh writes request headers and cookies into the page, where scripts could read the credential.
-        include_headers=[],
-        include_cookies=[],
         # The gate refuses larger bodies with an explanation; Tornado does not read much larger ones.
         http_server_kwargs={
             "max_body_size": 4 * LIMITS.request_bytes,
@@ -76,9 +104,10 @@ def open_server(
         **options,
     )
     # The socket is bound, but the loop has not run, so no request precedes this line. The gate checks each origin before Bokeh does.
+    sign_pages(server._tornado, policy)
     server._tornado.websocket_origins.add("*")
     server._http.request_callback = Gate(server._tornado, policy)
     return server
 
 
-__all__ = ["handlers", "open_server"]
+__all__ = ["handlers", "open_server", "sign_pages"]

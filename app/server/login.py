@@ -1,53 +1,38 @@
-"""The pages of a visitor without a credential: the form for the token, and the page that repeats a navigation from another site.
-
-Browsers do not send a SameSite=Strict cookie with a navigation that began on another site. The second page restarts it on this site.
-"""
+"""The page of a visitor without a credential, and the page that opens the printed address in the browser."""
 
 from __future__ import annotations
 
-import html
 import json
+from functools import cache
+
+from ..components.esm import bundle
 
 _STYLE = (
-    "body{font:16px system-ui;margin:15vh auto;max-width:24rem;padding:0 1rem;color-scheme:light dark}"
+    "body{font:16px system-ui;margin:15vh auto;max-width:24rem;padding:0 1rem}:root{color-scheme:light dark}"
     "input,button{font:inherit;padding:.5rem;width:100%;box-sizing:border-box;margin-top:.5rem}"
-    "p{color:GrayText}code{font-size:.9em}"
+    ".quiet{color:GrayText}code{font-size:.9em}"
 )
 
-_KEEP_FRAGMENT = "document.forms[0].action += location.hash"
-"""Keeps the fragment of a link, which contains the notebook and is lost by the form's submission otherwise."""
 
-
-def login_page(prefix: str = "", next_path: str = "/", *, wrong: bool = False) -> str:
-    """A page with a form for the token; it redirects to `next_path` behind the prefix."""
-    alert = "<p role=alert>This is not the token.</p>" if wrong else ""
-    return _page(
-        f"{alert}<form method=post action={html.escape(prefix)}/login>"
-        f'<input type=hidden name=next value="{html.escape(next_path)}">'
-        "<label>Token of this server"
-        "<input type=password name=token autocomplete=current-password autofocus required></label>"
-        "<button>Open</button></form>"
-        "<p>The address that <code>tilewright serve</code> printed contains the token.</p>"
-        f"<script>{_KEEP_FRAGMENT}</script>"
-    )
-
-
-def return_page(location: str) -> str:
-    """A page that restarts the navigation to `location` on this site. The query makes the address differ from the requested one, which the
-    browser would not load again."""
-    return opening_page(f"{location}?from=link")
+@cache
+def entry_page(prefix: str = "") -> str:
+    """The page at every address of a server that requires a token, for a visitor without a ticket. It is the same for everybody, and has no
+    credential. Its script, `static/components/shell/entry.js`, exchanges what the browser has for a ticket, else asks for the token."""
+    script = f'<script type="module">{bundle("shell/entry.js")}</script>'
+    return _page(f"<base href='{prefix}/'>", f"<noscript>Tilewright needs JavaScript.</noscript>{script}")
 
 
 def opening_page(location: str) -> str:
     """A page that redirects to `location` and keeps the fragment after the #."""
-    return _page(f"<p>Opening Tilewright…</p><script>location.replace({json.dumps(location)} + location.hash)</script>")
+    script = f"<script>location.replace({json.dumps(location)} + location.hash)</script>"
+    return _page("", f"<main><h1>Tilewright</h1><p>Opening Tilewright…</p>{script}</main>")
 
 
-def _page(body: str) -> str:
+def _page(head: str, body: str) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>Tilewright</title><link rel=icon href='data:,'><style>{_STYLE}</style><main><h1>Tilewright</h1>{body}</main></html>"
+        f"<title>Tilewright</title>{head}<link rel=icon href='data:,'><style>{_STYLE}</style><body>{body}</body></html>"
     )
 
 
-__all__ = ["login_page", "opening_page", "return_page"]
+__all__ = ["entry_page", "opening_page"]

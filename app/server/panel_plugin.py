@@ -6,6 +6,7 @@ Panel's own routes import modules that a URL names, so the page refuses to run o
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import msgspec
@@ -17,14 +18,16 @@ from ..storage.registry import open_file_registry
 from .access import AccessPolicy, make_policy
 from .api import ApiContext
 from .gate import Gate
-from .http import handlers
-from .runtime_file import cookie_secret
+from .http import handlers, sign_pages
 
 APP_PATH = "/main"
 """Panel names an application after its file."""
 
+IS_TLS = bool(os.environ.get("BOKEH_SSL_CERTFILE")) or any(a.partition("=")[0] == "--ssl-certfile" for a in sys.argv)
+"""Whether Panel's server uses HTTPS."""
+
 POLICY: AccessPolicy = msgspec.structs.replace(
-    make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), secret=cookie_secret()), app_path=APP_PATH
+    make_policy(token=os.environ.get("TILEWRIGHT_TOKEN", ""), is_tls=IS_TLS), app_path=APP_PATH
 )
 API_CONTEXT = ApiContext(SessionRegistry(), None, open_file_registry(None))
 
@@ -51,6 +54,7 @@ def install(policy: AccessPolicy) -> None:
     start = BokehTornado.start_request
 
     def gated(self: BokehTornado, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        sign_pages(self, policy)
         return Gate(_Ungated(self, start), policy).start_request(server_conn, request_conn)
 
     BokehTornado.start_request = gated  # pyright: ignore[reportAttributeAccessIssue]

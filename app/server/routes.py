@@ -32,18 +32,30 @@ ROUTES: tuple[Route, ...] = (
     Route(r"/", "the start page", kind="start"),
     Route(PATTERN, "the page at the address of a notebook", kind="page"),
     Route(rf"(?:{PATTERN})?/ws", "the websocket of a page; Bokeh asks for it below the page's address", kind="socket"),
-    Route(r"/static/js/[\w.-]+", "Bokeh's scripts"),
-    Route(r"/static/extensions/panel/(?:[\w@^%.~-]+/)*[\w@^%.~-]+", "Panel's scripts and styles"),
-    Route(r"/favicon\.ico", "the icon of the tab"),
-    Route(r"/login", "the form for the token", ("GET", "HEAD", "POST"), kind="login", public=True),
+    Route(r"/static/js/[\w.-]+", "Bokeh's scripts, as published", public=True),
+    Route(
+        r"/static/extensions/panel/(?:[\w@^%.~-]+/)*[\w@^%.~-]+",
+        "Panel's scripts and styles, as published",
+        public=True,
+    ),
+    Route(r"/favicon\.ico", "the icon of the tab", public=True),
+    Route(
+        r"/login",
+        "the form for the token; the exchange of a credential",
+        ("GET", "HEAD", "POST"),
+        kind="login",
+        public=True,
+    ),
     Route(r"/healthz", "the health check for a proxy or supervisor; it reports only that the server runs", public=True),
     Route(r"/api(?:/.*)?", "the action API", ("GET", "HEAD", "POST", "DELETE", "OPTIONS"), kind="api"),
 )
 
 
 def find_route(path: str) -> Route | None:
-    """The route of a path behind the server's prefix. A path with a segment `.` or `..`, even percent-encoded, has none."""
-    if {".", ".."} & set(unquote(path).replace("\\", "/").split("/")):
+    """The route of a path behind the server's prefix. A path with a segment `.` or `..` or a null character, even percent-encoded, has
+    none."""
+    plain = unquote(path)
+    if "\0" in plain or {".", ".."} & set(plain.replace("\\", "/").split("/")):
         return None
     return next((route for route in ROUTES if route.match(path)), None)
 

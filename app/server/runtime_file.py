@@ -1,9 +1,8 @@
-"""The runtime file, by which programs of the same user find a running server, and the secret that keeps cookies valid after a restart."""
+"""The runtime file, by which programs of the same user find a running server."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,29 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..folders.user import runtime_folder, state_folder
+from ..folders.user import runtime_folder
 from .access import AccessPolicy
-
-SECRET_BYTES = 32
-
-
-def cookie_secret() -> bytes:
-    """The secret of this user's servers: generated once, readable by this user only. If it cannot be stored, each call makes one."""
-    fresh = secrets.token_bytes(SECRET_BYTES)
-    with suppress(OSError):
-        path = state_folder() / "cookie-secret"
-        with suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(fresh)
-            return fresh
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
-            kept = file.read(SECRET_BYTES)
-        if len(kept) == SECRET_BYTES:
-            return kept
-        path.unlink()  # incomplete: a server was killed during the write
-    return fresh
 
 
 @contextmanager
@@ -74,4 +52,4 @@ def _remove_stale(folder: Path) -> None:
             continue  # not a process id, or another user's process
 
 
-__all__ = ["cookie_secret", "runtime_file"]
+__all__ = ["runtime_file"]

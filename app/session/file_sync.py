@@ -17,8 +17,9 @@ from ..actions.cell_actions import checked_text, settled
 from ..actions.relocation import at_path, followed, located
 from ..actions.text_edits import DraftCell, DraftItem, EditCell, EditItem, EditProse
 from ..document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
-from ..document.files.history import History
+from ..document.files.history import BUSY, History
 from ..document.files.merging import Part
+from ..document.files.read_write import shown_path
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address, model_address
@@ -120,7 +121,11 @@ class FileSync:
     def placed(self, state: State) -> State:
         """The state with the name of the folder for new notebooks."""
         folder = self.open_files.folder if self.open_files is not None else None
-        return state if folder is None or state.folder else replace(state, folder=folder.resolve().name or str(folder))
+        return (
+            state
+            if folder is None or state.folder
+            else replace(state, folder=shown_path(folder.resolve().name or folder))
+        )
 
     def after(self, before: State, after: State) -> State:
         """The state after a user's change, published to the file and merged with the changes of others."""
@@ -269,7 +274,7 @@ class FileSync:
         if self._file is None:
             return replace(state, looked_back=None)
         place = self._file.path.resolve()
-        found = _history_of(place, lambda history: history.versions(place.name)) or ()
+        found = _read_history(place, lambda history: history.versions(place.name))
         return replace(state, looked_back=LookedBack(found, changes_of(found), found[0].number if found else 0))
 
     def resolve(self, state: State, choices: Sequence[str]) -> State:
@@ -317,7 +322,8 @@ def with_version(state: State, number: int) -> State:
 def readable(document: Document) -> tuple[Document, Notebook | None]:
     """The document to open for a file, and its notebook if it was evaluated on the way. Usually this is the file itself. If a notebook was
     converted from it before, it is that notebook; if it contains no program any longer, it is the last version in its history that does, so
-    that the page has a program to show."""
+    that the page has a program to show. Raises DocumentError "history-busy" for a program of which it is unknown whether a notebook was
+    made."""
     checked_text(document.text)
     if document.path is None:
         return document, None
@@ -334,8 +340,8 @@ def readable(document: Document) -> tuple[Document, Notebook | None]:
 
 
 def _draft_of_history(path: Path) -> Document:
-    """A draft whose file was not written before the server was killed. Raises DocumentError "no-such-draft"."""
-    kept = _history_of(path.resolve(), lambda history: history.load(path.name))
+    """A draft whose file was not written before the server was killed. Raises DocumentError "no-such-draft", and the errors of History."""
+    kept = _read_history(path.resolve(), lambda history: history.load(path.name))
     if kept is None:
         raise no_such_draft(path.stem)
     return read_document(kept.text, str(path))
@@ -351,12 +357,20 @@ def _with_a_program(notebook: Notebook, path: Path) -> tuple[Document, Notebook]
 
 
 def _history_of(path: Path, read: Callable[[History], Found]) -> Found | None:
-    """The result of `read` on the history of a file's folder; None if it is unreadable."""
+    """The result of `read` on the history of a file's folder; None if it cannot be used. Raises DocumentError "history-busy"."""
+    try:
+        return _read_history(path, read)
+    except DocumentError as error:
+        if error.code == BUSY:
+            raise
+        return None
+
+
+def _read_history(path: Path, read: Callable[[History], Found]) -> Found:
+    """The result of `read` on the history of a file's folder. Raises the errors of History."""
     history = History(path.parent)
     try:
         return read(history)
-    except DocumentError:
-        return None
     finally:
         history.close()
 

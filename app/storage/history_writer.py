@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
-from ..document.files.history import Draft, Edit, Entry, History, Kept
+from ..document.files.history import BUSY, Draft, Edit, Entry, History, Kept
 from ..limits import LIMITS
 
 
@@ -37,8 +37,14 @@ class HistoryWriter:
             return None
         finally:
             reading.close()
+        self.trouble = None
         self.text = None if kept is None else kept.text
         return kept
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether another process holds the history; the queued edits are recorded later."""
+        return self.trouble is not None and self.trouble.code == BUSY
 
     # Called by pages.
 

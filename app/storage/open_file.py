@@ -26,6 +26,7 @@ class OpenFile(SharedFile):
         super().__init__(path, real, history, call, times)
         self._committed: str | None = None
         self._seen: tuple[int, SaveStatus] | None = None
+        self._retry_s, self._busy_until = times.look, 0.0
 
     @property
     def due(self) -> float:
@@ -38,22 +39,42 @@ class OpenFile(SharedFile):
 
     @property
     def done(self) -> bool:
-        """Whether no page has the file open and the disk has all edits."""
+        """Whether no page has the file open, and the disk has all edits, in the history too unless that cannot be used."""
         with self._lock:
             save_status = self.save_status
             is_kept = save_status.status == "new" or (save_status.status == "saved" and save_status.durable)
-            return not self._followers and is_kept
+            is_recorded = not (self._history_writer.waits and self._history_writer.is_busy)
+            return not self._followers and is_kept and is_recorded
 
     def _may_write(self) -> bool:
         return self._unsaved() and not self._conflicts and self._disk.trouble is None
 
-    def begin_attempt(self) -> Entry | None:
-        """Begin an attempt to save all edits so far. Returns the entry to commit to the history, None if there is nothing to commit."""
+    def begin_attempt(self, *, final: bool = False) -> Entry | None:
+        """Begin an attempt to save all edits so far. Returns the entry to commit to the history, None if there is nothing to commit, or
+        another process held the history a moment ago."""
+        is_history_due = final or time.monotonic() >= self._busy_until
         with self._lock:
             self._attempts.begin()
             self._seen = self._visible()
+        if is_history_due and self._unloaded is not None:
+            self._load_late()
+        with self._lock:
             self._committed = self._now().text
+            if not is_history_due or self._unloaded is not None:
+                return None
             return self._history_writer.entry(self._base, self._committed)
+
+    def _load_late(self) -> None:
+        """Load the history that another process held when the file was opened."""
+        kept = self._history_writer.known(self.real.parent)
+        with self._lock:
+            opening = self._unloaded
+            if self._history_writer.is_busy:
+                self._busy_until = time.monotonic() + self._retry_s
+                return
+            self._unloaded = None
+            if kept is not None and opening is not None:
+                self._take_up_late(kept, opening)
 
     def committed(self, entry: Entry, trouble: Refusal | None) -> None:
         """Handle the result of a commit. When commits begin to fail (`trouble`), the file is written at once."""
@@ -61,6 +82,7 @@ class OpenFile(SharedFile):
             if trouble is not None and self._history_writer.trouble is None:
                 self._debounce.hurry()
             self._history_writer.committed(entry, trouble)
+            self._busy_until = time.monotonic() + self._retry_s if self._history_writer.is_busy else 0.0
         self._notify_changes()
         self._attempts.check()
 

@@ -22,6 +22,9 @@ from .open_file import OpenFile
 from .save_debounce import Times
 from .short_lock_waits import urgent
 
+END_WAIT_S = 5.0
+"""Seconds that the end of a server waits for another process that holds a history."""
+
 
 class OpenFileRegistry:
     """`folder` holds new notebooks, `drafts` those without a file; None forbids new ones.
@@ -134,7 +137,10 @@ class OpenFileRegistry:
         """Write the files that are due. A separate method, so that the waiting thread keeps no reference to a file without pages."""
         with self._wake:
             files = dict(self._files)
-        _commit(files.values())
+        if final:
+            for history in list(self._histories.values()):
+                history.wait_for_lock(END_WAIT_S)
+        _commit(files.values(), final=final)
         for real, file in files.items():
             if file.work(final=final):
                 _commit(files.values())  # commit new edits between the writes of files
@@ -155,11 +161,11 @@ class OpenFileRegistry:
         return min((max(0.0, file.due - now) for file in self._files.values()), default=None)
 
 
-def _commit(files: Iterable[OpenFile]) -> None:
+def _commit(files: Iterable[OpenFile], *, final: bool = False) -> None:
     """Begin an attempt for each file and commit the queued edits, with one transaction per history. Never raises."""
     waiting: dict[History, list[tuple[OpenFile, Entry]]] = {}
     for file in files:
-        entry = file.begin_attempt()
+        entry = file.begin_attempt(final=final)
         if entry is not None:
             waiting.setdefault(file.history, []).append((file, entry))
     for history, entries in waiting.items():

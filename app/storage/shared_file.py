@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal
@@ -24,6 +25,14 @@ from .file_on_disk import FileOnDisk
 from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, SaveStatus
 from .history_writer import HistoryWriter
 from .save_debounce import SaveDebounce, Times
+
+
+class _Opening(msgspec.Struct, frozen=True, eq=False):
+    """The line and the file's text at the opening of a file; `anew`: the notebook replaces the file's content."""
+
+    line: Line
+    disk: str | None
+    anew: bool
 
 
 class SharedFile:
@@ -46,6 +55,7 @@ class SharedFile:
         self._conflicts: tuple[Part, ...] = ()
         self._notice = ""
         self._debounce = SaveDebounce(times)
+        self._unloaded: _Opening | None = None
 
     # Start.
 
@@ -54,22 +64,45 @@ class SharedFile:
         self._disk.read()
         self._debounce.looked()
         self._line, self._base = line, self._disk.text
+        if self._disk.text is not None and line.text != self._disk.text:
+            self._line = Line(self._unread(self._disk.text))
         kept = self._history_writer.known(self.real.parent)
+        opening = _Opening(self._now(), self._disk.text, anew)
         if kept is not None:
-            self._disk.clear_leftovers(kept.temporary)
-        if self._disk.text is not None:
-            current = line.notebook if line.text == self._disk.text else self._unread(self._disk.text)
-            self._line = line if line.text == self._disk.text else Line(current)
-            if kept is not None:
-                self._restore(kept, current)
-        elif kept is not None and not kept.disk and not anew and (kept.past or kept.drafts or kept.text != line.text):
-            self._line = Line(self._unread(kept.text), tuple(map(self._unread, kept.past)))
-            self._notice = BACK
-            self._take_back(kept.drafts)
+            self._take_up(kept, opening)
+        elif self._history_writer.is_busy:
+            self._unloaded = opening
         if anew:
             self.replace(line)
         elif self._disk.text is None and not self._notice:
             self._untouched = line.text
+
+    def _take_up(self, kept: Kept, opening: _Opening) -> None:
+        """Take up the history of a file whose line is that of its opening."""
+        self._disk.clear_leftovers(kept.temporary)
+        if opening.disk is not None:
+            self._restore(kept, opening.line.notebook)
+        elif not kept.disk and not opening.anew and (kept.past or kept.drafts or kept.text != opening.line.text):
+            self._line = Line(self._unread(kept.text), tuple(map(self._unread, kept.past)))
+            self._notice = BACK
+            self._take_back(kept.drafts)
+
+    def _take_up_late(self, kept: Kept, opening: _Opening) -> None:
+        """Take up a history that another process held when the file was opened: edits made since are merged with what it restores. If
+        they cannot be merged, undo leads to what it restores."""
+        mine = self._now()
+        self._line = opening.line
+        self._take_up(kept, opening)
+        now, same = self._now(), replace(mine.notebook)  # a new object: pages detect changes by identity
+        if now.text == opening.line.text:
+            future = now.future if mine is opening.line else mine.future
+            self._line = Line(same, (*now.past, *mine.past)[-LIMITS.undo :], future)
+        elif mine.text != opening.line.text:
+            self._untouched, self._conflicts = None, ()
+            text = None if opening.anew else merged(merge(opening.line.text, mine.text, now.text))
+            self._move(same if text is None else self._unread(text))
+        elif self._notice:
+            self._untouched = None
 
     def _restore(self, kept: Kept, current: Notebook) -> None:
         """Restore the undo stack and newer edits from the history (`kept`); the disk has `current`."""

@@ -49,7 +49,7 @@ const OPTIONS = {
 await rm(`${ROOT}/built`, { recursive: true, force: true });
 const pages = build({
   ...OPTIONS,
-  entryPoints: [...COMPONENTS, "replay/replay"].map((name) => `components/${name}.js`),
+  entryPoints: [...COMPONENTS, "replay/replay", "shell/entry"].map((name) => `components/${name}.js`),
   outbase: "components",
   outdir: "built",
 });

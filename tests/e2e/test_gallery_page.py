@@ -102,3 +102,23 @@ def test_given_a_folder_then_its_files_stand_there_with_pictures_and_are_saved_w
     expect(page.locator('.file-chip[data-file="saved"]')).to_be_visible()
     expect(page.get_by_label("Save the notebook (Ctrl+S)")).to_be_disabled()
     assert "sch.compute_at(AL, ko)" in mine.read_text()
+
+
+def test_given_files_that_cannot_be_opened_then_the_list_says_why_and_they_are_no_buttons(
+    serve_page: Serve, page: Page, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "good.py").write_text(with_lines())
+    (folder / "latin.py").write_bytes((with_lines() + "# caf\u00e9\n").encode("latin-1"))
+    with open(os.fsencode(folder) + b"/bad\xff.py", "w") as file:
+        file.write(with_lines())
+    page.goto(serve_page(folder))
+    expect(page.locator('.file[data-example="good.py"]')).to_be_visible()
+    closed = page.locator(".is-closed")
+    expect(closed).to_have_count(2)
+    expect(closed.filter(has_text=r"bad\xff.py")).to_contain_text("the file's name is not UTF-8")
+    expect(closed.filter(has_text="latin.py")).to_contain_text("latin.py is not UTF-8 text")
+    expect(page.locator("button.file")).to_have_count(1)
+    page.locator('.file[data-example="good.py"]').click()
+    page.get_by_role("treeitem").first.wait_for()

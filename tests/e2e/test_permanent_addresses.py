@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
@@ -18,6 +20,7 @@ from support.sessions.served import Served, served
 from tilewright.app.cli.commands.serve import free_port
 from tilewright.app.links import fragment_of
 from tilewright.app.server.access import make_policy
+from tilewright.app.server.keys import KEY_SECONDS, Keys
 from tilewright.app.storage.drafts import drafts_folder
 
 Shoot = Callable[[Page, str], Path]
@@ -177,7 +180,49 @@ def test_given_the_token_then_it_leaves_the_address_and_another_browser_is_asked
     page.goto("about:blank")
 
 
-def test_given_a_link_on_another_site_then_a_person_with_the_cookie_gets_in_with_the_notebook(
+def test_given_the_first_visit_then_a_second_tab_needs_no_token_and_a_refused_ticket_asks_for_another(
+    open_page: Callable[..., Page], server: Served
+) -> None:
+    page = open_page(own=True)
+    page.goto(server.page_url("/example/box_blur"))
+    tree(page)
+    assert page.context.cookies() == []
+    second = page.context.new_page()
+    second.goto(f"{server.url}/example/what_moves_what?ticket=of-yesterday")
+    tree(second)
+    expect(second).to_have_url(f"{server.url}/example/what_moves_what")
+    second.reload()
+    tree(second)
+    second.goto(f"{server.url}/")
+    open_example(second, "box_blur")
+    second.reload()
+    tree(second)
+    second.go_back()
+    expect(second.locator("html")).to_have_attribute("data-screen", "gallery")
+    second.go_forward()
+    expect(second).to_have_url(f"{server.url}/example/box_blur")
+    tree(second)
+    second.close()
+    page.goto("about:blank")
+
+
+def test_given_a_key_after_its_life_then_the_page_says_so_and_asks_for_the_token(browser: Browser) -> None:
+    now = [time.time()]
+    policy = msgspec.structs.replace(make_policy(), keys=Keys(now=lambda: now[0]))
+    with served(policy=policy) as server:
+        page = browser.new_context().new_page()
+        page.goto(server.page_url("/example/box_blur"))
+        tree(page)
+        now[0] += KEY_SECONDS + 1
+        page.reload()
+        expect(page.get_by_role("alert")).to_contain_text("The access of this browser has expired")
+        page.get_by_label("Token of this server").fill(server.policy.token)
+        page.get_by_role("button", name="Open").click()
+        tree(page)
+        page.context.close()
+
+
+def test_given_a_link_on_another_site_then_a_person_with_the_key_gets_in_with_the_notebook(
     browser: Browser, server: Served, serve: Callable[..., str]
 ) -> None:
     page = browser.new_context().new_page()
@@ -205,7 +250,7 @@ def first_address(server: subprocess.Popen[str]) -> str:
     return server.stdout.readline().split()[-1]
 
 
-def test_given_a_server_that_is_killed_and_started_again_then_the_page_comes_back_by_itself_with_what_was_typed(
+def test_given_a_server_that_is_started_again_then_the_page_asks_for_its_token_and_comes_back_with_what_was_typed(
     browser: Browser, drafts: Path, shoot: Shoot
 ) -> None:
     port = free_port(0)
@@ -230,9 +275,14 @@ def test_given_a_server_that_is_killed_and_started_again_then_the_page_comes_bac
         page.keyboard.type("ce")
         shoot(page, "server-lost")
         server = start(port)
-        first_address(server)
+        address = first_address(server)
         with page.expect_navigation(timeout=3_000):
             pass
+        expect(page.get_by_role("alert")).to_contain_text("The server was started again")
+        shoot(page, "server-started-again")
+        other = page.context.new_page()
+        other.goto(address)  # the printed address, in another tab
+        other.locator(".card[data-example]").first.wait_for()
         tree(page)
         expect(page.locator(".step")).to_have_count(count + 1)
         expect(page).to_have_url(DRAFT)

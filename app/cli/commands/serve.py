@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
         from ...server.access import make_policy
         from ...server.log import configure_logging
         from ...server.run import Serving, serve
-        from ...server.runtime_file import cookie_secret
 
     if str(arguments.path) == STANDARD_INPUT:
         fix = "tilewright import - -o FILE"
@@ -105,7 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
         requires_token=not arguments.no_token,
         prefix=arguments.prefix.rstrip("/"),
         is_tls=arguments.certfile is not None,
-        secret=cookie_secret(),
     )
     port = free_port(arguments.port, arguments.host)
     serving = Serving(

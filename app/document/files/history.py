@@ -48,6 +48,13 @@ MOST_TEMPORARY = 50
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints. Without them, SQLite blocks a commit for a checkpoint after a few hundred commits."""
 
+LOCK_WAIT_S = 0.1
+"""Seconds that a transaction waits for another process. It is short, since answers wait for transactions; what could not be recorded stays
+queued."""
+
+BUSY = "history-busy"
+"""The code of the refusal while another process holds the history."""
+
 FORGET_EVERY = 50
 """Versions between two cleanups of old versions, if the file is not written in between; a cleanup is slower than a commit."""
 
@@ -124,10 +131,11 @@ class Version(msgspec.Struct, frozen=True):
 
 class History:
     """The history of the notebooks in one folder; not thread-safe. Every method raises DocumentError "no-history" if the state folder is
-    not writable or the disk is full; earlier records stay intact."""
+    not writable or the disk is full, and `BUSY` if another process holds it for longer than LOCK_WAIT_S; earlier records stay intact."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._wait_s = LOCK_WAIT_S
         self._connection: sqlite3.Connection | None = None
         self._recovered = False
         self._commits = 0
@@ -144,6 +152,11 @@ class History:
             return self._connection is not None or self.path.is_file()
         except OSError as error:
             raise _refused(error) from error
+
+    def wait_for_lock(self, seconds: float) -> None:
+        """Wait this long for other processes in each later transaction."""
+        self._wait_s = seconds
+        self.close()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -260,7 +273,7 @@ class History:
 
     def _connected(self, *, reading: bool) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _opened(folder_state(self.folder) / FILE)
+            self._connection = _opened(folder_state(self.folder) / FILE, self._wait_s)
         if not reading and not self._recovered:
             _recover(self._connection)
             self._recovered = True
@@ -293,8 +306,8 @@ class History:
                 _forget(db, name, here)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
+def _opened(path: Path, wait_s: float) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA journal_mode = WAL")
@@ -311,10 +324,18 @@ def _recover(db: sqlite3.Connection) -> None:
     in memory; a crash would lose them and every later page."""
     is_busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if is_busy:
-        raise sqlite3.OperationalError("the log of the history is in use")
+        error = sqlite3.OperationalError("the log of the history is in use")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 def _refused(error: Exception) -> DocumentError:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED:
+        expected = "the other process to end or to close it; edits are kept meanwhile, and recorded then"
+        return DocumentError(Refusal(BUSY, "the history of edits is in use by another process", expected=expected))
     return DocumentError(Refusal("no-history", f"the history of edits cannot be used: {error}"))
 
 

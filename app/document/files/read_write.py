@@ -82,8 +82,26 @@ def _require_regular(mode: int, path: Path) -> None:
 
 
 def load_document(path: str | Path) -> Document:
-    """The notebook at `path`. Raises DocumentError "no-such-file", "not-a-file", "file-too-large", "not-utf-8", "unreadable"."""
+    """The notebook at `path`. Raises DocumentError "no-such-file", "not-a-file", "file-too-large", "not-utf-8", "name-not-utf-8",
+    "unreadable"."""
+    require_utf8_name(path)
     return read_document(read_text(Path(path))[0], str(path))
+
+
+def shown_path(path: str | Path) -> str:
+    """The path for people: bytes of a name that are not UTF-8 are escaped, as in caf\\xe9.py."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def require_utf8_name(path: str | Path) -> None:
+    """Raise DocumentError "name-not-utf-8" if the path has bytes that are not UTF-8: no page, address or JSON answer can contain it."""
+    shown = shown_path(path)
+    if shown != str(path):
+        raise DocumentError(
+            Refusal(
+                "name-not-utf-8", "the file's name is not UTF-8", found=shown, expected="a name in UTF-8: rename it"
+            )
+        )
 
 
 def real_path(path: Path) -> Path | None:

@@ -121,7 +121,9 @@ def choices(state: State, examples: Sequence[Example]) -> list[Value]:
     own = {"title": "Branches", "items": [{"key": f"branch:{b.name}", "text": b.name} for b in known]}
     others = {
         "title": "Examples",
-        "items": [{"key": f"example:{e.name}", "text": e.title} for e in examples if not e.model],
+        "items": [
+            {"key": f"example:{e.name}", "text": e.title} for e in examples if not e.model and e.obstacle is None
+        ],
     }
     files = {"title": "Files", "items": _files(state)}
     groups = [{"title": "This notebook", "items": here}, {"title": "After a step", "items": steps}, own, files, others]

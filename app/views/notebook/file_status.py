@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+from ...document.files.history import BUSY
 from ...document.files.merging import MergeConflict, Part
 from ...state.model import FileStatus, State
 
@@ -42,7 +43,7 @@ def file_value(state: State) -> dict[str, Any]:
 
 def _draft_words(file: FileStatus, folder: bool) -> tuple[str, str, str]:
     status, text, hint = _words(file)
-    if status not in ("saved", "saving", "new"):
+    if status not in ("saved", "saving", "new") or file.save.no_history is not None:
         return status, text, hint
     saving = "Save writes it to the served folder." if folder else "Download it to get a file."
     return "none", "Draft", f"The server keeps every edit, and the start screen lists this draft. {saving}"
@@ -73,6 +74,9 @@ def _words(file: FileStatus) -> tuple[str, str, str]:
         case "saving":
             return "saving", "Saving…", f"{name}: the last edit is being written."
         case "saved":
+            if save.no_history is not None and save.no_history.code == BUSY:
+                hint = f"All edits are in {name}. The history is in use by another process and receives them later."
+                return "saved", "Saved, history in use", hint
             if save.no_history is not None:
                 hint = f"All edits are in {name}. Undo is lost when the server stops: {save.no_history.message}"
                 return "saved", "Saved", hint

@@ -22,7 +22,8 @@ MOST_STEPS = 200
 def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
     """[{label, group, help, key, message}]: the view sends `message` when the user chooses the command. Primitives also have `method`, and
     `disabled` names the action that they require first."""
-    opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in examples]
+    known = [e for e in examples if e.obstacle is None]
+    opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in known]
     theme = "light" if state.theme == "dark" else "dark"
     switch_theme = _command(
         f"{theme.capitalize()} theme", "Page", "switch the colour theme", {"kind": "theme", "theme": theme}

@@ -3,9 +3,11 @@ from its text, and a thumbnail."""
 
 from __future__ import annotations
 
+import codecs
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import msgspec
 
 from ....engine.ir import Refusal, TilewrightError
 from ...document import Document, DocumentError, load_document, read_document
-from ...document.files.read_write import real_path
+from ...document.files.read_write import MAX_BYTES, real_path, shown_path
 from ...document.title import heading_of, plain, title_of
 from ...state.addresses import Address
 from ...state.model import State
@@ -50,7 +52,8 @@ _NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MU
 
 class Example(msgspec.Struct, frozen=True):
     """A card. `text` is the content of the notebook's file. A user's own file has a `path` and a modification time `changed` (seconds since
-    1970). `model` is the name of a model in its address, "" for a notebook; the text is that of its file then."""
+    1970). `model` is the name of a model in its address, "" for a notebook; the text is that of its file then. `obstacle` is the reason why
+    the file cannot be opened; name and path are escaped and there is no text then."""
 
     name: str
     title: str
@@ -64,13 +67,14 @@ class Example(msgspec.Struct, frozen=True):
     path: str | None = None
     changed: float = 0.0
     model: str = ""
+    obstacle: Refusal | None = None
 
 
 def example_called(examples: Sequence[Example], name: str) -> Example:
-    """The notebook of this name. Raises DocumentError "no-such-notebook"."""
+    """The notebook of this name. Raises DocumentError "no-such-notebook", and for a file that cannot be opened, its obstacle."""
     for example in examples:
         if example.name == name:
-            return example
+            return _without_obstacle(example)
     raise DocumentError(Refusal("no-such-notebook", "there is no notebook with this name", found=name[:80]))
 
 
@@ -88,16 +92,22 @@ def load_examples(folder: Path = FOLDER) -> tuple[Example, ...]:
     return tuple(example_of(path.stem, load_document(path)) for path in paths if path.stem != "__init__")
 
 
+def _without_obstacle(example: Example) -> Example:
+    if example.obstacle is not None:
+        raise DocumentError(example.obstacle)
+    return example
+
+
 def example_at(examples: Sequence[Example], address: Address) -> Example:
-    """The example, served file or model at an address; for a kernel its model. Raises DocumentError "no-such-notebook"."""
+    """The example, served file or model at an address; for a kernel its model. Raises the errors of `example_called`."""
     wanted = address.model
     for example in examples:
         if wanted or example.model:
             if wanted and example.model == wanted:
-                return example
+                return _without_obstacle(example)
             continue
         if example.name == address.name and (example.path is not None) == (address.place == "file"):
-            return example
+            return _without_obstacle(example)
     message = f"there is no {address.place} {address.name[:80]!r} on this server"
     raise DocumentError(Refusal("no-such-notebook", message))
 
@@ -108,24 +118,36 @@ def new_notebook() -> str:
 
 
 def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
-    """The user's own notebooks and programs, the most recently changed first. Skips unreadable files, other Python files, links to files
-    outside of the folder, and pipes, which would block."""
+    """The user's own notebooks and programs, the most recently changed first, and those that cannot be opened, each with its obstacle.
+    Skips other Python files, links to files outside of the folder, and pipes, which would block."""
     inside = folder.resolve()
     looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
     paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
-    dated = [(seen.st_mtime, path) for path in paths if (seen := _stat(path)) and stat.S_ISREG(seen.st_mode)]
-    found: list[Example] = []
-    for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)):
-        try:
-            document = load_document(path)
-        except TilewrightError:
-            continue
-        if _NOTEBOOK.search(document.text):
-            made = example_of(path.name, document)
-            found.append(msgspec.structs.replace(made, path=str(path), changed=changed))
-        if len(found) == most:
-            break
-    return tuple(found)
+    dated = [(changed, path) for path in paths if (changed := _changed(path)) is not None]
+    cards = (_file_card(path, changed) for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)))
+    return tuple(islice((card for card in cards if card is not None), most))
+
+
+def _file_card(path: Path, changed: float) -> Example | None:
+    """The card of a file; None for a file that is no notebook."""
+    try:
+        document = load_document(path)
+    except TilewrightError as error:
+        return unreadable(path, error.refusal, changed) if _may_be_notebook(path) else None
+    if not _NOTEBOOK.search(document.text):
+        return None
+    return msgspec.structs.replace(example_of(path.name, document), path=str(path), changed=changed)
+
+
+def _may_be_notebook(path: Path) -> bool:
+    """Whether a file that cannot be read as text looks like a notebook in an encoding that extends ASCII, or in UTF-16."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES)
+    except OSError:
+        return True
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "latin-1"
+    return _NOTEBOOK.search(data.removeprefix(codecs.BOM_UTF8).decode(encoding, "replace")) is not None
 
 
 def load_file(path: Path) -> tuple[Example, ...]:
@@ -133,15 +155,26 @@ def load_file(path: Path) -> tuple[Example, ...]:
     try:
         made = example_of(path.name, load_document(path))
     except TilewrightError as error:
-        return (Example(path.name, path.name, error.refusal.message, (), "", path=str(path)),)
+        return (unreadable(path, error.refusal, _changed(path)),)
     return (msgspec.structs.replace(made, path=str(path), changed=path.stat().st_mtime),)
 
 
-def _stat(path: Path) -> Any:
+def unreadable(path: Path, obstacle: Refusal, changed: float | None, *, name: str = "", model: str = "") -> Example:
+    """The card of a file that cannot be opened, called `name`, else by its file's name."""
+    shown = shown_path(name or path.name)
+    sentence = obstacle.message.replace(f"{path}", path.name)
+    return Example(
+        shown, shown, sentence, (), "", path=shown_path(path), changed=changed or 0.0, model=model, obstacle=obstacle
+    )
+
+
+def _changed(path: Path) -> float | None:
+    """The modification time of a file; None for folders, pipes and devices, and without a file."""
     try:
-        return path.stat()
+        seen = path.stat()
     except OSError:
         return None
+    return seen.st_mtime if stat.S_ISREG(seen.st_mode) else None
 
 
 def load_thumbnails(folder: Path = FOLDER) -> dict[str, Thumbnail]:
@@ -229,8 +262,16 @@ def gallery_value(
 def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
     """The card of a draft; `name` is the draft's name in its address."""
     name = draft.name.removesuffix(".py")
-    title = title_of(read_document(draft.text)) if draft.title == draft.name else draft.title
+    title = title_of(read_document(draft.text)) if draft.title == draft.name and draft.text else draft.title
     return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
+
+
+def _obstacle_text(example: Example) -> str:
+    """The reason why the file of a card cannot be opened, and what to do; "" if it can be opened."""
+    obstacle = example.obstacle
+    if obstacle is None:
+        return ""
+    return f"{example.sentence}; expected: {obstacle.expected}" if obstacle.expected else example.sentence
 
 
 def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
@@ -253,5 +294,6 @@ def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
         "model": example.model,
         "words": " ".join((*words, *example.calls)).lower(),
         "changed": example.changed if example.path is not None else None,
+        "obstacle": _obstacle_text(example),
         "thumbnail": thumbnail,
     }

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from ....engine.ir import TilewrightError
 from ...document import load_document
-from ...document.files.read_write import real_path
+from ...document.files.read_write import real_path, shown_path
 from ...document.networks import KERNELS, is_model, model_file
 from ...document.title import title_of
-from .gallery import Example, example_of
+from .gallery import Example, example_of, unreadable
 
 MODELS = Path(__file__).resolve().parents[3] / "static" / "examples" / "models"
 """The folder of the models that come with Tilewright."""
@@ -45,14 +45,18 @@ def served_models(path: Path) -> tuple[Example, ...]:
 
 
 def model_card(path: Path) -> Example | None:
-    """The card of the model at `path`, its folder or file; None if it cannot be read. The model has the name of its folder."""
+    """The card of the model at `path`, its folder or file; None if the file is gone. The model has the name of its folder."""
     file = model_file(path)
+    folder = file.resolve().parent
+    try:
+        changed = file.stat().st_mtime
+    except OSError:
+        return None
     try:
         document = load_document(file)
-        changed = file.stat().st_mtime
-    except (TilewrightError, OSError):
-        return None
-    folder = file.resolve().parent
+    except TilewrightError as error:
+        name = f"{folder.name}/{file.name}"
+        return unreadable(file, error.refusal, changed, name=name, model=shown_path(folder.name))
     kernels = sum(1 for _ in (folder / KERNELS).glob("*.py"))
     made = example_of(f"{folder.name}/{file.name}", document)
     calls = document.text.count("R.call_tir")

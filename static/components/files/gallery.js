@@ -26,6 +26,7 @@ import { thumbnail } from "./thumbnail.js";
  * @property {string} model The name of a model; "" for a notebook.
  * @property {string} words The search index, in lower case.
  * @property {number | null} changed Seconds since 1970, of a user's file.
+ * @property {string} obstacle The reason why the file cannot be opened; "" if it can be.
  * @property {Thumbnail | null} thumbnail
  */
 
@@ -88,11 +89,29 @@ function card(model, example, featured) {
 }
 
 /**
+ * A file that cannot be opened: its name and the reason.
+ * @param {Card} example
+ */
+function closedFile(example) {
+  return h(
+    "div",
+    { class: "file card is-closed", "data-closed": example.name },
+    h(
+      "span",
+      { class: "card-words" },
+      h("span", { class: "card-title" }, example.name),
+      h("span", { class: "quiet" }, `Cannot be opened: ${example.obstacle}`),
+    ),
+  );
+}
+
+/**
  * A file of the user: a line with a small picture.
  * @param {PayloadModel} model
  * @param {Card} example
  */
 function fileRow(model, example) {
+  if (example.obstacle) return h("li", {}, closedFile(example));
   return h(
     "li",
     {},
@@ -134,22 +153,24 @@ function draftRow(model, draft) {
   return h(
     "li",
     { class: "draft-row" },
-    h(
-      "button",
-      {
-        class: "file card",
-        type: "button",
-        "data-draft": draft.name,
-        onclick: () => model.send_msg({ kind: "go", path: draft.path }),
-      },
-      thumbnail(draft.thumbnail),
-      h(
-        "span",
-        { class: "card-words" },
-        h("span", { class: "card-title" }, draft.title),
-        h("span", { class: "quiet" }, [ago(draft.changed ?? 0), ...draft.figures].filter(Boolean).join(" · ")),
-      ),
-    ),
+    draft.obstacle
+      ? closedFile(draft)
+      : h(
+          "button",
+          {
+            class: "file card",
+            type: "button",
+            "data-draft": draft.name,
+            onclick: () => model.send_msg({ kind: "go", path: draft.path }),
+          },
+          thumbnail(draft.thumbnail),
+          h(
+            "span",
+            { class: "card-words" },
+            h("span", { class: "card-title" }, draft.title),
+            h("span", { class: "quiet" }, [ago(draft.changed ?? 0), ...draft.figures].filter(Boolean).join(" · ")),
+          ),
+        ),
     h(
       "button",
       {

@@ -1,5 +1,7 @@
 // The page's address: it names the open notebook, so that a reload restores it, and Back and Forward switch between notebooks.
 
+import { keep } from "../core/storage.js";
+import { TRIES } from "./key.js";
 import { LINK_KEY, rootAddress } from "./links.js";
 
 /** @import { Model } from "../core/types.js" */
@@ -17,6 +19,9 @@ const placeOf = (path) => path.split("/")[1];
  */
 export function followAddress(model) {
   let isLink = false;
+  keep("sessionStorage", TRIES, null);
+  // The ticket of this load is used up.
+  if (location.search) history.replaceState(history.state, "", location.pathname + location.hash);
   window.addEventListener("popstate", () => {
     if (!location.hash.startsWith(LINK_KEY)) model.send_msg({ kind: "go", path: currentPath() });
   });
@@ -26,10 +31,7 @@ export function followAddress(model) {
     if (path === null) return;
     const before = currentPath();
     const url = new URL(path.slice(1), rootAddress()).href;
-    if (before === path && !wasLink) {
-      if (location.search) history.replaceState(history.state, "", url + location.hash);
-      return;
-    }
+    if (before === path && !wasLink) return;
     // An edited example or link continues as a draft, a saved draft as a file: it replaces its entry in the history.
     const continues =
       placeOf(path) === "draft"

@@ -7,6 +7,7 @@ import { Decision } from "../files/files.js";
 import { Help } from "./help.js";
 import { copyLink, followLinks } from "./links.js";
 import { watchConnection } from "./connection.js";
+import { renewKeyOften } from "./key.js";
 import { splitters, unfold } from "./splitters.js";
 import { followTheme } from "./theme.js";
 import { Tour } from "./tour.js";
@@ -215,6 +216,7 @@ export function render({ model }) {
   const decision = new Decision(model, holder);
   const showAddress = followAddress(model);
   const showTheme = followTheme(model);
+  renewKeyOften();
   let leaving = false;
   watchConnection(holder, () => {
     leaving = true;

@@ -33,7 +33,7 @@ def test_given_the_working_tree_then_its_bundles_are_those_of_its_sources() -> N
 def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -> None:
     built = {file.relative_to(BUILT).as_posix() for file in BUILT.rglob("*.js")}
     names = {component._esm.name for component in COMPONENTS if isinstance(component._esm, Bundle)}
-    others = {"replay/replay.js", panels.NotebookView.EDITOR.name, figures.ModelView.GRAPH.name}
+    others = {"replay/replay.js", "shell/entry.js", panels.NotebookView.EDITOR.name, figures.ModelView.GRAPH.name}
     assert built == names | {f"widgets/{name}" for name in names} | others
 
 

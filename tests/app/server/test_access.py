@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httputil import HTTPHeaders
 
 from tilewright.app.server.access import AccessError, AccessPolicy, Answer, Pass, make_policy
+from tilewright.app.server.login import entry_page
 
 TOKEN = "0123456789abcdef-token"
 HOST = "127.0.0.1:5006"
@@ -30,11 +30,28 @@ def status(policy: AccessPolicy, target: str = "/", method: str = "GET", **heade
     return 0 if isinstance(decision, Pass) else decision.status
 
 
-def cookie_of(policy: AccessPolicy, host: str = HOST) -> str:
-    return policy.cookie(host).partition(";")[0]
+def ticket_of(policy: AccessPolicy) -> str:
+    """The query of one load of a page."""
+    return f"?ticket={policy.keys.new_ticket('page')}"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:5006", "localhost:5006", "localhost", "[::1]:5006", "127.0.0.1:8888"])
+def is_entry(decision: Answer | Pass, prefix: str = "") -> bool:
+    """Whether the answer is the page for a visitor without a ticket, which is the same for everybody."""
+    return isinstance(decision, Answer) and decision.status == 200 and decision.text == entry_page(prefix)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:5006",
+        "localhost:5006",
+        "localhost",
+        "[::1]:5006",
+        "127.0.0.1:8888",
+        "LOCALHOST:5006",
+        "[0:0:0:0:0:0:0:1]",
+    ],
+)
 def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None:
     assert status(TRUSTING, Host=host) == 0
 
@@ -49,6 +66,19 @@ def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None
         "localhost:5006@evil.example",
         "a b",
         "[::1",
+        "::1",
+        "[::1%lo]:5006",
+        "[::1]:5006@evil.example",
+        "user@127.0.0.1:5006",
+        "localhost.:5006",
+        "127.0.0.1.:5006",
+        "127.1",
+        "2130706433",
+        "0x7f.0.0.1",
+        "127.0.0.1:5006,evil.example",
+        "127.0.0.1:5006/",
+        "localhost\u017f",
+        "null",
         "x" * 9999,
     ],
 )
@@ -62,9 +92,9 @@ def test_given_another_name_then_nothing_is_served(host: str) -> None:
 
 def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None:
     for host in ("10.0.0.7:5006", "tiles.example.org", "TILES.example.org:443", "box:8888"):
-        assert status(OPEN, Host=host, Cookie=cookie_of(OPEN, host)) == 0
+        assert status(OPEN, f"/{ticket_of(OPEN)}", Host=host) == 0
     for host in ("box:9999", "evil.example"):
-        assert status(OPEN, Host=host, Cookie=cookie_of(OPEN, host)) == 403
+        assert status(OPEN, f"/{ticket_of(OPEN)}", Host=host) == 403
 
 
 @pytest.mark.parametrize(
@@ -78,6 +108,24 @@ def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None
         ({"Origin": "file://"}, 403),
         ({"Origin": "http://[::1"}, 403),
         ({"Origin": "http://127.0.0.1:5006.evil.example"}, 403),
+        ({"Origin": "https://127.0.0.1:5006"}, 403),
+        ({"Origin": "ws://127.0.0.1:5006"}, 403),
+        ({"Origin": "HTTP://127.0.0.1:5006"}, 0),
+        ({"Origin": "http://127.0.0.1"}, 403),
+        ({"Origin": "http://127.0.0.1:5006/"}, 403),
+        ({"Origin": "http://127.0.0.1:5006?x"}, 403),
+        ({"Origin": "http://127.0.0.1:5006#x"}, 403),
+        ({"Origin": "http://user@127.0.0.1:5006"}, 403),
+        ({"Origin": "http://evil.example@127.0.0.1:5006"}, 403),
+        ({"Origin": "http://127.0.0.1:5006@evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1.:5006"}, 403),
+        ({"Origin": "http://127.0.0.1:5006\\evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:5006, http://evil.example"}, 403),
+        ({"Origin": "127.0.0.1:5006"}, 403),
+        ({"Origin": "//127.0.0.1:5006"}, 403),
+        ({"Origin": "https://"}, 403),
+        ({"Origin": "http://"}, 403),
+        ({"Origin": ""}, 403),
         ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors", "Sec_Fetch_Dest": "script"}, 403),
         ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}, 403),
         (LINK, 403),
@@ -87,6 +135,22 @@ def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None
 )
 def test_given_a_page_of_another_site_then_it_reaches_no_websocket(headers: dict[str, str], expected: int) -> None:
     assert status(TRUSTING, "/ws", **headers) == expected
+
+
+def test_given_a_server_with_https_then_a_page_of_plain_http_is_another_site() -> None:
+    secure = make_policy(requires_token=False, is_tls=True)
+    assert status(secure, "/ws", Origin=f"https://{HOST}") == 0
+    assert status(secure, "/ws", Origin=f"http://{HOST}") == 403
+
+
+def test_given_a_proxy_with_https_then_the_origin_is_that_of_a_name_given_at_the_start() -> None:
+    named = make_policy(requires_token=False, names=("tiles.example.org",))
+    for scheme in ("http", "https"):
+        assert status(named, "/ws", Host="tiles.example.org", Origin=f"{scheme}://tiles.example.org") == 0
+    assert status(named, "/ws", Host="tiles.example.org:8443", Origin="https://tiles.example.org:8443") == 0
+    assert status(named, "/ws", Host=HOST, Origin="https://tiles.example.org") == 0, "a proxy that keeps its own Host"
+    assert status(named, "/ws", Host=HOST, Origin=f"https://{HOST}") == 403
+    assert status(named, "/ws", Host="tiles.example.org", Origin="https://tiles.example.org:8443") == 403
 
 
 @pytest.mark.parametrize(
@@ -103,38 +167,87 @@ def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_onl
     assert status(TRUSTING, "/", "POST", **LINK) == 403
 
 
-def test_given_a_link_on_another_site_then_the_navigation_begins_anew_so_that_the_cookie_is_sent() -> None:
-    answer = decided(HERE, "/", **LINK)
-    assert isinstance(answer, Answer) and answer.status == 401
-    assert 'location.replace("/?from=link" + location.hash)' in answer.text and "<form" not in answer.text
-    again = {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
-    assert "<form" in getattr(decided(HERE, "/?from=link", **again), "text", "")
-    assert decided(HERE, "/?from=link", Cookie=cookie_of(HERE), **again) == Pass("/")
+def test_given_a_link_on_another_site_then_the_start_page_asks_the_browser_for_its_key() -> None:
+    assert is_entry(decided(HERE, "/", **LINK))
+
+
+@pytest.mark.parametrize(
+    "target", ["/", "/file/mine.py", "/model/net", "/?tokens=" + TOKEN, "/?token=wrong", "/?ticket=x", "/?entry=x"]
+)
+@pytest.mark.parametrize("policy", [HERE, OPEN])
+def test_given_no_credential_then_every_page_is_the_same_entry_without_any_credential(
+    policy: AccessPolicy, target: str
+) -> None:
+    for headers in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Cookie": f"tilewright-5006={TOKEN}"},
+    ):
+        assert is_entry(decided(policy, target, **headers)), target
+    assert TOKEN not in entry_page() and policy.keys.new_key() not in entry_page()
+    assert status(policy, target, Authorization=f"Bearer {TOKEN}") == 0
 
 
 @pytest.mark.parametrize(
     "target",
-    ["/", "/file/mine.py", "/ws", "/file/mine.py/ws", "/static/js/bokeh.min.js", "/favicon.ico", "/api", "/api/sessions", "/metadata",
-     "/autoload.js", "/components/payload/x/__css__/y", "/nothing", "/loginx", "/healthzz", "/?tokens=" + TOKEN, "/?token=wrong"],
+    ["/ws", "/file/mine.py/ws", "/api", "/api/sessions", "/metadata",
+     "/autoload.js", "/components/payload/x/__css__/y", "/nothing", "/loginx", "/healthzz"],
 )  # fmt: skip
-def test_given_no_credential_then_every_address_answers_401(target: str) -> None:
+def test_given_no_credential_then_every_other_address_answers_401(target: str) -> None:
     for policy in (HERE, OPEN):
+        key, ticket = policy.keys.new_key(), policy.keys.new_ticket("page")
         assert status(policy, target) == 401, target
+        assert status(policy, f"{target}?ticket={ticket}&key={key}&token={TOKEN}") == 401
         assert status(policy, target, Authorization="Bearer wrong") == 401
+        assert status(policy, target, Authorization=f"Bearer {key}") == 401
         assert status(policy, target, Authorization=f"Basic {TOKEN}") == 401
-        assert status(policy, target, Cookie=cookie_of(make_policy(token=TOKEN))) == 401, "a cookie of another secret"
+        for value in (TOKEN, key, ticket):
+            assert status(policy, target, Cookie=f"tilewright-5006={value}; tilewright={value}") == 401
+            assert status(policy, target, Sec_WebSocket_Protocol=f"bokeh, {value}") == 401
         assert status(policy, target, Authorization=f"Bearer {TOKEN}") in (0, 403)
 
 
-def test_given_no_credential_then_the_form_and_the_health_check_answer() -> None:
+def test_given_a_page_token_then_it_opens_websockets_only_and_only_if_this_server_signed_it() -> None:
+    def signed(policy: AccessPolicy, seconds: int = 300) -> str:
+        made = generate_session_id(policy.keys.page_secret, signed=True)
+        return "bokeh, " + generate_jwt_token(made, policy.keys.page_secret, signed=True, expiration=seconds)
+
+    own = signed(HERE)
+    assert (
+        status(HERE, "/ws", Sec_WebSocket_Protocol=own) == 0
+        and status(HERE, "/file/mine.py/ws", Sec_WebSocket_Protocol=own) == 0
+    )
+    assert status(HERE, "/api", Sec_WebSocket_Protocol=own) == 401 and is_entry(
+        decided(HERE, Sec_WebSocket_Protocol=own)
+    )
+    unsigned = generate_jwt_token(generate_session_id(signed=False), signed=False)
+    wrong = (signed(OPEN), signed(HERE, -1), own + ", x", own[:-1], "bokeh", "bokeh, ", f"x, {own[7:]}", f"bokeh, {unsigned}",
+             f"bokeh, {unsigned}.", "bokeh, .", "bokeh, \ud800.x", f"bokeh, {own[7:].partition('.')[0]}")  # fmt: skip
+    for protocol in wrong:
+        assert status(HERE, "/ws", Sec_WebSocket_Protocol=protocol) == 401, protocol
+
+
+def test_given_a_ticket_then_it_loads_one_page() -> None:
+    query = ticket_of(HERE)
+    assert decided(HERE, f"/file/mine.py{query}") == Pass("/?place=file&name=mine.py")
+    assert is_entry(decided(HERE, f"/file/mine.py{query}"))
+    assert is_entry(decided(HERE, f"/?ticket={HERE.keys.new_ticket('entry')}")), "an entry is no ticket"
+    assert is_entry(decided(HERE, f"/?ticket={HERE.keys.new_key()}"))
+
+
+def test_given_no_credential_then_published_files_and_the_health_check_answer() -> None:
+    for target in ("/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", "/favicon.ico"):
+        assert status(HERE, target) == 0
     assert status(HERE, "/login") == 0 and status(HERE, "/login", "POST", Origin=f"http://{HOST}") == 0
+    assert status(HERE, "/login", "POST", Origin="http://127.0.0.1:5007") == 403
     assert status(HERE, "/healthz") == 0 and status(HERE, "/healthz", "POST") == 405
 
 
 @pytest.mark.parametrize("target", ["/api", "/api/", "/api/sessions", "/api/schema?x=1"])
 def test_given_the_api_then_the_token_in_the_address_is_no_credential(target: str) -> None:
     assert status(HERE, f"{target}{'&' if '?' in target else '?'}token={TOKEN}") == 401
-    assert status(HERE, target, Cookie=cookie_of(HERE)) == 0
+    assert status(HERE, target, Authorization=f"Bearer {TOKEN}") == 0
     assert status(TRUSTING, target) == 0
 
 
@@ -181,7 +294,7 @@ def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_ope
     assert status(TRUSTING, "/", "PUT") == 405 and status(TRUSTING, "/ws", "POST") == 405
 
 
-def test_given_the_token_in_the_address_then_it_becomes_a_cookie_and_leaves_the_address() -> None:
+def test_given_the_token_in_the_address_then_it_becomes_an_entry_that_is_exchanged_once() -> None:
     for target, location in (
         (f"/?token={TOKEN}", "/"),
         (f"/file/mine.py?token={TOKEN}", "/file/mine.py"),
@@ -193,30 +306,21 @@ def test_given_the_token_in_the_address_then_it_becomes_a_cookie_and_leaves_the_
         answer = decided(HERE, target)
         assert isinstance(answer, Answer) and answer.status == 302
         headers = dict(answer.headers)
-        assert headers["Location"] == location and TOKEN not in str(answer)
-        assert re.search(r"; Path=/; HttpOnly; SameSite=Strict; ", headers["Set-Cookie"])
-        shown = headers["Set-Cookie"].partition(";")[0]
-        assert status(HERE, Cookie=shown) == 0
-        assert status(HERE, Cookie=shown, Host="127.0.0.1:5007") == 401, "a cookie is of one port"
+        path, _, entry = headers.pop("Location").partition("?entry=")
+        assert path == location and TOKEN not in str(answer) and not headers, "no cookie"
+        assert HERE.why_not_admitted(entry=entry) is None
+        refusal = HERE.why_not_admitted(entry=entry)
+        assert refusal is not None and refusal.code == "expired"
 
 
-def test_given_a_browser_that_was_sent_here_by_a_file_then_the_cookie_is_set_and_the_page_follows_as_our_own() -> None:
+def test_given_a_browser_that_was_sent_here_by_a_file_then_the_page_follows_as_our_own() -> None:
     answer = decided(HERE, f"/?token={TOKEN}&next=/file/mine.py", **LINK)
-    assert isinstance(answer, Answer) and answer.status == 200
-    assert 'location.replace("/file/mine.py?from=link"' in answer.text and dict(answer.headers)["Set-Cookie"]
-
-
-def test_given_the_same_secret_then_cookies_outlive_the_server_unless_the_token_was_chosen_anew() -> None:
-    kept = b"k" * 32
-    before, after = make_policy(secret=kept), make_policy(secret=kept)
-    assert before.token != after.token
-    assert status(after, Cookie=cookie_of(before)) == 0
-    assert status(make_policy(token=TOKEN, secret=kept), Cookie=cookie_of(before)) == 401
-    assert status(make_policy(), Cookie=cookie_of(make_policy())) == 401
+    assert isinstance(answer, Answer) and answer.status == 200 and not answer.headers
+    assert 'location.replace("/file/mine.py?entry=' in answer.text
 
 
 def test_given_a_prefix_then_it_stands_before_every_address() -> None:
-    shown = {"Cookie": cookie_of(BEHIND), "Host": "127.0.0.1:5006"}
+    shown = {"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:5006"}
     assert decided(BEHIND, "/tiles/", **shown) == Pass("/")
     assert decided(BEHIND, "/tiles/file/mine.py/ws", **shown) == Pass("/ws")
     assert decided(BEHIND, "/tiles/api/schema", **shown) == Pass("/api/schema")
@@ -224,13 +328,8 @@ def test_given_a_prefix_then_it_stands_before_every_address() -> None:
     leading = decided(BEHIND, "/tiles")
     assert isinstance(leading, Answer) and dict(leading.headers)["Location"] == "/tiles/"
     first = decided(BEHIND, f"/tiles/example/box_blur?token={TOKEN}", Host="tiles.example.org")
-    assert isinstance(first, Answer) and dict(first.headers)["Location"] == "/tiles/example/box_blur"
-    assert "; Path=/tiles; " in dict(first.headers)["Set-Cookie"]
-    assert "action=/tiles/login" in getattr(decided(BEHIND, "/tiles/"), "text", "")
-
-
-def test_given_https_then_the_cookie_is_sent_over_https_only() -> None:
-    assert "; Secure" in make_policy(is_tls=True).cookie(HOST) and "; Secure" not in HERE.cookie(HOST)
+    assert isinstance(first, Answer) and dict(first.headers)["Location"].startswith("/tiles/example/box_blur?entry=")
+    assert is_entry(decided(BEHIND, "/tiles/"), "/tiles") and "<base href='/tiles/'>" in entry_page("/tiles")
 
 
 def test_given_an_address_that_others_reach_when_there_is_no_token_then_there_is_no_server() -> None:

@@ -286,19 +286,26 @@ def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(s
     server.ask("DELETE", server.opened())
 
 
-def test_given_an_open_server_then_the_cookie_of_the_first_visit_opens_page_and_api() -> None:
+def test_given_an_open_server_then_the_token_is_exchanged_for_a_key_and_a_ticket_and_no_cookie_is_set() -> None:
     with served(policy=make_policy("0.0.0.0", "a-token-of-some-length")) as server:
-        assert server.ask("GET", "/", token=None).status == 401
-        assert b"<form method=post" in server.ask("GET", "/", token=None).body
         first = server.ask("GET", "/?token=a-token-of-some-length", token=None)
-        assert (first.status, first.headers["location"]) == (302, "/")
-        cookie = first.headers["set-cookie"].partition(";")[0]
-        assert server.ask("GET", "/", token=None, Cookie=cookie).status == 200
-        assert server.ask("GET", "/api", token=None, Cookie=cookie).status == 200
-        wrong = server.ask(
-            "POST", "/login", b"token=wrong", token=None, Content_Type="application/x-www-form-urlencoded"
+        path, _, entry = first.headers["location"].partition("?entry=")
+        assert (first.status, path) == (302, "/") and "set-cookie" not in first.headers
+        given = server.ask("POST", "/login", {"entry": entry}, token=None)
+        assert (
+            given.status == 200 and "set-cookie" not in given.headers and given.headers["cache-control"] == "no-store"
         )
-        assert wrong.status == 401 and "set-cookie" not in wrong.headers
+        page = server.ask("GET", f"/?ticket={given.json['ticket']}", token=None)
+        assert b'"token":' in page.body and "set-cookie" not in page.headers
+        again = server.ask("POST", "/login", {"key": given.json["key"]}, token=None)
+        assert again.status == 200 and again.json["ticket"] != given.json["ticket"]
+        assert server.ask("GET", "/api", token=given.json["key"]).status == 401
+        wrong = server.ask("POST", "/login", {"token": "wrong"}, token=None)
+        assert wrong.status == 401 and wrong.json["error"]["code"] == "wrong-token" and "key" not in wrong.json
+        assert server.ask("POST", "/login", {"token": "a-token-of-some-length"}, token=None).status == 200
         form = b"token=a-token-of-some-length"
-        right = server.ask("POST", "/login", form, token=None, Content_Type="application/x-www-form-urlencoded")
-        assert right.status == 302 and "set-cookie" in right.headers
+        sent = server.ask("POST", "/login", form, token=None, Content_Type="application/x-www-form-urlencoded")
+        assert sent.status == 415, "a form of another site could send it"
+        for body in (b"", b"[]", b"{", b'{"token": 1}', b'{"other": ""}', b"[" * 100_000, b"\xff"):
+            assert server.ask("POST", "/login", body, token=None).status == 400, body
+        assert server.ask("POST", "/login", {}, token=None).status == 401

@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+import pytest
 from support.sessions.awaiting import awaited
+from support.sessions.served import served
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
@@ -50,3 +52,16 @@ def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
 
     awaited(opened())
     assert found and all(found)
+
+
+def test_given_a_head_request_that_the_gate_answers_then_the_answer_has_no_body_and_the_connection_goes_on(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with served() as server:
+        asked = "".join(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for method, target in (
+            ("HEAD", "/"), ("HEAD", "/api"), ("HEAD", "/nothing"), ("GET", "/healthz")))  # fmt: skip
+        got = server.raw(asked.encode(), seconds=2)
+    statuses = [line.split()[1] for line in got.split(b"\r\n") if line.startswith(b"HTTP/1.1")]
+    assert statuses == [b"200", b"401", b"401", b"200"]
+    assert got.endswith(b'{"status": "ok"}') and b"<html" not in got and b"token-needed" not in got
+    assert "Traceback" not in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from bokeh.util.token import generate_jwt_token, generate_session_id
 
 import tilewright.app
 from tilewright.app.cli.commands.serve import free_port
@@ -45,13 +47,37 @@ def status(port: int, target: str, **headers: str) -> tuple[int, str]:
     raise AssertionError("the server does not answer")
 
 
+def page_token(port: int, target: str, **headers: str) -> str | None:
+    """Bokeh's token in a page."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", target, headers=headers)
+    found = re.search(r'"token":"([^"]+)"', connection.getresponse().read().decode())
+    connection.close()
+    return None if found is None else found[1]
+
+
+def websocket(port: int, token: str) -> int:
+    """The status of the answer to the handshake of a websocket."""
+    asked = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "A" * 22 + "==",
+    }
+    return status(port, "/ws", **asked, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
+
+
 def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_TOKEN", TOKEN)
     port = free_port(0)
     with panel(port, "--plugins", "tilewright.app.server.panel_plugin"):
         shown = {"Authorization": f"Bearer {TOKEN}"}
-        for target in ("/", "/main/ws", "/ws", "/components/payload/x/__css__/y", "/metadata", "/api", "/nothing"):
+        for target in ("/main/ws", "/ws", "/components/payload/x/__css__/y", "/metadata", "/api", "/nothing"):
             assert status(port, target)[0] == 401, target
+        assert page_token(port, "/") is None, "the page for visitors without a ticket"
+        assert websocket(port, generate_jwt_token(generate_session_id(signed=False), signed=False)) == 401
+        own = page_token(port, "/", **shown)
+        assert own is not None and websocket(port, own) == 101, "the page's token, and no header"
         for target in ("/components/payload/x/__css__/y", "/main/metadata", "/main/autoload.js", "/liveness"):
             assert status(port, target, **shown)[0] == 403, target
         assert status(port, "/main") == (302, "/"), "the page is at the start page"

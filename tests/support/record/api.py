@@ -55,8 +55,9 @@ RULES = """\
   what is being typed), in the notebook's file or in its history, so that neither a kill nor a power cut loses it. It is false
   before the first edit of a notebook that was not opened from a file.
 - A message is answered once its text is durable; save, save_as and new_file once the file holds the text. **507** where it was done and the
-  disk refuses the text: the answer has the state and `error`, with a code as `no-space`, `read-only`, `no-folder`, `disk-error`, `gone` or
-  `no-history`. After save, `durable` may be true all the same: the history has the text.
+  disk refuses the text: the answer has the state and `error`, with a code as `no-space`, `read-only`, `no-folder`, `disk-error`, `gone`,
+  `no-history`, or `history-busy` while another process holds the history. After save, `durable` may be true all the same: the history has
+  the text.
 - Where another page or program changed the same lines of the file, nothing is written until somebody decides: the part `file` shows the
   clash, and the message `resolve` answers it. `save` is refused with `two-versions` until then.
 - **202** in place of 200: the parts in `pending` are null, because they are worked out at this moment. Ask again, or with `wait`: seconds

@@ -1,0 +1,41 @@
+"""A history that another process holds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tilewright.app.document.files.history import FILE
+from tilewright.app.folders.state import state_path
+
+_HOLD = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+for statement in sys.argv[2].split(";"):
+    db.execute(statement).fetchall()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+WRITING = "BEGIN IMMEDIATE"
+"""As by a server that commits: the history can be read."""
+
+ALONE = "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE held (x)"
+"""As by a tool for databases that lets nobody else read."""
+
+
+@contextmanager
+def held(folder: Path, how: str) -> Iterator[None]:
+    """The history of the notebooks in a folder is held by another process until the end of the block."""
+    command = [sys.executable, "-c", _HOLD, str(state_path(folder) / FILE), how]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
