@@ -46,9 +46,12 @@ def test_work_over_its_memory_ends() -> None:
 
 
 def test_an_outer_budget_ends_an_inner_body() -> None:
-    with pytest.raises(OverBudgetError, match="the outer"), within(Budget(0.1), "the outer"):
-        with within(Budget(60.0), "the inner"):
-            spin()
+    with (
+        pytest.raises(OverBudgetError, match="the outer"),
+        within(Budget(0.1), "the outer"),
+        within(Budget(60.0), "the inner"),
+    ):
+        spin()
 
 
 def test_an_inner_budget_leaves_the_outer_body_running() -> None:

@@ -1,0 +1,44 @@
+"""Small programs that cost much, on a server: it answers others meanwhile, and ends at a signal."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from support.fuzzing.towers import HOSTILE, nested_divisions
+from support.sessions.watched import WatchedServer, watched_server
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+SILENT_S = 5.0
+"""Far above half a second, the goal that `bench/hostile.py` measures: a test may run beside others."""
+
+
+def post(server: WatchedServer, text: str) -> None:
+    with suppress(OSError, http.client.HTTPException):  # the server ends first
+        server.ask("POST", "/api/sessions", {"text": text})
+
+
+@pytest.mark.parametrize("name", ["6 nested divisions", "32 doubled lets", "f-string of 480,000 characters"])
+def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) -> None:
+    with watched_server() as server:
+        status, made = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
+        if status == 201:
+            path = f"/api/sessions/{made['session']}?parts=report,verdict&wait=50"
+            status, made = server.ask("GET", path, seconds=60)
+            assert made["state"]["verdict"]["status"] in ("tested", "unknown")
+        else:
+            assert made["error"]["code"] in ("too-large", "over-budget")
+        assert server.silence < SILENT_S
+
+
+def test_a_signal_ends_a_server_that_computes() -> None:
+    with watched_server() as server:
+        threading.Thread(target=post, args=(server, nested_divisions(30)), daemon=True).start()
+        time.sleep(2.0)
+        ended = server.terminate()
+        assert ended is not None and ended < SILENT_S
