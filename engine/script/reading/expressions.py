@@ -22,10 +22,11 @@ from ...ir import (
     structural_equal,
 )
 from ...ir import dtype as dt
+from ..errors import ParseError
 from . import operators, static
 from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
 from .reader import Reader
-from .scope import Value
+from .scope import Unknown, Value
 from .source import PositionTable, Source
 
 
@@ -102,6 +103,8 @@ class ExpressionReader(Reader):
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
             value = self.scope[node.id]
+            if isinstance(value, Unknown):
+                raise self.unknown(node, value)
             return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
         similar = self.scope.similar(node.id)
         raise self.error(
@@ -111,6 +114,11 @@ class ExpressionReader(Reader):
             expected="a parameter, a buffer, a loop variable, a block iterator, or a constant defined above",
             fix=tuple(similar),
         )
+
+    def unknown(self, node: ast.Name, value: Unknown) -> ParseError:
+        """Create the error for a name without a certain value."""
+        return self.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
+                          expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.script_name(node)
