@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from ..ir import TilewrightError
 from ..script import Parsed, parse
-from ..script.reading.functions import is_relax
 from ..script.reading.modules import is_plain
 from ..script.reading.scope import Unknown, Value
 from ..script.reading.source import Source
@@ -25,8 +24,7 @@ from ..te.model import Runtime
 def programs_of(source: Source, filename: str) -> dict[str, Parsed]:
     """Return the programs of a text by the names of their definitions. Raises ParseError if there is none."""
     body = source.tree.body
-    defined = [node for node in body if is_script(node) and not (isinstance(node, ast.FunctionDef) and is_relax(node))]
-    defined = defined or [node for node in body if _is_plain_class(node)]
+    defined = [node for node in body if _has_functions(node) or (isinstance(node, ast.FunctionDef) and is_script(node))]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom) or _is_type_var(node)]
     if not defined:
         parse(_only(source, imports), filename)  # raises: the text has no program
@@ -41,8 +39,8 @@ def programs_of(source: Source, filename: str) -> dict[str, Parsed]:
     return found
 
 
-def _is_plain_class(node: ast.stmt) -> bool:
-    """Whether a node is a class with functions and no decorator: its error names what is missing."""
+def _has_functions(node: ast.stmt) -> bool:
+    """Whether a node is a class with functions: a module, or else Python that may make one, whose error names what is missing."""
     return isinstance(node, ast.ClassDef) and any(isinstance(part, ast.FunctionDef) for part in node.body)
 
 

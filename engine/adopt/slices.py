@@ -18,7 +18,7 @@ from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
 from ..script.reading.source import Source
 from ..script.syntax import find_tree
-from ..te.bindings import EVERY_NAME, bound_names, changed_names, global_names, is_certain, is_quiet
+from ..te.bindings import EVERY_NAME, bound_names, changed_names, changed_roots, global_names, is_certain, is_quiet
 from ..te.language import is_script
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import Part, is_sentence, split_post
@@ -280,9 +280,17 @@ class _Slicer:
             found.add(n)
             if name in self.units[n].defines and is_certain(self.units[n].node):
                 if _makes_items(self.units[n].node):
-                    found |= {c for c in self.changing.get(name, ()) if n < c < number and c not in others}
+                    found |= {c for c in self._changes(name, n, number) if c not in others}
                 break
         return found
+
+    def _changes(self, name: str, first: int, last: int) -> Iterator[int]:
+        """The statements between two others that may change a list or dict, also under names that are made of it."""
+        names = {name}
+        for unit in self.units[first + 1 : last]:
+            if not unit.uses.isdisjoint(names):
+                names |= unit.defines
+        return (n for known in names for n in self.changing.get(known, ()) if first < n < last)
 
     def _program(self, kept: set[int], called: set[int]) -> PostProgram:
         numbers = {line for n in kept for line in range(self.units[n].first, self.units[n].last + 1)}
@@ -361,11 +369,14 @@ def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a top-level statement defines, and those that it uses."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return frozenset((node.name,)), frozenset(_free(node))
-    return bound_names(node), frozenset(_free(node))
+    updated = {root.id for root in changed_roots(node)}
+    return bound_names(node), frozenset(_free(node) | updated)
 
 
 def _makes_items(node: ast.stmt) -> bool:
-    """Whether a statement assigns a list or dict, which later statements may change."""
+    """Whether a statement assigns a list or dict, or defines a class, which later statements may change."""
+    if isinstance(node, ast.ClassDef):
+        return True
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
     return isinstance(value, ast.List | ast.Dict | ast.ListComp | ast.BinOp | ast.Name | ast.Subscript) or (
         isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "dict")

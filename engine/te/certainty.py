@@ -20,7 +20,7 @@ from .bindings import (
     root_name,
 )
 from .functions import BUILTINS
-from .model import Function, Runtime
+from .model import Function, Names, Runtime
 from .python_values import is_mutable
 from .reader import TEReader
 
@@ -77,9 +77,11 @@ class CertainReader(TEReader):
             self.forget_items(value, call)
 
     def forget_items(self, value: Value, node: ast.AST) -> None:
-        """Forget the items of a list or dict, under all of its names."""
+        """Forget the items of a list or dict, and of those in it, under all of their names."""
         if is_mutable(value):
             self.changed[id(value)] = (value, node)
+        for item in value.values.values() if isinstance(value, Names) else value if isinstance(value, tuple) else ():
+            self.forget_items(item, node)
 
     def _forget_names(self, names: Iterable[str], node: ast.AST) -> None:
         why = f"line {self.source.place(node).line} may change it"
