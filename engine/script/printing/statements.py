@@ -43,6 +43,7 @@ from ...ir import (
     Verbatim,
     While,
     build,
+    offset_dtype,
     structural_equal,
     walk,
     walk_stmts,
@@ -612,7 +613,7 @@ def _is_grid(loop: For) -> bool:
 
 
 def _size_vars(buffers: Sequence[Buffer]) -> Iterable[Var]:
-    """Return the size variables in order, without offsets that are a variable of a single buffer."""
+    """Return the size variables in order, without offsets that are a variable of a single buffer, of the type that TVM gives them."""
     counts: dict[Var, int] = {}
     lone: set[Var] = set()
     for buffer in buffers:
@@ -622,5 +623,6 @@ def _size_vars(buffers: Sequence[Buffer]) -> Iterable[Var]:
                     counts[node] = counts.get(node, 0) + 2
         if isinstance(buffer.elem_offset, Var):
             counts[buffer.elem_offset] = counts.get(buffer.elem_offset, 0) + 1
-            lone.add(buffer.elem_offset)
+            if buffer.elem_offset.dtype == offset_dtype(buffer.shape):
+                lone.add(buffer.elem_offset)
     return [var for var, count in counts.items() if var not in lone or count > 1]

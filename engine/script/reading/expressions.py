@@ -19,6 +19,7 @@ from ...ir import (
     Ramp,
     Range,
     build,
+    offset_dtype,
     structural_equal,
 )
 from ...ir import dtype as dt
@@ -305,8 +306,7 @@ class ExpressionReader(Reader):
 
 
 def _elem_offset(buffer: Buffer) -> Expr:
-    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-    return build.const(0, dtype) if buffer.elem_offset is None else buffer.elem_offset
+    return build.const(0, offset_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 
 _BUFFER_PARTS: Mapping[str, Callable[[Buffer], Value]] = {
