@@ -497,6 +497,9 @@ class StmtPrinter:
         if buffer.elem_offset is not None and not own_offset:
             self.out.write(", elem_offset=")
             self.exprs.expr(buffer.elem_offset)
+        elif buffer.elem_offset is None and buffer.offset_factor != 1:
+            self.out.write(", elem_offset=")  # without it, TVM makes a variable
+            self.exprs.expr(build.const(0, offset_dtype(buffer.shape)))
         if buffer.scope != "global":
             self.out.write(f", scope={quoted(buffer.scope)}")
         if buffer.data_alignment != 64:
@@ -544,6 +547,8 @@ class StmtPrinter:
                 self.annotations(value.items)
             case IntImm(dtype="bool"):
                 self.out.write(str(bool(value.value)))
+            case IntImm(dtype="int64") if not build.fits(value.value, "int32"):
+                self.out.write(str(value.value))
             case FloatImm(dtype="float64") if abs(value.value) != float("inf") and value.value == value.value:
                 self.out.write(repr(float(value.value)))
             case StringImm():
