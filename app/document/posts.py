@@ -60,7 +60,7 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     if tree is not None and not (is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1):
         return None
     sliced = programs_in(text, filename)
-    if not sliced.programs or not (len(sliced.programs) > 1 or has_prose(sliced.parts)):
+    if not sliced.programs or not (len(sliced.programs) > 1 or sliced.is_python or has_prose(sliced.parts)):
         return None
     number = numbered(wanted, [program.name for program in sliced.programs])
     program = sliced.programs[number - 1]

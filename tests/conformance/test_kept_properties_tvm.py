@@ -29,7 +29,16 @@ OFFSETS = (
     "elem_offset=0", "elem_offset=T.int64(0)", "elem_offset=8", "elem_offset=T.int64(8)", "elem_offset=off", "elem_offset=off, offset_factor=4",
     "offset_factor=1", "offset_factor=4", "elem_offset=T.int32(0), offset_factor=8", "byte_offset=16",
 )  # fmt: skip
-OPTIONS = ("strides=(s,)", "align=16", "align=1", 'scope="shared"', 'layout="default"', "layout=None", "strides=(s,), elem_offset=off", "")
+OPTIONS = (
+    "strides=(s,)",
+    "align=16",
+    "align=1",
+    'scope="shared"',
+    'layout="default"',
+    "layout=None",
+    "strides=(s,), elem_offset=off",
+    "",
+)
 ATTRIBUTES = ("1", "-3", "True", "1.5", "'x'", "None", "[1, 'a', None]", "{'k': [1]}", "T.int64(1)", "T.float32(1.5)", "T.float64(1.5)",
               "1099511627776", "T.int64(1099511627776)", "T.uint8(3)", "[[]]")  # fmt: skip
 HANDLES = ('T.handle("float32")', 'T.handle("float32", "shared")', "T.handle", "T.int64", "T.float16", "T.bool")
@@ -45,7 +54,11 @@ def programs() -> Iterator[str]:
                 yield _program("a: T.handle", [*variables, f"A = {matched}"])
                 region = matched.replace("(a,", "(C[vi:vi + 1],").replace("(16)", "(1)").replace("(16,", "(1,")
                 inside = [*variables, f"V = {region}", "T.evaluate(V[0])"]
-                yield _program('C: T.Buffer((16,), "float32")', ["A = C"], inside).replace("A = C", "pass").replace("A[vi]", "C[vi]")
+                yield (
+                    _program('C: T.Buffer((16,), "float32")', ["A = C"], inside)
+                    .replace("A = C", "pass")
+                    .replace("A[vi]", "C[vi]")
+                )
     for value in ATTRIBUTES:
         yield _program('A: T.Buffer((16,), "float32")', [f'T.func_attr({{"a": {value}}})'])
         yield _program('A: T.Buffer((16,), "float32")', ["pass"], [f'T.sblock_attr({{"a": {value}}})'])
@@ -54,7 +67,9 @@ def programs() -> Iterator[str]:
 
 
 def _program(parameters: str, above: list[str], inside: list[str] | None = None) -> str:
-    return PROGRAM.format(parameters=parameters, above="\n    ".join(above), inside="\n            ".join(inside or ["pass"]))
+    return PROGRAM.format(
+        parameters=parameters, above="\n    ".join(above), inside="\n            ".join(inside or ["pass"])
+    )
 
 
 def same(left: Any, right: Any) -> bool:

@@ -37,7 +37,12 @@ def computed(text: str) -> list[Constants | None]:
     outside = SimpleNamespace(
         flag=True, number=6, reverse=lambda items: items.reverse(), call=lambda f: f(), decorate=lambda f: lambda: 11, divide=lambda n: 1 // (n % 2)
     )  # fmt: skip
-    names: dict[str, Any] = {"__name__": "__main__", "record": record, "flag": lambda: True, "__builtins__": _with_import(outside)}
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "record": record,
+        "flag": lambda: True,
+        "__builtins__": _with_import(outside),
+    }
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
         exec(compile(text, "text", "exec"), names)  # the text is made by this test
     return found

@@ -35,11 +35,24 @@ def conditions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(inner, st.sampled_from(["<", "<=", "==", "!=", ">"]), inner).map(" ".join),
         st.tuples(inner, inner, inner).map(" < ".join),
         inner.map(lambda e: f"not {e}"),
-        st.sampled_from(["True", "False", "flag()", "outside.flag", "M in (1, 2, 3)", "items == [1, 2]", "items", "__name__ == '__main__'"]),
+        st.sampled_from(
+            [
+                "True",
+                "False",
+                "flag()",
+                "outside.flag",
+                "M in (1, 2, 3)",
+                "items == [1, 2]",
+                "items",
+                "__name__ == '__main__'",
+            ]
+        ),
     )
 
 
-EXPRESSIONS = st.recursive(st.one_of(NUMBERS, st.sampled_from([*NAMES, "items[-1]", "True"])), _operations, max_leaves=4)
+EXPRESSIONS = st.recursive(
+    st.one_of(NUMBERS, st.sampled_from([*NAMES, "items[-1]", "True"])), _operations, max_leaves=4
+)
 TARGETS = st.sampled_from(NAMES)
 SIMPLE = st.one_of(
     st.tuples(TARGETS, EXPRESSIONS).map(lambda t: f"{t[0]} = {t[1]}"),
@@ -78,12 +91,30 @@ def _blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]
         st.tuples(TARGETS, inner).map(lambda t: [f"for {t[0]} in items[:3]:", *_indented(t[1])]),
         inner.map(lambda b: ["while True:", *_indented(b), f"{INDENT}break"]),
         TARGETS.map(lambda n: [f"while {n} < 20:", f"{INDENT}{n} += abs({n}) + 1"]),
-        two.map(lambda t: ["try:", *_indented(t[0]), f"{INDENT}1 // (M % 2)", "except ZeroDivisionError as N:", *_indented(t[1])]),
+        two.map(
+            lambda t: [
+                "try:",
+                *_indented(t[0]),
+                f"{INDENT}1 // (M % 2)",
+                "except ZeroDivisionError as N:",
+                *_indented(t[1]),
+            ]
+        ),
         two.map(lambda t: ["try:", *_indented(t[0]), "finally:", *_indented(t[1])]),
         inner.map(lambda b: ["with contextlib.nullcontext():", *_indented(b)]),
-        inner.map(lambda b: ["with contextlib.suppress(ZeroDivisionError):", f"{INDENT}outside.divide(M)", *_indented(b)]),
+        inner.map(
+            lambda b: ["with contextlib.suppress(ZeroDivisionError):", f"{INDENT}outside.divide(M)", *_indented(b)]
+        ),
         inner.map(lambda b: ["with contextlib.nullcontext(4) as M:", *_indented(b)]),
-        inner.map(lambda b: ["match M:", f"{INDENT}case 1:", *_indented(_indented(b)), f"{INDENT}case N:", f"{INDENT}{INDENT}pass"]),
+        inner.map(
+            lambda b: [
+                "match M:",
+                f"{INDENT}case 1:",
+                *_indented(_indented(b)),
+                f"{INDENT}case N:",
+                f"{INDENT}{INDENT}pass",
+            ]
+        ),
         inner.map(lambda b: ["def shrink():", f"{INDENT}global M", *_indented(b), f"{INDENT}M = 2"]),
         inner.map(lambda b: ["def grow(n=M):", f"{INDENT}K = n", f"{INDENT}return K + N"]),
         inner.map(lambda b: ["class Box:", f"{INDENT}M = 3", "box = Box"]),

@@ -41,12 +41,24 @@ def _of_processor(cache: Any, dtype: str) -> Iterator[tuple[str, Callable[[], An
         yield f"debug {size}", lambda h=heads, d=dim: cache._kv_cache_debug_get_kv(32, h, d, dtype)
         for kind, rope in ROPES.items():
             of = f"{size} {kind}"
-            yield f"ragged cpu {of}", lambda h=heads, d=dim, r=rope: cache._attention_prefill_ragged_cpu(h, 32, d, d, dtype, r)
+            yield (
+                f"ragged cpu {of}",
+                lambda h=heads, d=dim, r=rope: cache._attention_prefill_ragged_cpu(h, 32, d, d, dtype, r),
+            )
             yield f"tree cpu {of}", lambda h=heads, d=dim, r=rope: cache.tree_attn_cpu(h, 32, d, dtype, r)
-            yield f"paged tree cpu {of}", lambda h=heads, d=dim, r=rope: cache.tree_attn_with_paged_kv_cache_cpu(h, 32, d, dtype, r)
+            yield (
+                f"paged tree cpu {of}",
+                lambda h=heads, d=dim, r=rope: cache.tree_attn_with_paged_kv_cache_cpu(h, 32, d, dtype, r),
+            )
             for slides in (False, True):
-                yield f"prefill cpu {of} {slides}", lambda h=heads, d=dim, r=rope, s=slides: cache._attention_prefill_cpu(h, 32, d, dtype, s, r)
-                yield f"decode cpu {of} {slides}", lambda h=heads, d=dim, r=rope, s=slides: cache._attention_decode_cpu(h, 32, d, dtype, s, r)
+                yield (
+                    f"prefill cpu {of} {slides}",
+                    lambda h=heads, d=dim, r=rope, s=slides: cache._attention_prefill_cpu(h, 32, d, dtype, s, r),
+                )
+                yield (
+                    f"decode cpu {of} {slides}",
+                    lambda h=heads, d=dim, r=rope, s=slides: cache._attention_decode_cpu(h, 32, d, dtype, s, r),
+                )
     yield f"append mla {dtype}", lambda: cache._kv_cache_transpose_append_mla(576, dtype)
     yield f"debug mla {dtype}", lambda: cache._kv_cache_debug_get_kv_mla(32, 576, dtype)
 
