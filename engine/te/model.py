@@ -130,12 +130,13 @@ class ListValue(tuple[Value, ...]):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ListValue) and tuple.__eq__(self, other)
+        return isinstance(other, ListValue) and super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        return super().__hash__()
 
 
 class Names(msgspec.Struct, Foreign, frozen=True, eq=False):

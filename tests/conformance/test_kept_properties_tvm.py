@@ -26,9 +26,17 @@ def main({parameters}, B: T.Buffer((16,), "float32")):
             B[vi] = A[vi] + T.float32(1)
 """
 OFFSETS = (
-    "elem_offset=0", "elem_offset=T.int64(0)", "elem_offset=8", "elem_offset=T.int64(8)", "elem_offset=off", "elem_offset=off, offset_factor=4",
-    "offset_factor=1", "offset_factor=4", "elem_offset=T.int32(0), offset_factor=8", "byte_offset=16",
-)  # fmt: skip
+    "elem_offset=0",
+    "elem_offset=T.int64(0)",
+    "elem_offset=8",
+    "elem_offset=T.int64(8)",
+    "elem_offset=off",
+    "elem_offset=off, offset_factor=4",
+    "offset_factor=1",
+    "offset_factor=4",
+    "elem_offset=T.int32(0), offset_factor=8",
+    "byte_offset=16",
+)
 OPTIONS = (
     "strides=(s,)",
     "align=16",
@@ -39,8 +47,23 @@ OPTIONS = (
     "strides=(s,), elem_offset=off",
     "",
 )
-ATTRIBUTES = ("1", "-3", "True", "1.5", "'x'", "None", "[1, 'a', None]", "{'k': [1]}", "T.int64(1)", "T.float32(1.5)", "T.float64(1.5)",
-              "1099511627776", "T.int64(1099511627776)", "T.uint8(3)", "[[]]")  # fmt: skip
+ATTRIBUTES = (
+    "1",
+    "-3",
+    "True",
+    "1.5",
+    "'x'",
+    "None",
+    "[1, 'a', None]",
+    "{'k': [1]}",
+    "T.int64(1)",
+    "T.float32(1.5)",
+    "T.float64(1.5)",
+    "1099511627776",
+    "T.int64(1099511627776)",
+    "T.uint8(3)",
+    "[[]]",
+)
 HANDLES = ('T.handle("float32")', 'T.handle("float32", "shared")', "T.handle", "T.int64", "T.float16", "T.bool")
 
 

@@ -35,8 +35,13 @@ def computed(text: str) -> list[Constants | None]:
         found.append((m, n) if type(m) is int and type(n) is int else None)
 
     outside = SimpleNamespace(
-        flag=True, number=6, reverse=lambda items: items.reverse(), call=lambda f: f(), decorate=lambda f: lambda: 11, divide=lambda n: 1 // (n % 2)
-    )  # fmt: skip
+        flag=True,
+        number=6,
+        reverse=lambda items: items.reverse(),
+        call=lambda f: f(),
+        decorate=lambda f: lambda: 11,
+        divide=lambda n: 1 // (n % 2),
+    )
     names: dict[str, Any] = {
         "__name__": "__main__",
         "record": record,

@@ -30,10 +30,16 @@ WORDS = (
 )
 NEW_TE = GPU_MATMUL + "sch = tvm.tir.Schedule(te.create_prim_func([A, B, C]))\n"
 TEXTS = {
-    "TE": MATMUL_VTCM, "TE for a GPU": GPU_MATMUL, "TE in a function": BOX_BLUR_SCHEDULE, "old TE": TRANSPOSED, "TE and a block schedule": NEW_TE,
-    **{f"script {n}": text for n, text in enumerate(seeds.scripts()[:6])}, **{f"pasted {n}": text for n, text in enumerate(seeds.pasted()[:4])},
-    "early": EARLY_MATMUL_POST, "constants": 'from tvm.script import tir as T\nN = 8\nif N > 4:\n    N = 16\n' + seeds.ODD_PROGRAM,
-}  # fmt: skip
+    "TE": MATMUL_VTCM,
+    "TE for a GPU": GPU_MATMUL,
+    "TE in a function": BOX_BLUR_SCHEDULE,
+    "old TE": TRANSPOSED,
+    "TE and a block schedule": NEW_TE,
+    **{f"script {n}": text for n, text in enumerate(seeds.scripts()[:6])},
+    **{f"pasted {n}": text for n, text in enumerate(seeds.pasted()[:4])},
+    "early": EARLY_MATMUL_POST,
+    "constants": "from tvm.script import tir as T\nN = 8\nif N > 4:\n    N = 16\n" + seeds.ODD_PROGRAM,
+}
 PYTHON = {name: text for name, text in TEXTS.items() if find_tree(text) is not None}
 
 

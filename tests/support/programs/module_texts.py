@@ -56,7 +56,9 @@ EXPRESSIONS = st.recursive(
 TARGETS = st.sampled_from(NAMES)
 SIMPLE = st.one_of(
     st.tuples(TARGETS, EXPRESSIONS).map(lambda t: f"{t[0]} = {t[1]}"),
-    st.tuples(TARGETS, st.sampled_from(["+", "-", "*", "//", "%"]), EXPRESSIONS).map(lambda t: f"{t[0]} {t[1]}= {t[2]}"),
+    st.tuples(TARGETS, st.sampled_from(["+", "-", "*", "//", "%"]), EXPRESSIONS).map(
+        lambda t: f"{t[0]} {t[1]}= {t[2]}"
+    ),
     st.tuples(TARGETS, TARGETS, EXPRESSIONS).map(lambda t: f"{t[0]} = {t[1]} = {t[2]}"),
     st.tuples(TARGETS, EXPRESSIONS, EXPRESSIONS).map(lambda t: f"{t[0]}, *other = {t[1]}, {t[2]}"),
     st.tuples(TARGETS, EXPRESSIONS).map(lambda t: f"{t[0]}: int = {t[1]}"),
@@ -73,12 +75,29 @@ SIMPLE = st.one_of(
     EXPRESSIONS.map(lambda e: f"items = [{e}, 2]"),
     EXPRESSIONS.map(lambda e: f"extend(items, {e})"),
     EXPRESSIONS.map(lambda e: f"box.M = {e}; M = box.M"),
-    st.sampled_from([
-        "items.pop()", "items.reverse()", "outside.reverse(items)", "outside.call(shrink)", "shrink()", "del M", "M = grow()", "keep = shrink",
-        "pass", "print(M)", "outside.call(lambda: items.append(5))", "run = shrink; run()", "exec('M = 5')", "N = len(items)", "from outside import *",
-        "print(shrink())", "M = box.M", "N = late()",
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "items.pop()",
+            "items.reverse()",
+            "outside.reverse(items)",
+            "outside.call(shrink)",
+            "shrink()",
+            "del M",
+            "M = grow()",
+            "keep = shrink",
+            "pass",
+            "print(M)",
+            "outside.call(lambda: items.append(5))",
+            "run = shrink; run()",
+            "exec('M = 5')",
+            "N = len(items)",
+            "from outside import *",
+            "print(shrink())",
+            "M = box.M",
+            "N = late()",
+        ]
+    ),
+)
 
 
 def _blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
@@ -127,9 +146,13 @@ def _indented(lines: list[str]) -> list[str]:
     return [INDENT + line for line in lines]
 
 
-LINES = st.recursive(SIMPLE.map(lambda s: [s]), lambda inner: st.lists(st.one_of(inner, _blocks(inner)), min_size=1, max_size=3).map(
-    lambda parts: [line for part in parts for line in part]
-), max_leaves=6)  # fmt: skip
+LINES = st.recursive(
+    SIMPLE.map(lambda s: [s]),
+    lambda inner: st.lists(st.one_of(inner, _blocks(inner)), min_size=1, max_size=3).map(
+        lambda parts: [line for part in parts for line in part]
+    ),
+    max_leaves=6,
+)
 PROLOGUE = """import contextlib
 import outside
 M = 4
