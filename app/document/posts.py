@@ -20,9 +20,9 @@ from ...engine.adopt import (
 )
 from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import Note, ParseError
+from ...engine.script.language import is_script, makes_schedule
 from ...engine.script.syntax import find_tree
 from ...engine.te import is_te
-from ...engine.te.language import is_script, makes_schedule
 from .cells import Cell
 from .files.read_write import DocumentError
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace as replace_fields
 from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
 from ..script import Note, parse
+from ..script.language import is_script, makes_schedule, takes_schedule, tree_of
 from ..script.reading.source import Source
 from ..te import is_te, read_te
-from ..te.language import is_script, makes_schedule, takes_schedule, tree_of
 from .programs import programs_of
 from .schedule_reader import SHOWN, ScheduleReader
 

@@ -16,10 +16,20 @@ from msgspec.structs import replace as replace_fields
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
+from ..script.bindings import (
+    EVERY_NAME,
+    bound_names,
+    changed_names,
+    changed_roots,
+    free_names,
+    global_names,
+    is_certain,
+    is_quiet,
+    makes_items,
+)
+from ..script.language import is_script
 from ..script.reading.source import Source
 from ..script.syntax import find_tree
-from ..te.bindings import EVERY_NAME, bound_names, changed_names, changed_roots, global_names, is_certain, is_quiet
-from ..te.language import is_script
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import Part, is_sentence, split_post
 
@@ -279,7 +289,7 @@ class _Slicer:
                 continue
             found.add(n)
             if name in self.units[n].defines and is_certain(self.units[n].node):
-                if _makes_items(self.units[n].node):
+                if makes_items(self.units[n].node):
                     found |= {c for c in self._changes(name, n, number) if c not in others}
                 break
         return found
@@ -368,37 +378,9 @@ def _is_script_schedule(unit: _Unit) -> bool:
 def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a top-level statement defines, and those that it uses."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return frozenset((node.name,)), frozenset(_free(node))
+        return frozenset((node.name,)), frozenset(free_names(node))
     updated = {root.id for root in changed_roots(node)}
-    return bound_names(node), frozenset(_free(node) | updated)
-
-
-def _makes_items(node: ast.stmt) -> bool:
-    """Whether a statement assigns a list or dict, or defines a class, which later statements may change."""
-    if isinstance(node, ast.ClassDef):
-        return True
-    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    return isinstance(value, ast.List | ast.Dict | ast.ListComp | ast.BinOp | ast.Name | ast.Subscript) or (
-        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "dict")
-    )
-
-
-def _free(node: ast.AST) -> set[str]:
-    """The names that a node uses and that no function in it defines."""
-    found: set[str] = set()
-    pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
-    while pending:
-        part, bound = pending.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
-            found.add(part.id)
-        if isinstance(part, ast.Lambda | ast.FunctionDef):
-            inside = {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
-            if isinstance(part, ast.FunctionDef):
-                inside |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-                inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
-            bound = bound | inside
-        pending += [(child, bound) for child in ast.iter_child_nodes(part)]
-    return found
+    return bound_names(node), frozenset(free_names(node) | updated)
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:

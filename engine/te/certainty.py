@@ -6,9 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from ..script.reading.scope import Unknown, Value
-from ..script.reading.source import Source
-from .bindings import (
+from ..script.bindings import (
     EVERY_NAME,
     assigned_in_expressions,
     bound_names,
@@ -19,6 +17,8 @@ from .bindings import (
     is_quiet,
     root_name,
 )
+from ..script.reading.scope import Unknown, Value
+from ..script.reading.source import Source
 from .functions import BUILTINS
 from .model import Function, Names, Runtime
 from .python_values import is_mutable

@@ -13,10 +13,10 @@ from ..schedule import Schedule
 from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
+from ..script.language import is_te
 from ..script.reading.scope import Value
 from ..script.reading.source import Source
 from .call_reader import TECallReader
-from .language import is_te
 from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader

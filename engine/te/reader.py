@@ -11,12 +11,12 @@ from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
 from ..script.errors import ParseError
+from ..script.language import calls_old_te
 from ..script.reading import operators
 from ..script.reading.scope import Foreign, Unknown, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
-from .language import calls_old_te
 from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
 from .prim_func import inputs
 from .python_values import MAX_STEPS, PythonReader

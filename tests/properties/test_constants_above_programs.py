@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import given, note
-from support.programs.module_texts import module_texts
+from support.pasted.module_texts import module_texts
 
 from tilewright import TilewrightError
 from tilewright.engine.adopt import programs_in, read_as_far_as_possible, read_program

@@ -109,6 +109,34 @@ def root_name(node: ast.expr) -> ast.Name | None:
     return node if isinstance(node, ast.Name) else None
 
 
+def makes_items(node: ast.stmt) -> bool:
+    """Whether a statement assigns a list or dict, or defines a class, which later statements may change."""
+    if isinstance(node, ast.ClassDef):
+        return True
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return isinstance(value, ast.List | ast.Dict | ast.ListComp | ast.BinOp | ast.Name | ast.Subscript) or (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "dict")
+    )
+
+
+def free_names(node: ast.AST) -> set[str]:
+    """Return the names that a node uses and that no function in it defines."""
+    found: set[str] = set()
+    pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
+    while pending:
+        part, bound = pending.pop()
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
+            found.add(part.id)
+        if isinstance(part, ast.Lambda | ast.FunctionDef):
+            inside = {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
+            if isinstance(part, ast.FunctionDef):
+                inside |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
+            bound = bound | inside
+        pending += [(child, bound) for child in ast.iter_child_nodes(part)]
+    return found
+
+
 def _bound_by(part: ast.AST) -> Iterator[str]:
     match part:
         case ast.Name(id=name) if not isinstance(part.ctx, ast.Load):
@@ -151,10 +179,12 @@ __all__ = [
     "calls_in",
     "changed_names",
     "changed_roots",
+    "free_names",
     "global_names",
     "is_certain",
     "is_configuration",
     "is_quiet",
+    "makes_items",
     "root_name",
     "suppresses",
 ]

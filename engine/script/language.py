@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import re
 
-from ..script import find_tree
-from ..script.errors import ParseError
-from ..script.reading.functions import is_relax
-from ..script.reading.source import Source
+from .errors import ParseError
+from .reading.functions import is_relax
+from .reading.source import Source
+from .syntax import find_tree
 
 SCHEDULE_MAKERS = ("Schedule", "create_schedule")
 _DEFINING = ("placeholder", "compute", "create_schedule", "reduce_axis")
