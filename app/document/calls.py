@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Mapping
 from functools import lru_cache
 
 from ...engine.ir import Refusal
-from ...engine.script import CallStep, Ref, read_calls
+from ...engine.script import CallStep, Ref, find_tree, read_calls
+from ...engine.script.bindings import EVERY_NAME, bound_names
 from ..limits import LIMITS
-from .cells import Document
+from .cells import Cell, Document
 from .files.read_write import DocumentError
 from .settings import SIZES, calls_text
 from .workload import program_names
@@ -18,11 +21,20 @@ MAX_STEPS = LIMITS.steps
 
 def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     """Every statement of the schedule cells in order, `sch = tilewright.Schedule(...)` first. Raises ParseError with its place."""
-    calls = tuple(
-        call
-        for cell in document.of_kind("schedule")
-        for call in _read(calls_text(cell, (SIZES,)), document.path or "", cell.body_line)
-    )
+    calls: list[CallStep] = []
+    assigned: set[str] = set()  # names with the value of a schedule line
+    rebound: dict[str, Cell] = {}  # those that another cell gives another value since
+    for cell in document.cells:
+        if cell.kind == "schedule":
+            for call in _read(calls_text(cell, (SIZES,)), document.path or "", cell.body_line):
+                _require_own(call, rebound)
+                assigned |= {*call.targets}
+                rebound = {name: by for name, by in rebound.items() if name not in call.targets}
+                calls.append(call)
+        elif cell.kind == "code" and assigned:
+            tree = find_tree(cell.body)
+            names = frozenset[str]() if tree is None else bound_names(tree)
+            rebound |= dict.fromkeys(assigned if EVERY_NAME in names else names & assigned, cell)
     if len(calls) > MAX_STEPS:
         raise DocumentError(
             Refusal(
@@ -32,7 +44,28 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
                 place=calls[MAX_STEPS].place,
             )
         )
-    return calls
+    return tuple(calls)
+
+
+def _require_own(call: CallStep, rebound: Mapping[str, Cell]) -> None:
+    """Require that a line uses no name to which Python code of another cell gives another value. Raises DocumentError "rebound"."""
+    tree = find_tree(call.text) if rebound else None
+    used = (
+        {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        if tree
+        else set[str]()
+    )
+    for name in sorted(used & rebound.keys()):
+        raise DocumentError(
+            Refusal(
+                "rebound",
+                f"a cell of Python code changes {name}, and its code is never run",
+                found=f"{name}, in the cell at line {rebound[name].first_line}",
+                expected="names that only lines of the schedule change",
+                fix=(f"rename {name} in the other cell",),
+                place=call.place,
+            )
+        )
 
 
 _read = lru_cache(maxsize=64)(read_calls)  # an edit and its views read the calls of the same text

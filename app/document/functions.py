@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...engine.execute import operation_count
 from ...engine.ir import Buffer, Expr, IRModule, PrimFunc, build
 from ...engine.script import expr_text
+from ...engine.te import has_graph
 from .posts import Post, numbered
-
-_GRAPH = re.compile(r"^[ \t]*@(?:R|(?:tvm\.script\.)?relax)\.function\b", re.MULTILINE)
 
 MAIN = "main"
 """The function of a module that is open first, if there is one of this name; else it is the first."""
@@ -22,11 +20,6 @@ MOST_SHAPES = 4
 def has_choice(module: IRModule, text: str) -> bool:
     """Whether there is more to open than one function: several, or a relax function that calls them."""
     return len(module.functions) > 1 or has_graph(text)
-
-
-def has_graph(text: str) -> bool:
-    """Whether the text has a relax function: it can be opened as a model."""
-    return _GRAPH.search(text) is not None
 
 
 def function_of(module: IRModule, text: str, wanted: int | str) -> tuple[PrimFunc, Post]:

@@ -20,13 +20,12 @@ from ...engine.adopt import (
 )
 from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import Note, ParseError
+from ...engine.script.language import is_script, makes_schedule
 from ...engine.script.syntax import find_tree
 from ...engine.te import is_te
 from .cells import Cell
 from .files.read_write import DocumentError
 
-_MAKERS = re.compile(r"^[^#\n]*\b(?:create_schedule|Schedule)\(", re.MULTILINE)
-_PROGRAMS = re.compile(r"^@(?:\w+\.)*(?:prim_func|ir_module)\b", re.MULTILINE)
 _HEADING = re.compile(r"[^\W\d_][^.?!:;,]{2,90}\??$")
 
 
@@ -57,11 +56,11 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
 
     Raises the errors of `read_program`, and DocumentError "no-such-program".
     """
-    is_plain = not is_te(text) and _MAKERS.search(text) is None and len(_PROGRAMS.findall(text)) < 2
-    if is_plain and find_tree(text) is not None:
+    tree = find_tree(text)
+    if tree is not None and not (is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1):
         return None
     sliced = programs_in(text, filename)
-    if not sliced.programs or not (len(sliced.programs) > 1 or has_prose(sliced.parts)):
+    if not sliced.programs or not (len(sliced.programs) > 1 or sliced.is_python or has_prose(sliced.parts)):
         return None
     number = numbered(wanted, [program.name for program in sliced.programs])
     program = sliced.programs[number - 1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from ...engine.ir import Refusal
-from ...engine.script import Parsed, parse
+from ...engine.script import Parsed, find_tree, parse
 from ...engine.te import is_te
 from .cells import Cell, Document
 from .files.read_write import DocumentError
@@ -54,4 +55,7 @@ def read_workload(document: Document) -> Parsed:
 def program_names(document: Document) -> tuple[str, ...]:
     """The names of the functions or modules that the workload cell defines."""
     cell = workload_cell(document)
+    tree = find_tree(cell.body) if cell and ('"""' in cell.body or "'''" in cell.body) else None
+    if tree is not None:  # lines of a string can look like definitions
+        return tuple(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return tuple(re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body)) if cell else ()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,19 +14,12 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
-from ..script import Note, Parsed, parse
+from ..script import Note, parse
+from ..script.language import is_script, makes_schedule, takes_schedule, tree_of
 from ..script.reading.source import Source
 from ..te import is_te, read_te
+from .programs import programs_of
 from .schedule_reader import SHOWN, ScheduleReader
-
-_PROGRAM = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module|script\.tir)\b", re.MULTILINE)
-_MAKING = re.compile(
-    r"^[ \t]*\w+[ \t]*=[^#\n]*\b(?:Schedule|create_schedule)\(|^[ \t]*def \w+\(\w+: [\w.]*Schedule\b", re.MULTILINE
-)
-_BLOCK_SCHEDULE = re.compile(r"(?<!\w)Schedule\(")
-_CONSTANT = (
-    ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Tuple, ast.List, ast.Name, ast.expr_context,
-)  # fmt: skip
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
@@ -48,7 +40,12 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
 
 def is_post(text: str) -> bool:
     """Whether `text` contains a TVMScript program and code that creates a schedule for it."""
-    return _PROGRAM.search(text) is not None and _MAKING.search(text) is not None
+    tree = tree_of(text) if any(word in text for word in ("Schedule", "create_schedule")) else None
+    if tree is None:
+        return False
+    nodes = [*ast.walk(tree)]
+    makes = any((isinstance(n, ast.Assign) and makes_schedule(n.value)) or takes_schedule(n) for n in nodes)
+    return makes and any(map(is_script, nodes))
 
 
 def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Snippet:
@@ -74,11 +71,11 @@ def read_as_far_as_possible(
 
     Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
-    if program is None and is_te(text) and _BLOCK_SCHEDULE.search(text) is None:
-        found = read_te(text, filename, sizes, assumes=assumes)
-        return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
     source = Source(text, filename)
-    parsed = _parsed(source, filename) if program is None and not is_te(text) else {}
+    is_of_te = program is None and is_te(text)
+    if is_of_te and not makes_schedule(source.tree, ("Schedule",)):
+        return _te_snippet(text, filename, sizes, assumes=assumes)
+    parsed = programs_of(source, filename) if program is None and not is_of_te else {}
     reader = ScheduleReader(source, {n: p.program for n, p in parsed.items()}, program, sizes, assumes=assumes)
     notes = tuple(note for found in parsed.values() for note in found.notes)
     known = program if program is not None else next((found.program for found in parsed.values()), None)
@@ -86,7 +83,7 @@ def read_as_far_as_possible(
     for number, node in enumerate(body):
         undo = reader.mark()
         try:
-            reader.statement(node)
+            reader.top(node)
             if node is body[-1]:
                 reader.finish()
         except TilewrightError as error:
@@ -98,7 +95,14 @@ def read_as_far_as_possible(
             return _snippet(reader, known, notes, stopped, rest)
     if reader.schedule is None and len(parsed) > 1:
         parse(text, filename)  # raises: the text has several programs
+    if reader.schedule is None and known is None:
+        return _te_snippet(text, filename, sizes, assumes=assumes)
     return _snippet(reader, known, notes)
+
+
+def _te_snippet(text: str, filename: str, sizes: Mapping[str, int] | None, *, assumes: bool) -> Snippet:
+    found = read_te(text, filename, sizes, assumes=assumes)
+    return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
 
 
 def _snippet(
@@ -112,42 +116,6 @@ def _snippet(
         assert program is not None
         return Snippet(program, Schedule(program), {}, notes, (), stopped, rest)
     return Snippet(made.program, made.replay.schedule, reader.handles, notes, tuple(made.sources), stopped, rest)
-
-
-def _parsed(source: Source, filename: str) -> dict[str, Parsed]:
-    """Return the programs of a text by the names of their definitions. Raises ParseError if there is none."""
-    shared = _shared(source)
-    defined = [
-        node
-        for node in source.tree.body
-        if (isinstance(node, ast.ClassDef) and any(isinstance(part, ast.FunctionDef) for part in node.body))
-        or (isinstance(node, ast.FunctionDef) and _is_script(node))
-    ]
-    if not defined:
-        parse(_only(source, shared), filename)
-    return {node.name: parse(_only(source, [*shared, node]), filename) for node in defined}
-
-
-def _is_script(node: ast.FunctionDef) -> bool:
-    return any(_PROGRAM.match(f"@{ast.unparse(d)}") for d in node.decorator_list)
-
-
-def _shared(source: Source) -> list[ast.stmt]:
-    """Return the statements that programs use: imports and constants."""
-    found: list[ast.stmt] = []
-    constants: set[str] = set()
-    for node in source.tree.body:
-        match node:
-            case ast.ImportFrom() | ast.Import():
-                found.append(node)
-            case ast.Assign(value=value) if all(isinstance(n, _CONSTANT) for n in ast.walk(value)):
-                names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-                if names <= constants:
-                    constants |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-                    found.append(node)
-            case _:
-                pass
-    return found
 
 
 def _is_schedule(node: ast.stmt, programs: Mapping[str, object]) -> bool:
@@ -172,21 +140,3 @@ def _placed(error: TilewrightError, place: Place) -> TilewrightError:
     placed = type(error)(replace_fields(error.refusal, place=place))
     placed.__cause__ = error
     return placed
-
-
-def _only(source: Source, nodes: list[ast.stmt]) -> str:
-    """Return the text with all other lines empty, so that places remain valid."""
-    kept = [""] * len(source.lines)
-    first_program = min((_first(n) for n in nodes), default=0)
-    for number, line in enumerate(source.lines):
-        if number < first_program and line.startswith("#"):
-            kept[number] = line  # imports that TVM prints as comments
-    for node in nodes:
-        for number in range(_first(node) - 1, node.end_lineno or node.lineno):
-            kept[number] = source.lines[number]
-    return "\n".join(kept)
-
-
-def _first(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-    return min([node.lineno, *(d.lineno for d in decorators)])

@@ -83,6 +83,7 @@ class ScheduleReader(TECallReader):
                 return None
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _method(node.value) in SHOWN:
                 self.passed.append(node)
+                self.forget(node)
                 return None
             return super()._statement(node)
         finally:

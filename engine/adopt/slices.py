@@ -16,6 +16,18 @@ from msgspec.structs import replace as replace_fields
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
+from ..script.bindings import (
+    EVERY_NAME,
+    bound_names,
+    changed_names,
+    changed_roots,
+    free_names,
+    global_names,
+    is_certain,
+    is_quiet,
+    makes_items,
+)
+from ..script.language import is_script
 from ..script.reading.source import Source
 from ..script.syntax import find_tree
 from .pasted import Snippet, read_as_far_as_possible
@@ -58,10 +70,7 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
     @property
     def is_script(self) -> bool:
         """Whether the statement is a TVMScript program."""
-        if not isinstance(self.node, ast.FunctionDef | ast.ClassDef):
-            return False
-        names = [ast.unparse(d) for d in self.node.decorator_list]
-        return any(word in name for name in names for word in ("prim_func", "ir_module", "script.tir"))
+        return is_script(self.node)
 
     def calls(self, *methods: str) -> bool:
         """Whether the statement calls a function or method of one of these names."""
@@ -141,7 +150,10 @@ class _Slicer:
         self.units: list[_Unit] = []
         self.lines: dict[int, str] = {}  # lines of code by number, with their indentation restored
         self.notes: list[Note] = []
-        self.at: dict[str, list[int]] = {}  # the units that define a name
+        self.at: dict[str, list[int]] = {}  # the units that may define a name
+        self.changing: dict[str, list[int]] = {}  # the units that may change the list or dict of a name
+        self.hidden: Set[str] = frozenset()  # names that functions may define
+        self.busy: list[int] = []  # the units that may call these functions
         self.stored: set[str] = set()  # names that any statement assigns, at the top or in a function
 
     def add(self, part: Part) -> None:
@@ -157,6 +169,12 @@ class _Slicer:
                 self.lines[number] = self.lines[number][node.col_offset :]
             for name in unit.defines:
                 self.at.setdefault(name, []).append(len(self.units))
+            for name in changed_names(node):
+                self.changing.setdefault(name, []).append(len(self.units))
+            hidden = global_names(ast.walk(node))
+            if not is_quiet(node) or hidden:
+                self.busy.append(len(self.units))
+            self.hidden |= hidden
             self.units.append(unit)
             if not unit.is_script:
                 self.stored |= {
@@ -251,15 +269,38 @@ class _Slicer:
         while pending:
             number = pending.pop()
             for name in self.units[number].uses:
-                definition = self._definition(name, number, others - kept)
-                if definition is not None and definition not in found:
-                    found.add(definition)
-                    pending.append(definition)
+                definitions = self._definitions(name, number, others - kept) - found
+                found |= definitions
+                pending += definitions
         return found
 
-    def _definition(self, name: str, number: int, others: Set[int] = frozenset()) -> int | None:
-        """The last statement before `number` that defines the name and is not one of `others`."""
-        return max((n for n in self.at.get(name, ()) if n < number and n not in others), default=None)
+    def _definition(self, name: str, number: int) -> int | None:
+        """The last statement before `number` that may define the name."""
+        return max(self._definitions(name, number), default=None)
+
+    def _definitions(self, name: str, number: int, others: Set[int] = frozenset()) -> set[int]:
+        """The statements before `number` that may decide the value of a name and are not among `others`: the last one that defines it for
+        certain, and those after it that may define or change it."""
+        found: set[int] = set()
+        is_hidden = not self.hidden.isdisjoint((name, EVERY_NAME))
+        possible = (*self.at.get(name, ()), *self.at.get(EVERY_NAME, ()), *(self.busy if is_hidden else ()))
+        for n in sorted(possible, reverse=True):
+            if n >= number or n in others or (self.units[n].is_script and name not in self.units[n].defines):
+                continue
+            found.add(n)
+            if name in self.units[n].defines and is_certain(self.units[n].node):
+                if makes_items(self.units[n].node):
+                    found |= {c for c in self._changes(name, n, number) if c not in others}
+                break
+        return found
+
+    def _changes(self, name: str, first: int, last: int) -> Iterator[int]:
+        """The statements between two others that may change a list or dict, also under names that are made of it."""
+        names = {name}
+        for unit in self.units[first + 1 : last]:
+            if not unit.uses.isdisjoint(names):
+                names |= unit.defines
+        return (n for known in names for n in self.changing.get(known, ()) if first < n < last)
 
     def _program(self, kept: set[int], called: set[int]) -> PostProgram:
         numbers = {line for n in kept for line in range(self.units[n].first, self.units[n].last + 1)}
@@ -337,28 +378,9 @@ def _is_script_schedule(unit: _Unit) -> bool:
 def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a top-level statement defines, and those that it uses."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return frozenset((node.name,)), frozenset(_free(node))
-    defined = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
-    defined |= {a.asname or a.name.partition(".")[0] for a in ast.walk(node) if isinstance(a, ast.alias)}
-    return frozenset(defined), frozenset(_free(node))
-
-
-def _free(node: ast.AST) -> set[str]:
-    """The names that a node uses and that no function in it defines."""
-    found: set[str] = set()
-    pending: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
-    while pending:
-        part, bound = pending.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
-            found.add(part.id)
-        if isinstance(part, ast.Lambda | ast.FunctionDef):
-            inside = {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
-            if isinstance(part, ast.FunctionDef):
-                inside |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-                inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
-            bound = bound | inside
-        pending += [(child, bound) for child in ast.iter_child_nodes(part)]
-    return found
+        return frozenset((node.name,)), frozenset(free_names(node))
+    updated = {root.id for root in changed_roots(node)}
+    return bound_names(node), frozenset(free_names(node) | updated)
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:

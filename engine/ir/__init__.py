@@ -2,7 +2,7 @@
 rewrites."""
 
 from . import build, dtype
-from .buffer import Buffer, BufferData, BufferLoad, BufferRegion, MatchBufferRegion, accessed_dtype
+from .buffer import Buffer, BufferData, BufferLoad, BufferRegion, MatchBufferRegion, accessed_dtype, offset_dtype
 from .equal import Difference, first_difference, structural_equal
 from .errors import (
     FAULTS,
@@ -212,6 +212,7 @@ __all__ = [
     "loops_around_allocations",
     "map_children",
     "map_stmts",
+    "offset_dtype",
     "opaque_part",
     "refusing_depth",
     "refusing_faults",

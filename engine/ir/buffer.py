@@ -23,6 +23,11 @@ class Buffer(Node, frozen=True, eq=False):
     offset_factor: int = 1
 
 
+def offset_dtype(shape: tuple[Expr, ...]) -> str:
+    """Return the type of an offset that a buffer's declaration leaves to TVM: that of its first size."""
+    return shape[0].dtype if shape else "int32"
+
+
 class BufferRegion(Node, frozen=True, eq=False):
     """A box of a buffer, one range per axis."""
 

@@ -3,6 +3,7 @@
 TVM removed TE schedules without a migration path; this reader translates them, so that scheduling can continue.
 """
 
-from .program import TEProgram, is_te, parse, read_te
+from ..script.language import has_graph, is_te
+from .program import TEProgram, parse, read_te
 
-__all__ = ["TEProgram", "is_te", "parse", "read_te"]
+__all__ = ["TEProgram", "has_graph", "is_te", "parse", "read_te"]

@@ -16,6 +16,12 @@ class TECallReader(StatementReader):
     """Reads calls too."""
 
     def _call(self, node: ast.Call) -> Value:
+        found = self._called(node)
+        if isinstance(found, Runtime):
+            self.forget_call(node)
+        return found
+
+    def _called(self, node: ast.Call) -> Value:
         name = self.called(node)
         read = functions.FUNCTIONS.get(name.removeprefix("T.")) if name is not None else None
         if read is not None:

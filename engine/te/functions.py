@@ -16,6 +16,7 @@ from .model import (
     Compute,
     Function,
     Intrinsic,
+    ListValue,
     Names,
     Placeholder,
     Reduction,
@@ -218,16 +219,18 @@ def _set_parameters(reader: TEReader, node: ast.expr) -> None:
 
 
 def _printed(reader: TEReader, node: ast.Call) -> Value:
-    """Evaluate a tvm.lower or tvm.build in a print, because it lists the parameters; ignore the other arguments."""
+    """Evaluate a tvm.lower or tvm.build in a print, because it lists the parameters; pass over the other arguments."""
     for argument in node.args:
         for part in ast.walk(argument):
             if isinstance(part, ast.Call) and reader.called(part) in ("T.lower", "T.build"):
                 reader.value(part)
-    return Runtime()
+    return _passed(reader, node)
 
 
 def _passed(reader: TEReader, node: ast.Call) -> Value:
-    """Pass over a function of Python that has no part in a program."""
+    """Pass over a function of Python that has no part in a program, and its arguments."""
+    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        reader.forget(argument)
     return Runtime()
 
 
@@ -264,7 +267,8 @@ def _listed(reader: TEReader, node: ast.Call) -> Value:
     (value,) = reader.items(node.args[:1]) or [()]
     if not isinstance(value, tuple):
         raise reader.error(node, "wrong-type", "this is not a list", expected="a list or tuple")
-    return value
+    is_list = isinstance(node.func, ast.Name) and node.func.id == "list"
+    return ListValue(value) if is_list else tuple(value)
 
 
 def _range(reader: TEReader, node: ast.Call) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -106,10 +107,11 @@ class Reduction(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A lambda or a def of the text, with its enclosing scope."""
+    """A lambda or a def of the text, with its enclosing scope, and the defaults of its parameters, which its definition evaluates."""
 
     node: ast.Lambda | ast.FunctionDef
     scope: Scope
+    defaults: Mapping[str, Value]
 
 
 class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
@@ -120,6 +122,21 @@ class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 class Intrinsic(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A tensor intrinsic, `te.decl_tensor_intrin(…)`: its instructions are not part of the program."""
+
+
+class ListValue(tuple[Value, ...]):
+    """A list of the text: unlike a tuple it can change, and no tuple is equal to it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListValue) and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
 
 
 class Names(msgspec.Struct, Foreign, frozen=True, eq=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from ..schedule import Schedule
 from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
+from ..script.language import is_te
 from ..script.reading.scope import Value
 from ..script.reading.source import Source
 from .call_reader import TECallReader
@@ -21,11 +21,6 @@ from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
 from .prim_func import Made, inputs, make_prim_func
 from .reader import TEReader
 from .translate import translate
-
-_TE = re.compile(
-    r"\b(?:te|tvm)\.(?:placeholder|compute|create_schedule|reduce_axis)\s*\(|from tvm\.te import|create_prim_func"
-)
-_SCRIPT = re.compile(r"^\s*@\s*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
 
 
 class TEProgram(msgspec.Struct, frozen=True, eq=False):
@@ -41,11 +36,6 @@ class TEProgram(msgspec.Struct, frozen=True, eq=False):
     sources: tuple[Place, ...]
     positions: Positions
     notes: tuple[Note, ...] = ()
-
-
-def is_te(text: str) -> bool:
-    """Whether `text` is a TE program; TVMScript that mentions TE is TVMScript."""
-    return _TE.search(text) is not None and _SCRIPT.search(text) is None
 
 
 def parse(text: str, filename: str = "") -> Parsed:
@@ -90,7 +80,7 @@ def _refusing_faults(source: Source) -> Generator[None]:
 def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
     reader = TECallReader(source, sizes, assumes=assumes)
     for node in source.tree.body:
-        reader.statement(node)
+        reader.top(node)
     return reader
 
 

@@ -9,12 +9,14 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir import And, Expr, IntImm, Or
+from ..script.bindings import root_name
 from ..script.errors import ParseError
 from ..script.reading import operators
 from ..script.reading.expressions import ExpressionReader
-from ..script.reading.scope import Value
+from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import PositionTable, Source
-from .model import Names, Runtime
+from ..script.reading.static import is_same
+from .model import ListValue, Names, Runtime
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
@@ -22,6 +24,8 @@ MAX_ITEMS = 4096
 """Maximum number of items in a list."""
 
 
+DICT = "the dict"
+"""The title of the dicts of a text."""
 MAX_TEXT = 10_000
 """Maximum length of a string that the text puts together."""
 
@@ -39,6 +43,7 @@ class PythonReader(ExpressionReader):
         self._sizes: dict[
             int, tuple[Value, int]
         ] = {}  # by id: lists and dicts, and the number of values in them at all levels
+        self.changed: dict[int, tuple[Value, ast.AST]] = {}  # by id: lists and dicts with the code that may change them
 
     def step(self, node: ast.AST) -> None:
         """Count a step of reading. Raises "too-large"."""
@@ -49,6 +54,16 @@ class PythonReader(ExpressionReader):
 
     def value(self, node: ast.expr) -> Value:
         self.step(node)
+        found = self._value(node)
+        if self.changed and id(found) in self.changed:
+            raise self._changed_error(node, self.changed[id(found)][1])
+        return found
+
+    def _changed_error(self, node: ast.AST, by: ast.AST) -> ParseError:
+        return self.error(node, "unsupported", f"these items are not known: line {self.source.place(by).line} may change them",
+                          expected="a list or dict that is not changed after its definition")  # fmt: skip
+
+    def _value(self, node: ast.expr) -> Value:
         match node:
             case ast.ListComp() | ast.GeneratorExp():
                 return self._comprehension(node)
@@ -132,7 +147,7 @@ class PythonReader(ExpressionReader):
                 node, "unsupported", "this condition is not known when the text is read", expected="a condition on constants",
                 fix=("keep the lines of the branch that applies", "te.if_then_else(condition, a, b), in a computation"),
             )  # fmt: skip
-        return None if isinstance(value, Runtime) else bool(value)
+        return None if isinstance(value, Runtime) else is_true(value)
 
     def _conditional(self, node: ast.IfExp) -> Value:
         test = self.truth(node.test)
@@ -143,10 +158,12 @@ class PythonReader(ExpressionReader):
         kind = And if isinstance(node.op, ast.And) else Or
         result = self.value(node.values[0])
         for part in node.values[1:]:
-            if not isinstance(result, Expr | Runtime) and bool(result) == (kind is Or):
+            if not isinstance(result, Expr | Runtime) and is_true(result) == (kind is Or):
                 return result
             found = self.value(part)
-            if isinstance(result, Runtime) or isinstance(found, Runtime):
+            if not isinstance(result, Expr | Runtime):
+                result = found
+            elif isinstance(result, Runtime) or isinstance(found, Runtime):
                 result = Runtime()
             else:
                 result = operators.logical(self, kind, result, found, node)
@@ -158,12 +175,31 @@ class PythonReader(ExpressionReader):
         if isinstance(a, Runtime) or isinstance(b, Runtime):
             return Runtime()
         if isinstance(node.ops[0], ast.Is | ast.IsNot):
-            return (a is b) == isinstance(node.ops[0], ast.Is)
-        names = b.values if isinstance(b, Names) else b
-        if not isinstance(names, tuple | dict | str):
+            if any(isinstance(value, Foreign | ListValue) for value in (a, b)):
+                return (a is b) == isinstance(node.ops[0], ast.Is)
+            try:
+                return is_same(a, b) == isinstance(node.ops[0], ast.Is)
+            except ValueError as error:
+                raise self.error(node, "unsupported", str(error), expected="==") from None
+        return self._has(a, b, node) == isinstance(node.ops[0], ast.In)
+
+    def _has(self, item: Value, items: Value, node: ast.Compare) -> bool:
+        """Return the truth of `item in items`."""
+        if isinstance(items, Names):
+            return self.key(item, node) in items.values
+        if isinstance(items, str) and isinstance(item, str):
+            return item in items
+        if not isinstance(items, tuple):
             raise self.error(node, "wrong-type", "this value has no items", expected="a list, a dict or a string")
-        held = str(a) in names if isinstance(names, dict | str) else any(a is item or a == item for item in names)
-        return held == isinstance(node.ops[0], ast.In)
+        return any(item is other or item == other for other in items)
+
+    def key(self, key: Value, node: ast.AST) -> str:
+        """Return the name under which a dict has a key: a string, or an integer as digits, which no string is."""
+        if isinstance(key, int) and not isinstance(key, bool):
+            return str(key)
+        if not isinstance(key, str) or key.removeprefix("-").isdigit():
+            raise self.error(node, "unsupported", "keys must be strings or integers", expected='{"key": value}')
+        return key
 
     # --- constants, lists, dicts, strings
 
@@ -174,15 +210,17 @@ class PythonReader(ExpressionReader):
 
     def _rare(self, node: ast.expr) -> Value:
         match node:
-            case ast.Tuple() | ast.List():
+            case ast.Tuple():
                 return self.listed(self.items(node.elts), node)
+            case ast.List():
+                return ListValue(self.listed(self.items(node.elts), node))
             case _:
                 return super()._rare(node)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
         outer, self.scope = self.scope, self.scope.opened()
         try:
-            return self.listed([self.value(node.elt) for _ in self._each(node.generators)], node)
+            return ListValue(self.listed([self.value(node.elt) for _ in self._each(node.generators)], node))
         finally:
             self.scope = outer
 
@@ -198,17 +236,27 @@ class PythonReader(ExpressionReader):
                              expected="range(4), a list, the result of get_loops, …")  # fmt: skip
         for item in items:
             self.assign(generators[0].target, item, generators[0].target)
-            if all(self.truth(test) for test in generators[0].ifs):
+            if all(self._kept(test) for test in generators[0].ifs):
                 yield from self._each(generators[1:])
+
+    def _kept(self, test: ast.expr) -> bool:
+        """Return the truth of a comprehension's condition. Raises "unsupported" if only running the code decides it."""
+        kept = self.truth(test)
+        if kept is None:
+            raise self.error(
+                test,
+                "unsupported",
+                "the items are not known when the text is read",
+                expected="a condition on constants",
+            )
+        return kept
 
     def _dictionary(self, node: ast.Dict) -> Value:
         found: dict[str, Value] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             name = self.value(key) if key is not None else None
-            if not isinstance(name, str | int):
-                raise self.error(key or value, "unsupported", "keys must be strings", expected='{"key": value}')
-            found[str(name)] = self.value(value)
-        made = Names(found, "the dict")
+            found[self.key(name, key or value)] = self.value(value)
+        made = Names(found, DICT)
         self.listed((made,), node)
         return made
 
@@ -246,7 +294,8 @@ class PythonReader(ExpressionReader):
     def _joined(self, node: ast.BinOp) -> Value:
         a, b = self.value(node.left), self.value(node.right)
         if isinstance(a, tuple) and isinstance(b, tuple):
-            return self.listed((*a, *b), node)
+            joined = self.listed((*a, *b), node)
+            return ListValue(joined) if isinstance(a, ListValue) else joined
         if isinstance(a, str) and isinstance(b, str):
             return self._text(a + b, node)
         if isinstance(a, Runtime) or isinstance(b, Runtime):
@@ -258,7 +307,8 @@ class PythonReader(ExpressionReader):
         ends = [self.constant_int(end) if end is not None else None for end in (node.lower, node.upper, node.step)]
         if ends[2] == 0:
             raise self.error(node, "out-of-range", "the step of a slice is 0", expected="another number")
-        return items[slice(*ends)]
+        found = items[slice(*ends)]
+        return ListValue(found) if isinstance(items, ListValue) else found
 
     # --- assignment
 
@@ -271,7 +321,8 @@ class PythonReader(ExpressionReader):
                 for part, item in zip(target.elts, self._unpacked(target, value), strict=True):
                     self.assign(part.value if isinstance(part, ast.Starred) else part, item, node)
             case _:
-                if not isinstance(value, Runtime):
+                root = root_name(target)
+                if not isinstance(value, Runtime) or (root is not None and is_mutable(self.scope.get(root.id))):
                     raise self.error(target, "unsupported", "only names can be assigned", expected="name = …")
 
     def _unpacked(self, target: ast.Tuple | ast.List, value: Value) -> Sequence[Value]:
@@ -291,4 +342,14 @@ class PythonReader(ExpressionReader):
         return value
 
 
-__all__ = ["MAX_ITEMS", "MAX_STEPS", "PythonReader", "RunTimeValueError"]
+def is_true(value: Value) -> bool:
+    """Return the truth of a value that is known; that of a dict is whether it has items."""
+    return bool(value.values) if isinstance(value, Names) and value.title == DICT else bool(value)
+
+
+def is_mutable(value: Value) -> bool:
+    """Whether code can change the value in place: a list, a dict, or the attributes of a class."""
+    return isinstance(value, ListValue | Names)
+
+
+__all__ = ["MAX_ITEMS", "MAX_STEPS", "PythonReader", "RunTimeValueError", "is_mutable"]

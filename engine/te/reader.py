@@ -4,15 +4,16 @@ values."""
 from __future__ import annotations
 
 import ast
-import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
+from ..script.errors import ParseError
+from ..script.language import calls_old_te
 from ..script.reading import operators
-from ..script.reading.scope import Foreign, Value
+from ..script.reading.scope import Foreign, Unknown, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
@@ -21,7 +22,6 @@ from .prim_func import inputs
 from .python_values import MAX_STEPS, PythonReader
 from .vta import ENVIRONMENT
 
-_OLD = re.compile(r"\btvm\.(?:placeholder|compute|var|reduce_axis|create_schedule)\s*\(")
 MAX_CALLS = 24
 """Maximum call depth; recursion in TE text never terminates."""
 
@@ -61,7 +61,7 @@ class TEReader(PythonReader):
         self.aliases: dict[str, str] = {
             m: m for m in ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
         }
-        self.old = any(_OLD.search(line.partition("#")[0]) for line in source.lines)
+        self.old = any(map(calls_old_te, source.nodes))
         self.operations: list[Operation] = []
         self.record = stages.Record()
         self.notes: list[Note] = []
@@ -107,7 +107,7 @@ class TEReader(PythonReader):
     def value(self, node: ast.expr) -> Value:
         match node:
             case ast.Lambda():
-                return Function(node, self.scope)
+                return self.function(node)
             case _:
                 return super().value(node)
 
@@ -117,6 +117,24 @@ class TEReader(PythonReader):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
             else super()._operation(node)
         )
+
+    def function(self, node: ast.Lambda | ast.FunctionDef) -> Function:
+        """Return the function that a lambda or def defines, with its defaults, which it evaluates once."""
+        signature = node.args
+        names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+        given = [*zip(reversed(names), reversed(signature.defaults), strict=False)]
+        given += [(a.arg, d) for a, d in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if d is not None]
+        return Function(node, self.scope, {name: self._default(default) for name, default in given})
+
+    def _default(self, node: ast.expr) -> Value:
+        try:
+            return self.value(node)
+        except ParseError:
+            return Runtime()
+
+    @abstractmethod
+    def forget(self, node: ast.AST) -> None:
+        """Forget the values that code may change which is not evaluated."""
 
     @abstractmethod
     def call(
@@ -150,7 +168,10 @@ class TEReader(PythonReader):
 
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
-            return self.scope[node.id]
+            value = self.scope[node.id]
+            if isinstance(value, Unknown):
+                raise self.unknown(node, value)
+            return value
         if node.id in self.aliases:
             raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
         if self.assumes and (self._shapes or node.id == "env"):
@@ -250,12 +271,12 @@ class TEReader(PythonReader):
             case tuple() if isinstance(node.slice, ast.Slice):
                 return self.sliced(owner, node.slice)
             case Names():
-                key = self.value(node.slice)
-                if str(key) not in owner.values:
+                key = self.key(self.value(node.slice), node)
+                if key not in owner.values:
                     raise self.error(
                         node, "unknown-name", f"{owner.title} has no entry {key}", expected=", ".join(owner.values)
                     )
-                return owner.values[str(key)]
+                return owner.values[key]
             case tuple():
                 position = self.constant_int(node.slice)
                 if not -len(owner) <= position < len(owner):

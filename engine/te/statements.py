@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from ..cancellation import checkpoint
 from ..ir import FAULTS, Place
 from ..script import Note
+from ..script.bindings import is_configuration, root_name, suppresses
 from ..script.errors import ParseError, parse_error
-from ..script.reading.scope import Value
-from .model import Function, Names, Returned, Runtime
-from .reader import MAX_CALLS, TEReader
+from ..script.reading.scope import Unknown, Value
+from .certainty import CertainReader
+from .model import Function, ListValue, Names, Returned, Runtime
+from .reader import MAX_CALLS
 from .stages import Stage, TESchedule
 
 
-class StatementReader(TEReader):
+class StatementReader(CertainReader):
     """Reads statements too."""
 
     # --- functions of the text
@@ -31,6 +33,7 @@ class StatementReader(TEReader):
             raise self.error(
                 node, "too-deep", "calls of functions are nested too deeply", expected=f"at most {MAX_CALLS} levels"
             )
+        self.require_local(function, node)
         outer, self.scope = self.scope, function.scope.opened()
         self._calls += 1
         try:
@@ -50,12 +53,7 @@ class StatementReader(TEReader):
         signature = function.node.args
         names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
         keywords = [a.arg for a in signature.kwonlyargs]
-        found: dict[str, Value] = {}
-        for name, default in zip(reversed(names), reversed(signature.defaults), strict=False):
-            found[name] = self.value(default)
-        for name, default in zip(keywords, signature.kw_defaults, strict=True):
-            if default is not None:
-                found[name] = self.value(default)
+        found = dict(function.defaults)
         found |= dict(zip(names, args, strict=False))
         found |= {k: v for k, v in named.items() if k is not None}
         if signature.vararg is not None:
@@ -68,6 +66,11 @@ class StatementReader(TEReader):
         return found
 
     # --- statements, at the top and in functions
+
+    def top(self, node: ast.stmt) -> None:
+        """Read a statement outside of functions, and forget what it may bind besides what its reading defines."""
+        self.statement(node)
+        self.settle(node)
 
     def statement(self, node: ast.stmt) -> Returned | None:
         """Read a statement; return the value of a `return`. Raises "unsupported" for classes and statements that are not decided here."""
@@ -101,16 +104,18 @@ class StatementReader(TEReader):
                 self.assign(node.target, self.value(assigned), node)
             case ast.AugAssign(target=ast.Name() as target):
                 left = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+                before = self.scope.get(target.id)
                 self.assign(target, self.value(ast.copy_location(ast.BinOp(left, node.op, node.value), node)), node)
+                self.forget_items(before, node)
             case ast.FunctionDef():
                 self.scope.define(node.name, self.defined(node))
-            case ast.ClassDef() if all(
-                isinstance(part, ast.Assign | ast.AnnAssign | ast.Expr | ast.Pass) for part in node.body
-            ):
+            case ast.ClassDef() if is_configuration(node):
                 self.scope.define(node.name, self._configuration(node))
             case ast.Return():
                 return Returned(self.value(node.value) if node.value is not None else None)
-            case ast.With(items=[item]) if isinstance(self.value(item.context_expr), Runtime):
+            case ast.With(items=[item]) if not suppresses(item.context_expr) and isinstance(
+                self.value(item.context_expr), Runtime
+            ):
                 if item.optional_vars is not None:
                     self.assign(item.optional_vars, Runtime(), node)
                 return self._block(node.body)
@@ -136,11 +141,15 @@ class StatementReader(TEReader):
         before, value = self.scope.get(name), self.value(item)
         added = value if many and isinstance(value, tuple) else (value,)
         assert isinstance(before, tuple)
-        self.scope.replace(name, self.listed((*before, *added), node))
+        self.scope.replace(name, ListValue(self.listed((*before, *added), node)))
+        self.forget_items(before, node)
 
     def defined(self, node: ast.FunctionDef) -> Value:
-        """Return the value of a function's definition. Decorators register functions at run time and are ignored."""
-        return Function(node, self.scope)
+        """Return the value of a function's definition. Decorators of modules register functions at run time and are ignored; those of the
+        text change the function."""
+        if any(root is not None and root.id in self.scope for root in map(root_name, node.decorator_list)):
+            return Unknown(f"line {self.source.place(node).line} decorates it by code that is not read")
+        return self.function(node)
 
     def _block(self, body: Sequence[ast.stmt]) -> Returned | None:
         """Read statements up to a `return`."""
@@ -155,13 +164,19 @@ class StatementReader(TEReader):
         items = self.value(node.iter)
         items = tuple(items) if isinstance(items, str) else items
         if isinstance(items, Runtime):
-            self.assign(node.target, items, node)
             return self._pass_over(node)
         if not isinstance(items, tuple):
             raise self.error(node.iter, "unsupported", "the items of this loop are not known when the text is read",
                              expected="range(4), a list, the result of get_loops, …",
                              fix=("write the loop out, one line per step",))  # fmt: skip
         for item in items:
+            if id(items) in self.changed:
+                raise self.error(
+                    node.iter,
+                    "unsupported",
+                    "the loop changes the list of its items",
+                    expected="a list that stays the same",
+                )
             self.assign(node.target, item, node)
             returned = self._block(node.body)
             if returned is not None:
@@ -179,10 +194,14 @@ class StatementReader(TEReader):
             if isinstance(part, ast.Call) and self.is_schedule_call(part):
                 raise self._refused(node)
         self.passed.append(node)
+        self.forget(node)
+        if isinstance(node, ast.For):
+            self.assign(node.target, Runtime(), node)
 
     def is_schedule_call(self, node: ast.Call) -> bool:
         """Whether a call may change a schedule."""
-        return isinstance(self.scope.get(_root(node.func)), Stage | TESchedule)
+        root = root_name(node.func)
+        return root is not None and isinstance(self.scope.get(root.id), Stage | TESchedule)
 
     def passed_notes(self) -> tuple[Note, ...]:
         """Return a note that lists the lines that were passed over, if there are any."""
@@ -209,6 +228,10 @@ class StatementReader(TEReader):
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Register the imported names with their modules; nothing is imported."""
         for alias in node.names:
+            if alias.name == "*":
+                self.forget(node)
+                continue
+            self.scope.discard(alias.asname or alias.name.partition(".")[0])
             if isinstance(node, ast.ImportFrom):
                 self.aliases[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}".lstrip(".")
             else:
@@ -220,13 +243,6 @@ class StatementReader(TEReader):
         super().assign(target, value, node)
         if isinstance(target, ast.Name):
             self.record.named(value, target.id)
-
-
-def _root(node: ast.expr) -> str:
-    """Return the name in front of a call: "s" of `s[C].split`."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 __all__ = ["StatementReader"]

@@ -43,6 +43,7 @@ from ...ir import (
     Verbatim,
     While,
     build,
+    offset_dtype,
     structural_equal,
     walk,
     walk_stmts,
@@ -496,6 +497,9 @@ class StmtPrinter:
         if buffer.elem_offset is not None and not own_offset:
             self.out.write(", elem_offset=")
             self.exprs.expr(buffer.elem_offset)
+        elif buffer.elem_offset is None and buffer.offset_factor != 1:
+            self.out.write(", elem_offset=")  # without it, TVM makes a variable
+            self.exprs.expr(build.const(0, offset_dtype(buffer.shape)))
         if buffer.scope != "global":
             self.out.write(f", scope={quoted(buffer.scope)}")
         if buffer.data_alignment != 64:
@@ -543,6 +547,8 @@ class StmtPrinter:
                 self.annotations(value.items)
             case IntImm(dtype="bool"):
                 self.out.write(str(bool(value.value)))
+            case IntImm(dtype="int64") if not build.fits(value.value, "int32"):
+                self.out.write(str(value.value))
             case FloatImm(dtype="float64") if abs(value.value) != float("inf") and value.value == value.value:
                 self.out.write(repr(float(value.value)))
             case StringImm():
@@ -612,7 +618,7 @@ def _is_grid(loop: For) -> bool:
 
 
 def _size_vars(buffers: Sequence[Buffer]) -> Iterable[Var]:
-    """Return the size variables in order, without offsets that are a variable of a single buffer."""
+    """Return the size variables in order, without offsets that are a variable of a single buffer, of the type that TVM gives them."""
     counts: dict[Var, int] = {}
     lone: set[Var] = set()
     for buffer in buffers:
@@ -622,5 +628,6 @@ def _size_vars(buffers: Sequence[Buffer]) -> Iterable[Var]:
                     counts[node] = counts.get(node, 0) + 2
         if isinstance(buffer.elem_offset, Var):
             counts[buffer.elem_offset] = counts.get(buffer.elem_offset, 0) + 1
-            lone.add(buffer.elem_offset)
+            if buffer.elem_offset.dtype == offset_dtype(buffer.shape):
+                lone.add(buffer.elem_offset)
     return [var for var, count in counts.items() if var not in lone or count > 1]

@@ -14,7 +14,9 @@ from ...ir import (
     Buffer,
     BufferRegion,
     Expr,
+    FloatImm,
     For,
+    IntImm,
     IterVar,
     MatchBufferRegion,
     Range,
@@ -28,6 +30,7 @@ from ...ir import dtype as dt
 from ...ir.expr import IterType
 from .expressions import ExpressionReader, difference
 from .intrinsics import INTRINSICS, parameters
+from .scope import Value
 
 _ITER_TYPES: dict[str, IterType] = {
     "T.axis.spatial": "spatial",
@@ -207,6 +210,17 @@ def _is_read(reader: ExpressionReader, node: ast.expr) -> bool:
     return name is None or name.removeprefix("T.") in INTRINSICS
 
 
+def _is_boxed(value: Value) -> bool:
+    """Whether a constant of T has the type of another Python constant, which TVM keeps apart: `T.float64(1.5)` and 1.5."""
+    match value:
+        case FloatImm(dtype="float64"):
+            return True
+        case IntImm(value=number, dtype="int64"):
+            return not build.fits(number, "int32")
+        case _:
+            return False
+
+
 def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
     """Read an annotation's value. A Python float becomes float64, to distinguish it from T.float32(…)."""
     if isinstance(node, ast.List | ast.Tuple):
@@ -221,6 +235,8 @@ def _attribute(reader: ExpressionReader, node: ast.expr) -> Annotation:
     value = reader.value(node)
     if isinstance(value, Buffer):
         return value
+    if isinstance(node, ast.Call) and _is_boxed(value):
+        return Verbatim(ast.unparse(node))
     if isinstance(value, float):
         return build.const(value, "float64")
     if isinstance(value, str):

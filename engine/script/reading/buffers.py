@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 import msgspec
 
-from ...ir import Buffer, Expr, Var, build
+from ...ir import Buffer, Expr, Var, build, offset_dtype
 from ...ir import dtype as dt
 from ..syntax import find_tree
 from .expressions import ExpressionReader
@@ -193,10 +192,10 @@ def _separators(reader: ExpressionReader, node: ast.expr | None, ndim: int) -> t
 
 
 def _offset(
-    reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: Sequence[Expr]
+    reader: ExpressionReader, name: str, node: ast.expr | None, factor: int, shape: tuple[Expr, ...]
 ) -> Expr | None:
     """Read the offset; a factor without an offset means an unknown offset, as in TVM. The usual zero has the type of the first size."""
-    dtype = shape[0].dtype if shape else "int32"
+    dtype = offset_dtype(shape)
     if node is not None:
         value = reader.value(node)
         offset = Var(value, "int32") if isinstance(value, str) else reader.index(node)

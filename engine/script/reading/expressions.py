@@ -19,13 +19,15 @@ from ...ir import (
     Ramp,
     Range,
     build,
+    offset_dtype,
     structural_equal,
 )
 from ...ir import dtype as dt
+from ..errors import ParseError
 from . import operators, static
 from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
 from .reader import Reader
-from .scope import Value
+from .scope import Unknown, Value
 from .source import PositionTable, Source
 
 
@@ -102,6 +104,8 @@ class ExpressionReader(Reader):
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
             value = self.scope[node.id]
+            if isinstance(value, Unknown):
+                raise self.unknown(node, value)
             return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
         similar = self.scope.similar(node.id)
         raise self.error(
@@ -111,6 +115,11 @@ class ExpressionReader(Reader):
             expected="a parameter, a buffer, a loop variable, a block iterator, or a constant defined above",
             fix=tuple(similar),
         )
+
+    def unknown(self, node: ast.Name, value: Unknown) -> ParseError:
+        """Create the error for a name without a certain value."""
+        return self.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
+                          expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.script_name(node)
@@ -297,8 +306,7 @@ class ExpressionReader(Reader):
 
 
 def _elem_offset(buffer: Buffer) -> Expr:
-    dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-    return build.const(0, dtype) if buffer.elem_offset is None else buffer.elem_offset
+    return build.const(0, offset_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 
 _BUFFER_PARTS: Mapping[str, Callable[[Buffer], Value]] = {

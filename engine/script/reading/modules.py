@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from typing import cast
 
 import msgspec
@@ -22,6 +23,7 @@ from ..syntax import collection_paused
 from .blocks import read_annotations
 from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
+from .scope import Unknown, Value
 from .source import Positions, Source
 from .statements import StatementReader
 
@@ -45,15 +47,15 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[Note, ...] = ()
 
 
-def parse(text: str, filename: str = "") -> Parsed:
-    """Return the program that `text` describes: its module, or else its function.
+def parse(text: str, filename: str = "", constants: Mapping[str, Value] | None = None) -> Parsed:
+    """Return the program that `text` describes: its module, or else its function. `constants` are names that are defined above it.
 
     Raises ParseError with the place when the text is not a program of the subset. Nothing in the text is run.
     """
     with collection_paused():
         source = Source(text, filename)
         try:
-            return _ModuleReader(source).read()
+            return _ModuleReader(source, constants or {}).read()
         except RecursionError:
             raise source.too_deep(source.place(source.tree)) from None
         except FAULTS as error:
@@ -61,10 +63,12 @@ def parse(text: str, filename: str = "") -> Parsed:
 
 
 class _ModuleReader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, constants: Mapping[str, Value]) -> None:
         self.source = source
         self.reader = StatementReader(source, current=False)
         self.exprs = self.reader.exprs
+        for name, value in constants.items():
+            self.exprs.scope.define(name, value)
         self.found: list[IRModule | PrimFunc] = []
         self.notes: list[Note] = []
         self.functions = FunctionReader(source, self.reader)
@@ -78,8 +82,9 @@ class _ModuleReader:
         if self.source.shifts is not None:
             text = "the text has lost its indentation; it was restored from the names that each line uses"
             self.notes.append(Note(text, self.source.place(self.source.tree)))
-        for node in self.source.tree.body:
-            self._top(node)
+        with self.exprs.scope.nested():
+            for node in self.source.tree.body:
+                self._top(node)
         if len(self.found) != 1:
             self._fail_count()
         return Parsed(self.found[0], self.reader.positions.freeze(), tuple(self.notes))
@@ -104,8 +109,11 @@ class _ModuleReader:
         for alias in node.names:
             last = alias.name.rpartition(".")[2]
             scripted = isinstance(node, ast.ImportFrom) and (node.module or "").endswith(("script", "tvm.hybrid"))
+            name = alias.asname or last
             if last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
-                self.exprs.namespaces[alias.asname or last] = _NAMESPACES[last]
+                self.exprs.namespaces[name] = _NAMESPACES[last]
+            elif name in self.exprs.namespaces and not _is_of_tvm(node, alias):
+                del self.exprs.namespaces[name]  # another language's T
 
     def _is_current(self, imports: list[ast.Import | ast.ImportFrom]) -> bool:
         """Whether T.alloc_buffer is the statement of TVM >= 0.24; the names of block functions decide, otherwise the import."""
@@ -121,10 +129,10 @@ class _ModuleReader:
 
     def _top(self, node: ast.stmt) -> None:
         match node:
-            case ast.Import() | ast.ImportFrom() | ast.Pass():
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 return
-            case ast.Expr(value=ast.Constant(value=str())):
-                return
+            case ast.Import() | ast.ImportFrom():
+                self._imported(node)
             case ast.Assign(targets=[ast.Name() as name]):
                 self._constant(name, node.value)
             case ast.FunctionDef() if is_relax(node):
@@ -141,13 +149,21 @@ class _ModuleReader:
                     expected="imports, constants, @T.prim_func functions, an @I.ir_module class",
                 )
 
+    def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Forget the constants whose names an import gives to something else."""
+        scope = self.exprs.scope
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            for known in scope.names() if name == "*" else scope.names() & {name}:
+                scope.define(known, Unknown(f"line {self.source.place(node).line} imports it"))
+
     def _constant(self, name: ast.Name, node: ast.expr) -> None:
         """Read `N = 128`, `shape = (N, 64)`, `dtype = "float32"`."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "TypeVar":
             self.functions.type_vars.append(name.id)  # TVM 0.27's form of a 64-bit size
             return
         value = self.exprs.value(node)
-        if not _is_plain(value):
+        if not is_plain(value):
             raise self.source.error(
                 node,
                 "unsupported",
@@ -228,7 +244,16 @@ def _commented_imports(lines: list[str]) -> list[ast.Import | ast.ImportFrom]:
     return found
 
 
-def _is_plain(value: object) -> bool:
+def _is_of_tvm(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether an import may come from TVM, so that it is no other language with the names of TVM's."""
+    if isinstance(node, ast.ImportFrom) and node.level:
+        return True
+    module = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+    return not {"tvm", "tilewright"}.isdisjoint(module.split("."))
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is a constant of Python or TVM, or a tuple of them."""
     if isinstance(value, tuple):
-        return all(map(_is_plain, cast("tuple[object, ...]", value)))
+        return all(map(is_plain, cast("tuple[object, ...]", value)))
     return value is None or isinstance(value, bool | int | float | str | IntImm | FloatImm)

@@ -125,6 +125,8 @@ def unary(reader: Reader, node: ast.UnaryOp) -> Value:
     value = _operand(reader, node.operand)
     if isinstance(node.op, ast.Not):
         return Not(reader.condition(node.operand)) if isinstance(value, Expr) else not value
+    if isinstance(value, int) and isinstance(node.op, ast.Invert):
+        return ~value
     if isinstance(value, int | float) and not isinstance(node.op, ast.Invert):
         return -value if isinstance(node.op, ast.USub) else +value
     x = reader.as_expr(value, node.operand)

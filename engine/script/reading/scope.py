@@ -16,6 +16,15 @@ class Foreign:
     __slots__ = ()
 
 
+class Unknown(Foreign):
+    """The value of a name that is not known for certain, with the reason as a clause."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
 # A value at read time: part of the program, or a Python constant that is not yet converted.
 Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | tuple[Value, ...] | None"
 
@@ -44,9 +53,21 @@ class Scope:
     def define(self, name: str, value: Value) -> None:
         self._tables[-1][name] = value
 
+    def discard(self, name: str) -> None:
+        """Remove `name` from the innermost table."""
+        self._tables[-1].pop(name, None)
+
     def replace(self, name: str, value: Value) -> None:
         """Give `name` another value, in the table that has it."""
         next(table for table in reversed(self._tables) if name in table)[name] = value
+
+    def names(self) -> frozenset[str]:
+        """Return the names of the innermost table."""
+        return frozenset(self._tables[-1])
+
+    def values(self) -> list[Value]:
+        """Return the values of all names."""
+        return [value for table in self._tables for value in table.values()]
 
     def items(self) -> list[tuple[str, Value]]:
         """Return the names of the innermost table with their values."""

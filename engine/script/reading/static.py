@@ -17,6 +17,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
 }
+_BITS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
+}
 
 
 def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
@@ -25,6 +30,8 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
         if not 0 <= b < 64:
             raise ValueError("the exponent or shift must be between 0 and 63")
         result = a << b if isinstance(op, ast.LShift) else a >> b if isinstance(op, ast.RShift) else a**b
+    elif type(op) in _BITS and isinstance(a, int) and isinstance(b, int):
+        result = _BITS[type(op)](a, b)
     else:
         compute = _OPERATORS.get(type(op))
         if compute is None:
@@ -42,10 +49,10 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
 
 def compare(op: ast.cmpop, a: object, b: object) -> bool:
     """Return the truth of `a op b` for constants. Raises ValueError if it is undefined."""
-    if isinstance(op, ast.Eq | ast.Is):
-        return a == b
-    if isinstance(op, ast.NotEq | ast.IsNot):
-        return a != b
+    if isinstance(op, ast.Is | ast.IsNot):
+        return is_same(a, b) == isinstance(op, ast.Is)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        return (a == b) == isinstance(op, ast.Eq)
     order: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
         ast.Lt: operator.lt,
         ast.LtE: operator.le,
@@ -55,3 +62,11 @@ def compare(op: ast.cmpop, a: object, b: object) -> bool:
     if type(op) not in order or not isinstance(a, int | float) or not isinstance(b, int | float):
         raise ValueError("these constants cannot be compared")
     return order[type(op)](a, b)
+
+
+def is_same(a: object, b: object) -> bool:
+    """Return the truth of `a is b`. Raises ValueError unless one of them is None, True or False, because Python leaves the identity of
+    other constants open."""
+    if not any(value is None or isinstance(value, bool) for value in (a, b)):
+        raise ValueError("`is` compares only with None, True and False")
+    return a is b

@@ -162,3 +162,16 @@ def test_given_a_previous_notebook_and_an_early_edit_then_later_lines_are_replay
     assert after.names["i"] is before.names["i"]
     assert after.names["ko"] is not before.names["ko"]
     assert [s.status for s in after.steps] == ["applied"] * 4
+
+
+def test_given_a_python_cell_that_changes_a_number_of_the_schedule_then_lines_that_use_it_are_refused() -> None:
+    text = (
+        MATMUL_NOTEBOOK.rstrip()
+        + "\n\n# %% schedule\ntile = 8\n\n# %%\ntile = 16\n\n# %% schedule\nsch.split(j, factors=[None, tile])\n"
+    )
+    notebook = read(text)
+    assert notebook.error is not None and notebook.error.refusal.code == "rebound"
+    place = notebook.error.refusal.place
+    assert place is not None and place.line == line_of(text, "[None, tile]")
+    assert read(text.replace("tile = 16", "other = 16")).error is None
+    assert read(text.replace("sch.split(j", "tile = 4\nsch.split(j")).error is None

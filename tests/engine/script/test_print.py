@@ -275,3 +275,31 @@ def test_given_expressions_in_a_printed_program_then_their_pieces_are_their_text
     assert loads
     for node, place in loads:
         assert cut(printed.text, place) == expr_text(node)
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("elem_offset=off", "elem_offset=off"),
+        ("elem_offset=off, offset_factor=4", "elem_offset=off, offset_factor=4"),
+        ("elem_offset=T.int32(0), offset_factor=8", "elem_offset=0, offset_factor=8"),
+        ("offset_factor=8", "offset_factor=8"),
+    ],
+)
+def test_given_an_offset_then_its_type_and_factor_are_kept(declared: str, written: str) -> None:
+    text = (
+        "@T.prim_func(s_tir=True)\ndef main(a: T.handle):\n    off = T.int64()\n"
+        f'    A = T.match_buffer(a, (16,), "float32", {declared})\n    A[0] = T.float32(1)\n'
+    )
+    text = text if "=off" in declared else text.replace("    off = T.int64()\n", "")
+    printed = to_script(parse(text).program)
+    assert written in printed
+    assert ("off = T.int64()" in printed) == ("=off" in declared)
+    assert to_script(parse(printed).program) == printed
+
+
+def test_given_attributes_then_wide_integers_and_boxed_numbers_are_kept() -> None:
+    values = "1099511627776, T.int64(1099511627776), 1.5, T.float64(1.5)"
+    head = '@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((16,), "float32")):\n'
+    text = f'{head}    T.func_attr({{"a": [{values}]}})\n    A[0] = T.float32(1)\n'
+    assert f'"a": [{values}]' in to_script(parse(text).program)

@@ -1,0 +1,114 @@
+"""What a text is, by its syntax tree: TVMScript, TE, schedule code. Comments and strings do not count.
+
+A text that is not Python, such as a post, is judged by its lines without their comments.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .errors import ParseError
+from .reading.functions import is_relax
+from .reading.source import Source
+from .syntax import find_tree
+
+SCHEDULE_MAKERS = ("Schedule", "create_schedule")
+_DEFINING = ("placeholder", "compute", "create_schedule", "reduce_axis")
+_WORDS = (*_DEFINING, "create_prim_func", "tvm.te")
+_DECORATORS = ("prim_func", "ir_module", "script.tir", "hybrid.script")
+_TE_LINE = re.compile(
+    rf"\b(?:te|tvm)\.(?:{'|'.join(_DEFINING)})\s*\(|from tvm\.te import|create_prim_func", re.MULTILINE
+)
+_SCRIPT_LINE = re.compile(r"^\s*@\s*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
+
+
+def tree_of(text: str) -> ast.Module | None:
+    """Return the tree of a text, also if it lost its indentation; None if it is not Python."""
+    found = find_tree(text)
+    if found is None:
+        try:
+            found = Source(text).tree
+        except ParseError:
+            return None
+    return found
+
+
+def is_te(text: str) -> bool:
+    """Whether `text` is a TE program; TVMScript that uses TE is TVMScript."""
+    if not any(word in text for word in _WORDS):
+        return False
+    tree = tree_of(text)
+    if tree is None:
+        code = "\n".join(line.partition("#")[0] for line in text.splitlines())
+        return _TE_LINE.search(code) is not None and _SCRIPT_LINE.search(code) is None
+    return _uses_te(tree) and not any(map(is_script, ast.walk(tree)))
+
+
+def is_script(node: ast.AST) -> bool:
+    """Whether a node is a TVMScript program: a function or class under one of TVM's decorators."""
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    names = [f".{ast.unparse(d.func if isinstance(d, ast.Call) else d)}" for d in node.decorator_list]
+    return any(name.endswith(f".{decorator}") for name in names for decorator in _DECORATORS)
+
+
+def has_graph(text: str) -> bool:
+    """Whether the text has a relax function."""
+    tree = tree_of(text) if "function" in text else None
+    return tree is not None and any(isinstance(node, ast.FunctionDef) and is_relax(node) for node in ast.walk(tree))
+
+
+def makes_schedule(node: ast.AST, makers: tuple[str, ...] = SCHEDULE_MAKERS) -> bool:
+    """Whether code calls a function that makes a schedule."""
+    return any(isinstance(part, ast.Call) and called_name(part) in makers for part in ast.walk(node))
+
+
+def takes_schedule(node: ast.AST) -> bool:
+    """Whether a node is a function of a schedule, the text of a trace: `def apply(sch: tir.Schedule)`."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    hints = [a.annotation for a in node.args.args[:1] if a.annotation is not None]
+    return any(ast.unparse(hint).rpartition(".")[2] == "Schedule" for hint in hints)
+
+
+def called_name(node: ast.Call) -> str:
+    """Return the last part of the called name."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def calls_old_te(node: ast.AST) -> bool:
+    """Whether a node is a call of TVM until 0.6, `tvm.compute(…)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name("tvm"), attr=attr)):
+            return attr in (*_DEFINING, "var")
+        case _:
+            return False
+
+
+def _uses_te(tree: ast.Module) -> bool:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _DEFINING:
+                if ast.unparse(owner).rpartition(".")[2] in ("te", "tvm"):
+                    return True
+            case ast.ImportFrom(module="tvm.te"):
+                return True
+            case ast.Name("create_prim_func") | ast.Attribute(attr="create_prim_func") | ast.alias("create_prim_func"):
+                return True
+            case _:
+                pass
+    return False
+
+
+__all__ = [
+    "SCHEDULE_MAKERS",
+    "called_name",
+    "calls_old_te",
+    "has_graph",
+    "is_script",
+    "is_te",
+    "makes_schedule",
+    "takes_schedule",
+    "tree_of",
+]

@@ -1,0 +1,127 @@
+"""Constants above TVMScript: each has the value that Python gives it where the program is defined, or the program is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.adopt import programs_in, read_pasted, read_program
+from tilewright.engine.ir import IntImm, PrimFunc
+from tilewright.engine.script import ParseError, parse
+
+PROGRAM = """
+@T.prim_func
+def double(a: T.Buffer((M,), "float32"), b: T.Buffer((M,), "float32")):
+    for i in range(M):
+        with T.block("b"):
+            vi = T.axis.spatial(M, i)
+            b[vi] = a[vi] * T.float32(2)
+
+sch = tvm.tir.Schedule(double)
+"""
+IMPORTS = "import tvm\nfrom tvm.script import tir as T\n"
+PROSE = "# This text has a kernel and what the kernel needs.\n# The sizes are those of the model.\n\n"
+KNOWN = {
+    "a branch": ("M = 1024\nif 3 > 2: M = 256", 256),
+    "a branch that is not taken": ("M = 1024\nif 3 > 4: M = 256\nelse: M = 128", 128),
+    "an update": ("M = 1024\nM //= 4", 256),
+    "a loop": ("M = 8\nfor _ in range(2): M = M * 2", 32),
+    "the target of a loop": ("for M in range(1, 5): pass", 4),
+    "a context": ('M = 8\nwith tvm.target.Target("llvm"): M = 64', 64),
+    "two targets": ("M = N = 4", 4),
+    "several values": ("M, *rest = 4, 5, 6", 4),
+    "a stated type": ("M: int = 4", 4),
+    "a choice": ("M = 4 if True else 5", 4),
+    "rounding down": ("M = -(-7 // 2)", 4),
+    "the remainder of a negative number": ("M = -7 % 4", 1),
+    "bits": ("M = (5 & 4) | (1 << 3) ^ 1", 13),
+    "an inverted number": ("M = ~-5", 4),
+    "a chain of comparisons": ("M = 4 if 1 < 2 < 3 else 5", 4),
+    "a function": ("def up(n, by=8): return (n + by - 1) // by * by\nM = up(20)", 24),
+    "a default of the time of definition": ("M = 4\ndef f(n=M): return n\nM = 9\nM = f()", 4),
+    "a dict": ('sizes = {"m": 4, 1: 5}\nM = sizes["m"] + sizes[1]', 9),
+    "a class of constants": ("class Sizes:\n    M = 4\nM = Sizes.M", 4),
+    "two empty lists": ("a = []\nb = []\na.append(1)\nM = len(b) + 4", 4),
+    "the main guard": ('M = 8\nif __name__ == "__main__": M = 4', 4),
+    "a name that a lambda binds": ("M = 8\nf = lambda M: 3", 8),
+    "a program's names that others may change": (
+        "import config\nM = 8\nfor N in config.sizes: K = N",
+        8,
+    ),
+}
+UNKNOWN = {
+    "try": ("M = 8\ntry: M = 4\nexcept ImportError: M = 3", 4),
+    "while": ("M = 8\nwhile M < 100: M *= 2", 4),
+    "match": ("M = 8\nmatch 3:\n    case M: pass", 4),
+    "a condition of other code": ("M = 8\nif tvm.cuda().exist: M = 4", 4),
+    "a loop over other code's items": ("import config\nM = 8\nfor n in config.sizes: M = n", 5),
+    "global": ("M = 8\ndef shrink():\n    global M\n    M = 4\nshrink()", 7),
+    "global in a function that other code gets": ("import runner\nM = 8\ndef shrink():\n    global M\n    M = 4\nrunner.run(shrink)", 8),
+    "a walrus": ("M = 8\nprint(M := 4)", 4),
+    "a walrus in a list": ("M = 8\nassert [M := n for n in range(3)]", 4),
+    "del": ("M = 8\ndel M", 4),
+    "import": ("M = 8\nfrom config import M", 4),
+    "import *": ("M = 8\nfrom config import *", 4),
+    "exec": ("M = 8\nexec('M = 4')", 4),
+    "globals": ("M = 8\nglobals()['M'] = 4", 4),
+    "a function of its name": ("M = 8\ndef M(): return 3", 4),
+    "except as": ("M = 8\ntry: pass\nexcept ValueError as M: pass", 4),
+    "a context that ends at an exception": ("import contextlib\nM = 8\nwith contextlib.suppress(ValueError): M = 4", 5),
+    "a decorated function": ("def other(f): return lambda: 3\n@other\ndef f(): return 9\nM = f()", 6),
+    "a list under another name": ("a = [8]\nb = a\nb.append(4)\nM = a[-1]", 6),
+    "a list that a function changes": ("def grow(a): a.append(4)\na = [8]\ngrow(a)\nM = a[-1]", 6),
+    "a list that other code gets": ("import random\na = [8, 4]\nrandom.shuffle(a)\nM = a[0]", 6),
+    "a list in another": ("a = [8]\nb = (a,)\nb[0].append(4)\nM = a[-1]", 6),
+    "an item": ('a = {"m": 8}\na["m"] = 4\nM = a["m"]', 5),
+    "an attribute": ("class Sizes: M = 8\nSizes.M = 4\nM = Sizes.M", 5),
+    "a list that its loop changes": ("a = [1, 2]\nfor n in a:\n    if n < 5: a.append(n + 3)\nM = a[-1]", 6),
+    "a generator": ("def f():\n    return 4\n    yield\nM = f()", 6),
+}  # fmt: skip
+
+
+def size(program: object) -> int:
+    assert isinstance(program, PrimFunc)
+    extent = program.buffers[0].shape[0]
+    assert isinstance(extent, IntImm)
+    return extent.value
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_given_statements_that_decide_a_constant_then_it_has_pythons_value(name: str) -> None:
+    above, expected = KNOWN[name]
+    text = IMPORTS + above + "\n" + PROGRAM
+    assert size(read_pasted(text).program) == expected
+    (sliced,) = programs_in(PROSE + text).programs
+    assert size(read_program(sliced).program) == expected
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_given_statements_that_may_change_a_constant_then_name_and_line_are_told(name: str) -> None:
+    above, line = UNKNOWN[name]
+    text = IMPORTS + above + "\n" + PROGRAM
+    with pytest.raises(ParseError, match=rf"the value of M is not known for certain: line {line} ") as caught:
+        read_pasted(text)
+    assert (caught.value.code, caught.value.refusal.found) == ("unknown-name", "M")
+    (sliced,) = programs_in(PROSE + text).programs
+    with pytest.raises(ParseError, match="the value of M is not known"):
+        read_program(sliced)
+
+
+def test_given_a_constant_that_changes_between_programs_then_each_has_its_own() -> None:
+    second = PROGRAM.replace("double", "again")
+    first = PROGRAM.partition("sch =")[0]
+    assert size(read_pasted(f"{IMPORTS}M = 4\n{first}M = 8\n{second}").program) == 8
+    assert size(read_pasted(f"{IMPORTS}M = 4\n{first}M = 8\n{second}".replace("(again)", "(double)")).program) == 4
+
+
+@pytest.mark.parametrize("line", ["from config import M", "import numpy as M", "from config import *"])
+def test_given_an_import_after_a_constant_then_the_program_alone_is_refused_too(line: str) -> None:
+    text = f"{IMPORTS}M = 8\n{line}\n{PROGRAM.partition('sch =')[0]}"
+    with pytest.raises(ParseError, match="the value of M is not known for certain: line 4 imports it"):
+        parse(text)
+
+
+def test_given_another_languages_t_then_its_program_is_not_read_as_tvms() -> None:
+    text = f"import tilelang.language as T\nM = 8\n{PROGRAM.partition('sch =')[0]}"
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.code == "not-a-program"

@@ -1,0 +1,97 @@
+"""Python above a program decides its constants: what is read is what Python computes, or it is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given, note
+from support.pasted.module_texts import module_texts
+
+from tilewright import TilewrightError
+from tilewright.engine.adopt import programs_in, read_as_far_as_possible, read_program
+from tilewright.engine.ir import BufferStore, IntImm, IRModule, PrimFunc, walk
+
+PROGRAM = """
+@T.prim_func
+def {name}(a: T.Buffer((M,), "int32"), b: T.Buffer((M,), "int32")):
+    for i in range(M):
+        with T.block("b"):
+            vi = T.axis.spatial(M, i)
+            b[vi] = N
+"""
+IMPORTS = "import tvm\nfrom tvm.script import tir as T\n"
+PROSE = "# These lines decide how large the arrays of both programs are.\n# The second program comes after the first one.\n\n"
+Constants = tuple[int, int]
+
+
+def computed(text: str) -> list[Constants | None]:
+    """Return the constants (M, N) at each call of `record()`, as Python computes them; None for other values than integers."""
+    found: list[Constants | None] = []
+
+    def record(m: Any, n: Any) -> None:
+        found.append((m, n) if type(m) is int and type(n) is int else None)
+
+    outside = SimpleNamespace(
+        flag=True,
+        number=6,
+        reverse=lambda items: items.reverse(),
+        call=lambda f: f(),
+        decorate=lambda f: lambda: 11,
+        divide=lambda n: 1 // (n % 2),
+    )
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "record": record,
+        "flag": lambda: True,
+        "__builtins__": _with_import(outside),
+    }
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, "text", "exec"), names)  # the text is made by this test
+    return found
+
+
+def _with_import(outside: SimpleNamespace) -> dict[str, Any]:
+    import builtins
+
+    def imported(name: str, *args: Any) -> Any:
+        return outside if name == "outside" else __import__(name, *args)
+
+    return {**vars(builtins), "__import__": imported}
+
+
+def constants_of(program: PrimFunc | IRModule) -> Constants:
+    func = program if isinstance(program, PrimFunc) else program.functions[0]
+    size, (store,) = func.buffers[0].shape[0], [node for node in walk(func) if isinstance(node, BufferStore)]
+    assert isinstance(size, IntImm) and isinstance(store.value, IntImm)
+    return size.value, store.value.value
+
+
+def read(text: str, name: str, *, as_post: bool) -> Constants | None:
+    """Return the constants of the scheduled program of a text; None if it is refused."""
+    try:
+        if as_post:
+            sliced = next(program for program in programs_in(text).programs if program.name == name)
+            return constants_of(read_program(sliced).program)
+        found = read_as_far_as_possible(text)
+        # If the text stops before its schedule, that is told, and the program is the first one.
+        return constants_of(found.program) if found.stopped is None or found.schedule.func.name == name else None
+    except TilewrightError as error:
+        assert error.refusal.code != "internal-error", error
+        return None
+
+
+@given(texts=module_texts())
+def test_given_python_above_a_program_then_its_constants_are_right_or_refused(texts: tuple[str, str]) -> None:
+    above, between = texts
+    expected = computed(f"{above}record(M, N)\n{between}record(M, N)\n")
+    first, second = (PROGRAM.format(name=name) for name in ("first", "second"))
+    for number, name in enumerate(("first", "second")):
+        text = f"{IMPORTS}{above}{first}{between}{second if number else ''}sch = tvm.tir.Schedule({name})\n"
+        note(text)
+        for as_post in (False, True):
+            found = read(PROSE + text if as_post else text, name, as_post=as_post)
+            if number < len(expected) and expected[number] is not None:
+                assert found is None or found == expected[number], f"as a post: {as_post}"
