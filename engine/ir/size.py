@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .buffer import Buffer
 from .errors import Refusal
 from .expr import Let, Node
 from .stmt import LetStmt, Stmt
@@ -27,6 +28,9 @@ def expanded_size(root: Node, sizes: dict[Node, Size]) -> Size:
     while pending:
         node, done = pending.pop()
         if node in sizes:
+            continue
+        if isinstance(node, Buffer):  # a leaf, as in `walk`
+            sizes[node] = (1, 1)
             continue
         if isinstance(node, Let) and not done and node.var not in sizes:
             sizes[node.var] = expanded_size(node.value, sizes)

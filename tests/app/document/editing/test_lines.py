@@ -109,7 +109,11 @@ def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
             call_method(trial, name, args, keywords)
         except ScheduleError:
             continue
-        notebook = apply_call(notebook, name, *args, **keywords)
+        try:
+            notebook = apply_call(notebook, name, *args, **keywords)
+        except DocumentError as error:
+            assert error.code == "nameless-loop"  # a loop without a block inside, as of `read_at`
+            continue
         assert notebook.error is None, notebook.error
         again = read(notebook.document.text)
         assert again.schedule is not None and notebook.schedule is not None
