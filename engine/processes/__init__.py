@@ -2,9 +2,9 @@
 
 from .budget import GIBI, Allowance, Budget, OverBudgetError, remaining_seconds, spend, uninterrupted, within
 from .isolated import here_or_isolated, isolated, perform_here
-from .memory import limit_memory
 from .pipe import READY, receive, send
 from .process import ChildProcess, run_child
+from .process_limits import limit_memory
 
 __all__ = [
     "GIBI",

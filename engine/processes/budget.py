@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from ..ir import Refusal, TilewrightError
-from .memory import resident_bytes
+from .process_limits import resident_bytes
 
 GIBI = 1 << 30
 

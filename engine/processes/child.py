@@ -6,22 +6,22 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from math import ceil
 from time import process_time
 from typing import IO
 
 from .budget import Budget, OverBudgetError, within
 from .isolated import perform_here
-from .memory import limit_memory, resident_bytes
 from .pipe import READY, receive, send
 from .process import run_child
+from .process_limits import limit_memory, limit_processor_time, resident_bytes
 from .sharing import ReceivedRequest
 
 MOST_GROWTH = 256 << 20
 """A child that a call has left this much larger ends, to return the memory."""
 
 GRACE_SECONDS = 1
-"""The system ends a call that exceeds its limit by this processor time; before, an exception ends it."""
+"""The system ends the process this processor time after the limit of its call; before, an exception ends the call. An idle process needs
+none."""
 
 
 def main() -> int:
@@ -45,8 +45,9 @@ def _answer(request: ReceivedRequest) -> bytes:
     function, arguments, seconds, memory_bytes = request.values
     begun = process_time()
     limit_memory(memory_bytes)
+    limit_processor_time(seconds + GRACE_SECONDS)
     try:
-        with _interruptible(), _time_limit(seconds), within(Budget(seconds, memory_bytes), "the call"):
+        with _interruptible(), within(Budget(seconds, memory_bytes), "the call"):
             return request.answer(("value", function(*arguments), process_time() - begun))
     except OverBudgetError as error:
         kind, value = "over", error.refusal.found
@@ -65,24 +66,6 @@ def _interruptible() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Generator[None]:
-    """Let the system end the process soon after the call has used `seconds` of processor time, even in a call into C."""
-    try:
-        import resource  # not on Windows
-    except ModuleNotFoundError:
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    ends = ceil(process_time() + seconds) + GRACE_SECONDS
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    resource.setrlimit(resource.RLIMIT_CPU, (ends if hard == resource.RLIM_INFINITY else min(ends, hard), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 if __name__ == "__main__":

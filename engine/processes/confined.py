@@ -19,7 +19,8 @@ import msgspec
 from ..ir import TilewrightError
 from .audit import refuse_effects
 from .landlock import restrict_files
-from .memory import limit_memory
+from .process import answering_pipe
+from .process_limits import limit_memory, limit_processor_time
 from .seccomp import restrict_calls
 
 SYSTEM = (
@@ -32,9 +33,6 @@ LIBRARIES = ("TVM_LIBRARY_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """Variables with folders of libraries."""
 
 PR_SET_PDEATHSIG = 1
-
-LAST_SECONDS = 2
-"""Processor time between the signal of the limit and the end by force."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -66,14 +64,13 @@ Work = Callable[[Request, Callable[[], None]], str]
 def serve(work: Work, packages: Iterable[str]) -> int:
     """Answer the request on the command line. `packages` are the top-level packages that the work imports."""
     request = msgspec.json.decode(sys.argv[1], type=Request)
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # the output of libraries must not mix with the answer
+    answers = answering_pipe()
     end_with_parent(request.parent)
     confine(request, packages)
 
     def start_limits() -> None:
         limit_memory(request.memory_bytes)
-        _limit_processor_time(request.processor_seconds)
+        limit_processor_time(request.processor_seconds)
 
     try:
         answer = Answer(text=work(request, start_limits))
@@ -133,15 +130,6 @@ def _limit_files(file_bytes: int) -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
-
-
-def _limit_processor_time(seconds: int) -> None:
-    """The kernel ends this process after `seconds` more of processor time."""
-    import resource
-
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(used.ru_utime + used.ru_stime) + 1 + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most + LAST_SECONDS))
 
 
 __all__ = ["Answer", "Request", "Work", "confine", "end_with_parent", "serve"]

@@ -85,11 +85,16 @@ class ChildProcess:
         return code
 
 
-def run_child(serve: Callable[[IO[bytes], IO[bytes]], None]) -> int:
-    """Run the main function of a child: `serve(requests, answers)` until the input ends, so that no process outlives its parent."""
-    # The output of libraries must not mix with the answers.
+def answering_pipe() -> IO[bytes]:
+    """Return the standard output of this process, for its answers; the output of libraries goes to standard error from now on."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
+def run_child(serve: Callable[[IO[bytes], IO[bytes]], None]) -> int:
+    """Run the main function of a child: `serve(requests, answers)` until the input ends, so that no process outlives its parent."""
+    answers = answering_pipe()
     try:
         serve(sys.stdin.buffer, answers)
     except BrokenPipeError:  # the parent was killed
@@ -98,4 +103,4 @@ def run_child(serve: Callable[[IO[bytes], IO[bytes]], None]) -> int:
     return 0
 
 
-__all__ = ["ChildProcess", "run_child"]
+__all__ = ["ChildProcess", "answering_pipe", "run_child"]

@@ -1,4 +1,4 @@
-"""The memory of this process: its size, and a limit on it. Linux reports both; elsewhere the size is unknown and no limit is set."""
+"""Limits that the system enforces on this process: of its memory, where the system reports its size (Linux), and of its processor time."""
 
 from __future__ import annotations
 
@@ -24,6 +24,19 @@ def limit_memory(more_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
+def limit_processor_time(seconds: float) -> None:
+    """Let the system end this process, by SIGXCPU, soon after it has used `seconds` more of processor time, even in a call into C. A later
+    call sets another limit."""
+    try:
+        import resource  # not on Windows
+    except ModuleNotFoundError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime + seconds) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
 def _statm(field: int) -> int | None:
     try:
         with open(STATM, encoding="ascii") as statm:
@@ -32,4 +45,4 @@ def _statm(field: int) -> int | None:
         return None
 
 
-__all__ = ["limit_memory", "resident_bytes"]
+__all__ = ["limit_memory", "limit_processor_time", "resident_bytes"]
