@@ -41,6 +41,7 @@ from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
 from .pipelining.software_pipeline import Injected, inject_software_pipeline, pipeline_fault, pipeline_groups, pipelined
 from .pipelining.stages import part_name, part_names
 from .rewrite_result import RewriteResult
+from .same_threads import same_threads
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
 from .storage.compact import compact_buffer_allocation, compacted
@@ -202,7 +203,7 @@ def plan(func: PrimFunc) -> PrimFunc:
 def planned(func: PrimFunc) -> Plan:
     """`plan` with its derived results, for sharing between a schedule's calls, `allocations` and hwsim's `simulate`."""
     require_known(func)
-    found = compacted(plan_buffer_allocation(func))
+    found = compacted(same_threads(plan_buffer_allocation(func)))
     return Plan(found.func, found.buffers)
 
 
