@@ -1,4 +1,4 @@
-"""Nested loops that are bound to one thread tag: they are the same threads, so the inner variable equals the outer one.
+"""Nested loops that are bound to one thread tag: they are the same threads, so one of them suffices.
 
 Source: TVM src/s_tir/transform/lift_thread_binding.cc and unify_thread_binding.cc.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..ir import (  # fmt: skip
+from ..ir import (
+    Block,
     BlockRealize,
     Buffer,
     Expr,
@@ -18,6 +19,7 @@ from ..ir import (  # fmt: skip
     LetStmt,
     Node,
     PrimFunc,
+    Stmt,
     Var,
     build,
     children,
@@ -39,7 +41,8 @@ _Threads = Mapping[str, _Thread]
 
 
 def same_threads(func: PrimFunc) -> PrimFunc:
-    """`func` without the loops that repeat the threads of a loop around them: their bodies use the outer variable.
+    """`func` without loops that repeat threads: an outer loop that contains nothing but inner loops of its tag, else the inner loops, whose
+    bodies use the outer variable instead.
 
     TVM requires equal extents. Loops with other extents remain, and so do those whose bodies use the outer variable too.
     """
@@ -60,6 +63,8 @@ def _unified(node: Node, threads: _Threads) -> Node:
     elif isinstance(node, For | LaunchThread) and node.thread_tag:
         var = node.loop_var if isinstance(node, For) else node.var
         outer = threads.get(node.thread_tag)
+        if outer is None and _is_repeated(node, var):
+            return _unified(substitute(node.body, {var: build.const(0, var.dtype)}), threads)
         if outer is None:
             threads = {**threads, node.thread_tag: _Thread(var, node.extent, frozenset({var}))}
         elif _repeats(node, outer):
@@ -76,10 +81,26 @@ def _dependents(known: frozenset[Var], values: list[tuple[Var, Expr]]) -> frozen
     return known | {var for var, value in values if _uses(value, known)}
 
 
+def _is_repeated(loop: For | LaunchThread, var: Var) -> bool:
+    """Whether all that a loop contains is in inner loops of the same threads, and does not depend on the loop."""
+    tag, extent = loop.thread_tag, loop.extent
+
+    def is_inside(node: Node) -> bool:
+        if isinstance(node, For | LaunchThread) and node.thread_tag == tag:
+            return _are_equal(node, extent)
+        below = [child for child in children(node) if isinstance(child, Stmt | Block)]
+        return bool(below) and all(map(is_inside, below))
+
+    return is_inside(loop.body) and not _uses(loop.body, frozenset({var}))
+
+
 def _repeats(loop: For | LaunchThread, outer: _Thread) -> bool:
+    return _are_equal(loop, outer.extent) and not _uses(loop.body, outer.dependents)
+
+
+def _are_equal(loop: For | LaunchThread, extent: Expr) -> bool:
     starts_at_zero = isinstance(loop, LaunchThread) or build.is_const(loop.min, 0)
-    has_equal_extent = build.int_value(loop.extent) == build.int_value(outer.extent) is not None
-    return starts_at_zero and has_equal_extent and not _uses(loop.body, outer.dependents)
+    return starts_at_zero and build.int_value(loop.extent) == build.int_value(extent) is not None
 
 
 def _uses(node: Node, variables: frozenset[Var]) -> bool:

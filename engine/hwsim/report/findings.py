@@ -47,7 +47,7 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
     """Yields a finding if the cycles exclude the misses of caches."""
     refused = program.cached.refused
     if refused is not None:
-        more = "; `tilewright run` has a higher limit" if refused.code == "too-many-accesses" else ""
+        more = "; `tilewright run` has a higher limit" if program.cached.has_default_limit else ""
         yield Finding(
             "caches-left-out", "warning",
             f"the cycles exclude cache misses: {refused.refusal.message}{more}",

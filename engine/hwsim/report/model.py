@@ -191,6 +191,24 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     cycles: int = 0
 
 
+class Unknown(msgspec.Struct, frozen=True):
+    """Figures of a report that are not those of the run, and why: they are too low if they exclude a part of the cost ("lower"), or upper
+    bounds ("upper"). `words` name the relation after a number.
+    """
+
+    limit: Literal["lower", "upper"]
+    figures: tuple[str, ...]
+    words: str
+    reason: str = ""
+
+
+UNKNOWN = {
+    "caches-left-out": Unknown("lower", ("cycles", "overlap"), "without cache misses"),
+    "iterations-bounded": Unknown("upper", ("cycles", "overlap", "traffic"), "or fewer"),
+}
+"""The findings that say that figures are unknown."""
+
+
 class TaskKind(msgspec.Struct, frozen=True):
     """The tasks of a block: their engine, the reason for its choice, their number and their cycles."""
 
@@ -363,6 +381,16 @@ class Report(msgspec.Struct, frozen=True, eq=False):
         return max((b.cycles for b in self.bounds), default=0)
 
     @property
+    def unknown(self) -> Unknown | None:
+        """The figures that are not known, such as cycles without the misses of caches; None if all are."""
+        of = next((f for f in self.findings if f.code in UNKNOWN), None)
+        return None if of is None else replace(UNKNOWN[of.code], reason=of.message)
+
+    def is_comparable(self, other: Report) -> bool:
+        """Whether the cycles of both reports are known, or exclude the same kind of cost."""
+        return (self.unknown and self.unknown.limit) == (other.unknown and other.unknown.limit)
+
+    @property
     def overflow_bytes(self) -> int:
         """Bytes above the capacities of all memories; 0 if the program fits."""
         return sum(memory.overflow_bytes for memory in self.memory.values())
@@ -388,6 +416,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             "machine": self.machine,
             "clock_hz": self.clock_hz,
             "cycles": self.cycles,
+            "unknown": msgspec.to_builtins(self.unknown),
             "bound": self.bound,
             "bounds": msgspec.to_builtins(self.bounds),
             "ratio": self.ratio,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.programs.same_threads import StagedRows, staged_rows
 from support.programs.sources import matmul
 
@@ -195,13 +196,30 @@ def test_given_nested_loops_of_one_tag_and_different_extents_then_they_are_refus
 
 
 @settings(max_examples=20, deadline=None)
-@given(staged_rows())
-def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows):
+@given(staged_rows(), st.sampled_from(["cpu-core", "gpu-sm"]))
+def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, machine: str):
     around, alone = (parse(rows.text(around=around)).program for around in (True, False))
-    reports = [simulate(func, load_machine("gpu-sm")).to_json() for func in (around, alone)]
+    reports = [simulate(func, load_machine(machine)).to_json() for func in (around, alone)]
     assert reports[0] == reports[1]
-    lowered = [simulate(lower(func, "RemoveNoOp"), load_machine("gpu-sm")) for func in (around, alone)]
-    assert lowered[0].cycles == lowered[1].cycles == reports[1]["cycles"]
+    lowered = [simulate(lower(func, "RemoveNoOp"), load_machine(machine)).to_json() for func in (around, alone)]
+    assert lowered[0] == lowered[1]
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+@pytest.mark.parametrize("tag", ["threadIdx.x", "vthread.x"])
+def test_an_inner_loop_over_the_threads_of_its_block_is_the_same_threads(tag: str, scope: str):
+    rows = StagedRows(tag, scope, 4, 32, 1)
+    direct = rows.text(around=True)
+    store = direct.rindex("                for u in")
+    inner = """
+                with T.sblock("store"):
+                    T.reads(S[vt])
+                    T.writes(B[vg * 32 + vt])
+                    B[vg * 32 + vt] = S[vt] * T.float32(2)
+"""
+    reports = [on_gpu(Schedule(parse(text).program)) for text in (direct, direct[:store] + inner)]
+    assert reports[0].cycles == reports[1].cycles
+    assert [r.memory["local"].peak_bytes + r.memory["shared"].peak_bytes for r in reports] == [128, 128]
 
 
 FRAGMENTS = """
