@@ -8,6 +8,7 @@ from importlib import import_module, metadata
 from typing import NamedTuple, Protocol, cast
 
 from ..signals import importing
+from .exit_codes import AT_UNKNOWN
 from .logs import takes_verbosity
 from .usage import NOTES, Parser
 
@@ -86,7 +87,8 @@ def _complete(parser: Parser, command: Command) -> None:
     module = command.module()
     shown = "\n".join(f"  tilewright {command.name} {example}".rstrip() for example in module.EXAMPLES)
     parser.description = f"{command.help[0].upper()}{command.help[1:]}."
-    parser.epilog = f"examples:\n{shown}"
+    unknown = f"\n\n{AT_UNKNOWN[command.name].text()}" if command.name in AT_UNKNOWN else ""
+    parser.epilog = f"examples:\n{shown}{unknown}"
     takes_verbosity(parser)
     module.add_arguments(parser)
     parser.set_defaults(parser=parser, run=module.run)
