@@ -39,6 +39,7 @@ def find(
         *conflict_findings(program, counts),
         *uncoalesced_findings(program, counts),
         *_left_out(program),
+        *_bounded(program, counts),
     ]
     return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
 
@@ -51,6 +52,18 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
         yield Finding(
             "caches-left-out", "warning",
             f"the cycles exclude cache misses: {refused.refusal.message}{more}",
+        )  # fmt: skip
+
+
+def _bounded(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    """Yields a finding if the iterations of a block are too many to count."""
+    variants = [program.variants[n] for n in counts]
+    names = dict.fromkeys(program.templates[v.template].name for v in variants if v.cost.is_bound)
+    if names:
+        yield Finding(
+            "iterations-bounded", "warning",
+            f"the cycles are an upper bound: the conditions of {', '.join(names)} leave out iterations that are too many to count",
+            tuple(names),
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ tag are the same threads, so the work of the inner one happens once, not once fo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import prod
 
 import msgspec
 
@@ -43,6 +44,7 @@ from ...ir import (
     StringImm,
     Var,
     build,
+    free_vars,
     substitute,
     walk,
     walk_stmts,
@@ -50,9 +52,12 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
 from ..errors import refuse
+from .grid import UnknownValueError, axes, values
 from .threads import THREAD, is_grid, is_threads, launched, require_equal_extents
 
 ENGINE = "engine"
+MAX_EVALUATED = 1 << 16
+"""Limit on the iterations at which a trip count is evaluated."""
 VECTORIZED = "vectorized"
 
 
@@ -271,7 +276,7 @@ class _Reader:
         start, extent = self._expr(stmt.min), self._expr(stmt.extent)
         most = build.int_value(extent)
         if most is None:
-            most = Analyzer(self.ranges).bounds(extent).high
+            most = self._largest(extent)
         if most is None:
             raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} has an unknown trip count", stmt,
                          found=stmt.loop_var.name, expected="a constant extent, or one with a constant bound")  # fmt: skip
@@ -280,6 +285,18 @@ class _Reader:
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
         return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt)), condition
+
+    def _largest(self, extent: Expr) -> int | None:
+        """Returns the largest trip count: the maximum over the loops around if their iterations are few, else an upper bound."""
+        high = Analyzer(self.ranges).bounds(extent).high
+        used = {v: build.int_value(self.ranges[v].extent) or 0 for v in free_vars(extent) if v in self.ranges}
+        if not 0 < prod(used.values()) <= MAX_EVALUATED:
+            return high
+        try:
+            found = int(values(extent, axes(used)).max())
+        except UnknownValueError:
+            return high
+        return found if high is None else min(found, high)
 
     def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
         block = realize.block
