@@ -145,7 +145,7 @@ def fix_between(before: Subject, after: Subject) -> Fix:
 
 
 def _fits(report: Report) -> bool:
-    return not any(f.severity == "error" for f in report.findings)
+    return not any(f.severity == "error" for f in report.observed)
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
