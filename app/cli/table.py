@@ -87,8 +87,8 @@ def _complete(parser: Parser, command: Command) -> None:
     module = command.module()
     shown = "\n".join(f"  tilewright {command.name} {example}".rstrip() for example in module.EXAMPLES)
     parser.description = f"{command.help[0].upper()}{command.help[1:]}."
-    unknown = f"\n\n{AT_UNKNOWN[command.name].text()}" if command.name in AT_UNKNOWN else ""
-    parser.epilog = f"examples:\n{shown}{unknown}"
+    unknown = f"{AT_UNKNOWN[command.name].text()}\n\n" if command.name in AT_UNKNOWN else ""
+    parser.epilog = f"{unknown}examples:\n{shown}"
     takes_verbosity(parser)
     module.add_arguments(parser)
     parser.set_defaults(parser=parser, run=module.run)
