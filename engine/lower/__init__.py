@@ -19,9 +19,9 @@ from .pipelining.slots import (
 from .pipelining.software_pipeline import pipelined
 from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 from .rewrite_result import RewriteResult
-from .same_threads import same_threads
 from .scopes import is_fragment, is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
+from .storage.same_threads import same_threads
 
 __all__ = [
     "BANKS_KEY",

@@ -41,10 +41,10 @@ from .pipelining.double_buffer import doubled_buffers, inject_double_buffer
 from .pipelining.software_pipeline import Injected, inject_software_pipeline, pipeline_fault, pipeline_groups, pipelined
 from .pipelining.stages import part_name, part_names
 from .rewrite_result import RewriteResult
-from .same_threads import same_threads
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
 from .storage.compact import compact_buffer_allocation, compacted
+from .storage.same_threads import same_threads
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):

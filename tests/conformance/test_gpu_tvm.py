@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.programs.same_threads import StagedRows
+from support.simulator.same_threads import StagedRows
 from support.tvm.oracle import tvm, tvm_parse
 
 import tilewright

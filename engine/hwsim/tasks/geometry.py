@@ -16,7 +16,7 @@ from ...ir import Buffer, Cast, Expr, Var, build, free_vars
 from ...ir import dtype as dt
 from ..access.placement import strides_of
 from .grid import MAX_POINTS, TooManyPointsError, UnknownValueError, Values, axes, used_vars, values
-from .large_domains import held_ranges, listed_iterations
+from .large.listed import held_ranges, listed_iterations
 from .work import Access
 
 REACH_BITS = 40

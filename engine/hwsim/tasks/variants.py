@@ -24,10 +24,10 @@ from ..machine.parts import Engine, Memory
 from ..replay.exclusive import Variant
 from .geometry import Domain, Layout, at_points, domain
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, is_known, used_vars, values
+from .large.uneven_splits import join_uneven_splits
 from .nest import Loop
 from .periodicity import IterationClass
 from .representatives import Representatives
-from .uneven_splits import join_uneven_splits
 from .work import Access, Work
 
 NOTHING = -1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.programs.same_threads import StagedRows, staged_rows
 from support.programs.sources import matmul
+from support.simulator.same_threads import StagedRows, staged_rows
 
 from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
 from tilewright.engine.lower import lower

@@ -13,7 +13,8 @@ from support.simulator.every_law.compare import compare
 from support.simulator.hulls import CHAIN, fused_chain
 
 from tilewright.engine.hwsim import Report, load_machine, simulate
-from tilewright.engine.hwsim.tasks import geometry, grid, large_domains, variants
+from tilewright.engine.hwsim.tasks import geometry, grid, variants
+from tilewright.engine.hwsim.tasks.large import listed
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -26,7 +27,7 @@ MACHINES = ["dual-bank-npu", "matrix-vector-npu", "gpu-sm"]
 def with_limit(points: int) -> Iterator[None]:
     """At most this many points at once: larger domains have no mask."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (grid, geometry, large_domains, variants):
+        for module in (grid, geometry, listed, variants):
             patch.setattr(module, "MAX_POINTS", points)
         yield
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..ir import (
+from ...ir import (
     Block,
     BlockRealize,
     Buffer,

@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...arith import Analyzer
-from ...cancellation import checkpoint
-from ...ir import Expr, Range, Var, build, free_vars, substitute
-from .grid import MAX_POINTS, UnknownValueError, Values, used_vars, values
-from .periodicity import edges
+from ....arith import Analyzer
+from ....cancellation import checkpoint
+from ....ir import Expr, Range, Var, build, free_vars, substitute
+from ..grid import MAX_POINTS, UnknownValueError, Values, used_vars, values
+from ..periodicity import edges
 
 MAX_ENTERED = 1 << 24
 """Limit on the points at which conditions are evaluated, in all loops together."""

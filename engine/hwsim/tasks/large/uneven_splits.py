@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace as replace_fields
 
-from ...arith import Analyzer
-from ...ir import LT, Expr, FloorDiv, FloorMod, Range, Var, build, substitute, uses_var, walk
-from .work import Access, Work
+from ....arith import Analyzer
+from ....ir import LT, Expr, FloorDiv, FloorMod, Range, Var, build, substitute, uses_var, walk
+from ..work import Access, Work
 
 Joined = tuple[Work, dict[Var, int], tuple[Expr, ...]]
 """Work, its loops, and its conditions."""
