@@ -9,6 +9,7 @@ from importlib import import_module, metadata
 from typing import NamedTuple, Protocol, cast
 
 from ..signals import importing
+from .exit_codes import AT_UNKNOWN
 from .logs import takes_verbosity
 from .usage import NOTES, Parser
 
@@ -91,7 +92,8 @@ def _complete(parser: Parser, command: Command) -> None:
     module = command.module()
     shown = "\n".join(f"  tilewright {command.name} {example}".rstrip() for example in module.EXAMPLES)
     parser.description = f"{command.help[0].upper()}{command.help[1:]}."
-    parser.epilog = f"examples:\n{shown}"
+    unknown = f"{AT_UNKNOWN[command.name].text()}\n\n" if command.name in AT_UNKNOWN else ""
+    parser.epilog = f"{unknown}examples:\n{shown}"
     takes_verbosity(parser)
     parser.set_defaults(within=_without_limit)
     module.add_arguments(parser)

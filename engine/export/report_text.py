@@ -21,7 +21,8 @@ MAX_TRAFFIC_ROWS = 40
 def headline(report: Report, verdict: Verdict | None = None) -> str:
     """Return one line: `149,504 cycles on dual-bank-npu (bound 131,072, 1.14 times that), overlap 88 %, tested: …`."""
     data = report.to_json()
-    parts = [f"{data['cycles']:,} cycles on {data['machine']}"]
+    about = f" {report.unknown.words}" if report.unknown is not None else ""
+    parts = [f"{data['cycles']:,} cycles{about} on {data['machine']}"]
     bound = data.get("bound")
     if isinstance(bound, int) and bound:
         parts[0] += f" (bound {bound:,}, {data['cycles'] / bound:.2f} times that)"

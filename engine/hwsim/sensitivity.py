@@ -47,7 +47,7 @@ def sensitivity(func: PrimFunc, machine: Machine, *, known_plan: Plan | None = N
     """Returns the gain of each parameter of the parts that the program uses, the largest first. Raises MachineError as `simulate` does."""
     plan = known_plan or planned(func)
     report = simulate(func, machine, known_plan=plan, whole=0)
-    found = (tried(func, machine, trial, report.cycles, known_plan=plan) for trial in trials(machine, report))
+    found = (tried(func, machine, trial, report, known_plan=plan) for trial in trials(machine, report))
     return ranked(parameter for parameter in found if parameter is not None)
 
 
@@ -72,18 +72,22 @@ def tried(
     func: PrimFunc,
     machine: Machine,
     trial: Trial,
-    cycles: int,
+    before: Report,
     *,
     known_plan: Plan | None = None,
     max_tasks: int = MAX_TASKS,
 ) -> MachineParameter | None:
-    """Returns the gain of a parameter against `cycles`; None if the improved value is invalid, as banks that do not divide the capacity."""
+    """Returns the gain of a parameter against the report `before`; None if the improved value is invalid, as banks that do not divide the
+    capacity, or if the cycles of a report are not known.
+    """
     try:
         better = machine.replace(trial.path, trial.better)
         report = simulate(func, better, max_tasks, known_plan=known_plan, whole=0)
     except MachineError:
         return None
-    return MachineParameter(*trial, report.cycles, cycles - report.cycles)
+    if report.unknown is not None or before.unknown is not None:
+        return None
+    return MachineParameter(*trial, report.cycles, before.cycles - report.cycles)
 
 
 def _trials(machine: Machine) -> Iterator[Trial]:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ..analysis import opaque_refusal
 from ..ir import BlockRealize, PrimFunc, refusing_depth
-from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned
+from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned, same_threads
 from .access.placement import place
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
@@ -92,7 +92,7 @@ def tasks_of(
     require_known(func)
     require_sizes(func)
     is_planned = not isinstance(func.body, BlockRealize)
-    piped = require_sound(Plan(func, {}) if is_planned else known_plan or planned(func))
+    piped = require_sound(Plan(same_threads(func), {}) if is_planned else known_plan or planned(func))
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine.by_channel, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))

@@ -62,7 +62,7 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
 class LintFinding(msgspec.Struct, frozen=True, eq=False):
     """A finding about a schedule on a machine. Blocks and buffers are names, loops are variables; `memory` is the row of memory concerned,
     if any. `hints` are calls as the simulator suggests them, not tried; `fixes` were tried, best first. Without fixes, `no_fix` is the
-    reason."""
+    reason. `saved` are the cycles that the program takes less without the cause, if a simulation proved it."""
 
     code: str
     severity: str
@@ -74,6 +74,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
     hints: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     no_fix: str = ""
+    saved: int = 0
 
     def to_json(self) -> dict[str, object]:
         """The finding as JSON values."""
@@ -98,6 +99,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
                 for fix in self.fixes
             ],
             "no_fix": self.no_fix,
+            "saved": self.saved,
         }
 
 
@@ -113,7 +115,15 @@ def lint_finding(finding: Finding) -> LintFinding:
     """A finding of the simulator as a lint's finding."""
     blocks = tuple(name for name in finding.blocks if name)
     return LintFinding(
-        finding.code, finding.severity, finding.message, blocks, (), finding.buffers, finding.memory, finding.fix
+        finding.code,
+        finding.severity,
+        finding.message,
+        blocks,
+        (),
+        finding.buffers,
+        finding.memory,
+        finding.fix,
+        saved=finding.saved,
     )
 
 

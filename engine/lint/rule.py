@@ -145,7 +145,7 @@ def fix_between(before: Subject, after: Subject) -> Fix:
 
 
 def _fits(report: Report) -> bool:
-    return not any(f.severity == "error" for f in report.findings)
+    return not any(f.severity == "error" for f in report.observed)
 
 
 def _best(fixes: list[Fix]) -> tuple[Fix, ...]:
@@ -169,6 +169,8 @@ def _worse(before: Report | None, after: Report, *, any_price: bool) -> Failure 
     scopes = {m.scope for m in after.memory.values()}
     if any(overflow_bytes(after, scope) > overflow_bytes(before, scope) for scope in scopes):
         return "does not fit"
+    if not after.is_comparable(before):
+        return "other finding"
     if "error" in new or ("warning" in new and after.cycles > before.cycles * (1 - MIN_SPEEDUP)):
         return "other finding"
     return None if after.cycles <= before.cycles * (MAX_SLOWDOWN if any_price else 1) else "slower"

@@ -19,6 +19,11 @@ def find_wrapped_parts(subject: Subject) -> Iterator[LintFinding]:
     return map(lint_finding, subject.findings("more-parts-than-blocks"))
 
 
+def find_bounded_iterations(subject: Subject) -> Iterator[LintFinding]:
+    """Conditions of a block leave out iterations, too many to count: the cycles are an upper bound."""
+    return map(lint_finding, subject.findings("iterations-bounded"))
+
+
 def find_caches_left_out(subject: Subject) -> Iterator[LintFinding]:
     """The caches of the machine could not be simulated, so the cycles exclude cache misses."""
     return map(lint_finding, subject.findings("caches-left-out"))

@@ -16,7 +16,7 @@ from .guards import find_guards, guard_fixes
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
-from .simulator_only import find_caches_left_out, find_uncoalesced, find_wrapped_parts
+from .simulator_only import find_bounded_iterations, find_caches_left_out, find_uncoalesced, find_wrapped_parts
 from .skipped import find_skipped, skipped_fixes
 from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_loads_fixes
 from .subject import Simulate, Subject
@@ -84,6 +84,14 @@ LINTS: tuple[Lint, ...] = (
         find_wrapped_parts,
         from_report=True,
         no_fix="The parts are the axis in front of the separator; a layout with fewer of them has none that share a block",
+    ),
+    Lint(
+        "iterations-bounded",
+        "warning",
+        "Iterations not counted",
+        find_bounded_iterations,
+        from_report=True,
+        no_fix="A loop over few kinds of tiles around the block, or factors that divide the extents, can be counted",
     ),
     Lint(
         "caches-left-out",

@@ -21,6 +21,7 @@ from .pipelining.stages import PIPELINE_KEYS, is_pipelined, stages_and_orders
 from .rewrite_result import RewriteResult
 from .scopes import is_fragment, is_shared_over
 from .sizes import missing_sizes, size_values, size_variables, sizes_of_arrays, with_sizes
+from .storage.same_threads import same_threads
 
 __all__ = [
     "BANKS_KEY",
@@ -51,6 +52,7 @@ __all__ = [
     "plan",
     "planned",
     "require_known",
+    "same_threads",
     "size_values",
     "size_variables",
     "sizes_of_arrays",

@@ -44,6 +44,7 @@ from .rewrite_result import RewriteResult
 from .simplify import simplify_stmts
 from .storage.allocation import plan_buffer_allocation
 from .storage.compact import compact_buffer_allocation, compacted
+from .storage.same_threads import same_threads
 
 
 class Pass(msgspec.Struct, frozen=True, eq=False):
@@ -202,7 +203,7 @@ def plan(func: PrimFunc) -> PrimFunc:
 def planned(func: PrimFunc) -> Plan:
     """`plan` with its derived results, for sharing between a schedule's calls, `allocations` and hwsim's `simulate`."""
     require_known(func)
-    found = compacted(plan_buffer_allocation(func))
+    found = compacted(same_threads(plan_buffer_allocation(func)))
     return Plan(found.func, found.buffers)
 
 

@@ -15,7 +15,7 @@ from .report import KernelCost, NetworkReport
 
 class KernelDifference(msgspec.Struct, frozen=True):
     """A kernel in both networks: its calls and cycles of an inference there, 0 where it does not occur. `refused` says that one of the
-    machines cannot run it, so the cycles are incomplete."""
+    machines cannot run it, so the cycles are incomplete; `unknown` that the cycles of a report are not known (`Report.unknown`)."""
 
     kernel: str
     sizes: tuple[tuple[str, int], ...]
@@ -23,6 +23,7 @@ class KernelDifference(msgspec.Struct, frozen=True):
     cycles: tuple[int, int]
     bound_by: tuple[str, str]
     refused: bool = False
+    unknown: bool = False
 
     @property
     def change(self) -> int:
@@ -80,6 +81,7 @@ def _difference(key: Key, first: list[KernelCost], second: list[KernelCost]) -> 
         (sum(c.cycles for c in first), sum(c.cycles for c in second)),
         (_bound_by(first), _bound_by(second)),
         any(c.report is None for c in (*first, *second)),
+        any(c.report is not None and c.report.unknown is not None for c in (*first, *second)),
     )
 
 
@@ -95,7 +97,7 @@ def difference_text(found: NetworkDifference, names: tuple[str, str], most: int 
         f"{found.cycles[0]:,} cycles: {names[0]} on {found.machines[0]}",
         f"{found.cycles[1]:,} cycles: {names[1]} on {found.machines[1]} ({found.change:+,}{ratio})",
     ]
-    changed = [k for k in found.kernels if k.change or k.refused]
+    changed = [k for k in found.kernels if k.change or k.refused or k.unknown]
     rows: list[tuple[str, ...]] = [("kernel", "calls", "first", "second", "change", "of the difference", "bound by")]
     rows += [_row(k, found.change) for k in changed[:most]]
     if len(changed) > most:
@@ -121,6 +123,7 @@ def difference_json(found: NetworkDifference) -> dict[str, Any]:
             {
                 "kernel": k.kernel, "sizes": dict(k.sizes), "calls": list(k.calls), "cycles": list(k.cycles), "change": k.change,
                 "share": k.change / found.change if found.change else 0.0, "bound_by": list(k.bound_by), "refused": k.refused,
+                "unknown": k.unknown,
             }
             for k in found.kernels
         ],
@@ -130,10 +133,11 @@ def difference_json(found: NetworkDifference) -> dict[str, Any]:
 def _row(kernel: KernelDifference, change: int) -> tuple[str, ...]:
     sizes = ", ".join(f"{name}={size}" for name, size in kernel.sizes)
     calls = str(kernel.calls[0]) if kernel.calls[0] == kernel.calls[1] else f"{kernel.calls[0]} -> {kernel.calls[1]}"
+    about = "refused by a machine" if kernel.refused else "cycles are not known" if kernel.unknown else ""
     bounds = " -> ".join(dict.fromkeys(kernel.bound_by)) if all(kernel.bound_by) else "".join(kernel.bound_by)
     return (
         f"{kernel.kernel} ({sizes})" if sizes else kernel.kernel, calls, f"{kernel.cycles[0]:,}", f"{kernel.cycles[1]:,}",
-        f"{kernel.change:+,}", _share(kernel.change, change), "refused by a machine" if kernel.refused else bounds,
+        f"{kernel.change:+,}", _share(kernel.change, change), about or bounds,
     )  # fmt: skip
 
 

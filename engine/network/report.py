@@ -63,6 +63,7 @@ class KernelCost(msgspec.Struct, frozen=True, eq=False):
             "prepared": self.prepared,
             "cycles_per_call": self.report.cycles if self.report is not None else None,
             "cycles": self.cycles,
+            "unknown": self.report.unknown.reason if self.report is not None and self.report.unknown else None,
             "overflow_bytes": self.report.overflow_bytes if self.report is not None else None,
             "error": self.refusal.message if self.refusal is not None else None,
         }
@@ -101,6 +102,11 @@ class NetworkReport(msgspec.Struct, frozen=True, eq=False, dict=True):
     def refused(self) -> tuple[KernelCost, ...]:
         return tuple(c for c in self.kernels if c.refusal is not None)
 
+    @cached_property
+    def unknown(self) -> tuple[KernelCost, ...]:
+        """The kernels whose cycles are not known, such as those without cache misses."""
+        return tuple(c for c in self.kernels if c.report is not None and c.report.unknown is not None)
+
     def share(self, cost: KernelCost) -> float:
         """The kernel's part of an inference, from 0 to 1."""
         return cost.cycles / self.cycles if self.cycles else 0.0
@@ -110,6 +116,7 @@ class NetworkReport(msgspec.Struct, frozen=True, eq=False, dict=True):
         return {
             "machine": self.machine.name,
             "cycles": self.cycles,
+            "unknown": sorted({cost.kernel.name for cost in self.unknown}),
             "preparation_cycles": self.preparation_cycles,
             "calls": [{"call": at, "begin": begin, "end": end} for at, begin, end in self.spans],
             "on_chip": plan_json(self.plan),

@@ -24,6 +24,11 @@ def network_text(report: NetworkReport, most: int = MOST_KERNELS, graph: Graph |
     blocks += [
         f"{cost.kernel.name} is not in the sum: {cost.refusal.message}" for cost in report.refused if cost.refusal
     ]
+    blocks += [
+        f"{cost.kernel.name}: {cost.report.unknown.reason}"
+        for cost in report.unknown
+        if cost.report and cost.report.unknown
+    ]
     if report.plan.wait_cycles:
         blocks.append(f"{report.plan.wait_cycles:,} cycles are waits for tensors that are copied on chip")
     if report.plan.tensors and graph is not None:

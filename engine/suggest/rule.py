@@ -89,4 +89,4 @@ def is_better(before: Report | None, after: Report | None) -> bool:
         return after is not None
     if after.overflow_bytes or before.overflow_bytes:
         return after.overflow_bytes < before.overflow_bytes
-    return after.cycles <= before.cycles * (1 - MIN_GAIN)
+    return after.is_comparable(before) and after.cycles <= before.cycles * (1 - MIN_GAIN)

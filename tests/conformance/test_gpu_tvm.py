@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.simulator.same_threads import StagedRows
+from support.tvm.oracle import tvm, tvm_parse
 
 import tilewright
 from tilewright.app.document.intrinsics import read_intrinsics
@@ -13,6 +16,7 @@ from tilewright.engine.explore import derive_space
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
+from tilewright.engine.script import parse, to_script
 
 pytestmark = pytest.mark.tvm
 
@@ -21,8 +25,6 @@ HAND = Path(__file__).parents[1] / "hand"
 
 def cuda_of(name: str, folder: Path) -> str:
     """The CUDA that TVM makes of the derived schedule of a notebook."""
-    import tvm
-
     notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None
     intrinsics = read_intrinsics(notebook.document)
@@ -38,6 +40,25 @@ def test_a_softmax_is_one_kernel_whose_threads_combine_their_sums(tmp_path: Path
     assert source.count('extern "C" __global__ void __launch_bounds__(') == 2, "one kernel, declared and defined"
     assert "extern __shared__" in source and "__syncthreads()" in source
     assert "__shfl_down_sync" in source
+
+
+def kernel_of(text: str) -> Any:
+    """The kernel that TVM makes of a program, up to the names of loops."""
+    module = tvm_parse(to_script(parse(text).program))
+    for step in ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "LiftThreadBinding",
+                 "CompactBufferAllocation", "UnifyThreadBinding", "LowerOpaqueBlock"):  # fmt: skip
+        module = getattr(tvm.s_tir.transform, step)()(module)
+    return tvm.tirx.transform.StmtSimplify()(tvm.tirx.transform.FlattenBuffer()(module))
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+@pytest.mark.parametrize("tag", ["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"])
+def test_a_loop_around_the_same_threads_changes_no_kernel(tag: str, scope: str) -> None:
+    rows = StagedRows(tag, scope, 32, 128, 1)
+    around, alone = (kernel_of(rows.text(around=around)) for around in (True, False))
+    if tag.startswith("threadIdx"):  # TVM may place a buffer outside of virtual threads that have one loop
+        tvm.ir.assert_structural_equal(around, alone)
+    assert around.script().count(f'T.launch_thread("{tag}", 128)') == 1
 
 
 def test_a_gemm_uses_the_tensor_cores(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ....engine.export import headline
 from ....engine.hwsim import Machine, MachineError, Report
@@ -27,13 +28,15 @@ SEVERITIES = {"error": ("error",), "warning": ("error", "warning"), "info": ("er
 
 
 class Check(msgspec.Struct, frozen=True):
-    """The result of one check. `found` and `limit` are set for budgets."""
+    """The result of one check. `found` and `limit` are set for budgets. A check fails as `unknown` if `found` is not the figure of the run
+    and cannot decide."""
 
     name: str
     passed: bool
     detail: str
     found: float | None = None
     limit: float | None = None
+    unknown: bool = False
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -184,7 +187,7 @@ def _fits(report: Report) -> Iterator[Check]:
 
 def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator[Check]:
     if arguments.max_cycles is not None:
-        yield _at_most("cycles", report.cycles, arguments.max_cycles, "cycles")
+        yield _known(_at_most("cycles", report.cycles, arguments.max_cycles, "cycles"), "cycles", report)
     for scope, limit in arguments.max_peak:
         peaks = {name: m.peak_bytes for name, m in report.memory.items() if scope in (name, m.scope)}
         if not peaks:
@@ -193,15 +196,31 @@ def _budgets(report: Report, machine: Machine, arguments: Namespace) -> Iterator
         name = max(peaks, key=lambda n: peaks[n])
         yield _at_most(f"peak {scope}", peaks[name], limit, "bytes" if name == scope else f"bytes in {name}")
     if arguments.max_traffic is not None:
-        yield _at_most("traffic", report.copied_bytes, arguments.max_traffic, "bytes")
+        yield _known(_at_most("traffic", report.copied_bytes, arguments.max_traffic, "bytes"), "traffic", report)
     if arguments.min_overlap is not None:
         found, least = 100 * float(report.overlap), arguments.min_overlap
-        yield Check("overlap", found >= least, f"{found:.1f} %, at least {least:g} %", round(found, 4), least)
+        words = f"{found:.1f} %, at least {least:g} %"
+        yield _known(Check("overlap", found >= least, words, round(found, 4), least), "overlap", report)
 
 
 def _at_most(name: str, found: int, limit: int, unit: str) -> Check:
     more = f", exceeded by a factor of {found / limit:,.2f}" if found > limit > 0 else ""
     return Check(name, found <= limit, f"{found:,} {unit}, at most {limit:,}{more}", found, limit)
+
+
+def _known(check: Check, figure: str, report: Report) -> Check:
+    """The check of a budget; a budget on a figure that is not known fails, unless an upper bound of the figure is within it."""
+    unknown = report.unknown
+    if unknown is None or figure not in unknown.figures:
+        return check
+    is_decided = figure != "overlap" and check.passed == (unknown.limit == "upper")
+    about = f"{check.detail}; {unknown.reason}"
+    return replace(
+        check,
+        passed=check.passed and is_decided,
+        detail=about if is_decided else f"unknown: {about}",
+        unknown=not is_decided,
+    )
 
 
 def _lints(found: Opened, machine: Machine, severity: str) -> list[LintFinding]:

@@ -6,6 +6,8 @@ import difflib
 from argparse import Namespace
 from typing import Any
 
+import msgspec
+
 from ....engine.hwsim import Report
 from ....engine.ir import Expr, Node, TilewrightError, first_difference
 from ....engine.script import expr_text, to_script
@@ -113,7 +115,15 @@ def _side_json(side: Opened, report: Report | TilewrightError) -> dict[str, Any]
     if isinstance(report, TilewrightError):
         return {"name": side.label, "cycles": None, "error": report.refusal.to_json()}
     peaks = {name: memory.peak_bytes for name, memory in report.memory.items()}
-    return {"name": side.label, "cycles": report.cycles, "overlap": report.overlap, "peak_bytes": peaks, "error": None}
+    unknown = msgspec.to_builtins(report.unknown)
+    return {
+        "name": side.label,
+        "cycles": report.cycles,
+        "unknown": unknown,
+        "overlap": report.overlap,
+        "peak_bytes": peaks,
+        "error": None,
+    }
 
 
 def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: list[Any]) -> None:
@@ -128,6 +138,9 @@ def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: l
     for side, report in zip(sides, reports, strict=True):
         if isinstance(report, TilewrightError):
             print_line(f"\n{side.label} cannot be simulated: {report.refusal.message}")
+    for side, report in zip(sides, reports, strict=True):
+        if isinstance(report, Report) and report.unknown is not None:
+            print_line(f"\n{side.label}: {report.unknown.reason}")
     if isinstance(a, Report) and isinstance(b, Report):
         print_line()
         for row in _figures(sides, a, b):

@@ -53,6 +53,8 @@ def run(arguments: Namespace) -> int:
         print_json(report_json(report, verdict, parameters))
     else:
         print_line("\n\n".join((report_text(report, verdict), *([parameters_text(parameters)] if parameters else []))))
+        if arguments.sensitivity and report.unknown is not None:
+            print_line(f"\nno sensitivity: {report.unknown.reason}")
     if arguments.trace is not None and not written(arguments.trace, chrome_trace(report)):
         return BAD_INPUT
     return REFUSED if verdict.status == "failed" else EXIT_OK

@@ -6,26 +6,32 @@ from ....engine.hwsim import Report
 from .numbers import change_of, grouped, size_text
 
 DOES_NOT_FIT = "does not fit"
+UNKNOWN = "unknown"
 
 
 def cycle_count(report: Report) -> str:
-    """`12 345`, or "does not fit"."""
-    return DOES_NOT_FIT if report.overflow_bytes else grouped(report.cycles)
+    """`12 345`, "does not fit", or `12 345 without cache misses`."""
+    if report.overflow_bytes:
+        return DOES_NOT_FIT
+    return grouped(report.cycles) if report.unknown is None else f"{grouped(report.cycles)} {report.unknown.words}"
 
 
 def cycles_text(report: Report) -> str:
-    """`12 345 cycles`, or "does not fit"."""
-    count = cycle_count(report)
-    return count if count == DOES_NOT_FIT else f"{count} cycles"
+    """`12 345 cycles`, "does not fit", or `12 345 cycles without cache misses`."""
+    about = "" if report.unknown is None else f" {report.unknown.words}"
+    return DOES_NOT_FIT if report.overflow_bytes else f"{grouped(report.cycles)} cycles{about}"
 
 
 def effect_of(before: Report, after: Report) -> tuple[str, str]:
     """The effect as text, and its trend: "better", "worse" or "same".
 
-    Cycles are compared only if both programs fit. Of two that do not, the one with fewer bytes above the capacities is better.
+    Cycles are compared only if both programs fit, and those of both are known.
+    Of two that do not, the one with fewer bytes above the capacities is better.
     """
     excess, now = before.overflow_bytes, after.overflow_bytes
     if not excess and not now:
+        if before.unknown is not None or after.unknown is not None:
+            return UNKNOWN, "same"
         return change_of(before.cycles, after.cycles)
     if not now:
         return "fits", "better"

@@ -44,7 +44,7 @@ def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iter
         yield SensitivityProgress((), 0, 0)
 
     def gain(trial: Trial) -> MachineParameter | None:
-        return tried(func, machine, trial, report.cycles, known_plan=plan, max_tasks=MAX_TASKS)
+        return tried(func, machine, trial, report, known_plan=plan, max_tasks=MAX_TASKS)
 
     for done, trial in enumerate(todo, 1):
         parameter = attempt("sensitivity", lambda trial=trial: gain(trial))
@@ -64,6 +64,8 @@ def limit_value(found: SensitivityProgress | None, report: Report | TilewrightEr
     """The limit: text, detail, path of the limiting parameter ("" for none), done and total."""
     if not isinstance(report, Report):
         return _limit("The machine cannot run the program", "" if report is None else report.refusal.message)
+    if report.unknown is not None:
+        return _limit("The limit is unknown", report.unknown.reason)
     if found is None or not found.is_complete:
         done, total = (found.done, found.total) if found is not None else (0, 0)
         return _limit(

@@ -13,7 +13,7 @@ from ...document.editing.machine_parameters import overridden_paths
 from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State
-from ..labels.fitness import DOES_NOT_FIT, cycles_text, effect_of
+from ..labels.fitness import DOES_NOT_FIT, cycle_count, cycles_text, effect_of
 from ..labels.numbers import grouped, percent_text, size_text, use_text
 from ..notebook.file_status import file_value
 from .export_kinds import EXPORT_KINDS
@@ -108,6 +108,8 @@ def figures(state: State, store: Store) -> list[Figure]:
 def _cycles(state: State, store: Store, report: Report) -> Figure:
     known = [(b.against, store.known_report(b.state)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
+    if report.unknown is not None:
+        figure = _figure("Cycles", cycle_count(report), hint=report.unknown.reason, level="bad")
     if report.overflow_bytes:
         full = ", ".join(row for row, m in report.memory.items() if m.overflow_bytes)
         hint = f"{full}: capacity exceeded. With larger memories the program would take {grouped(report.cycles)} cycles"

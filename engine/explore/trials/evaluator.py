@@ -114,7 +114,7 @@ class Evaluator:
             return Outcome("pruned", least, "bound", f"at least {least.cycles:,} cycles, by {least.bound_by}")
         report = simulate_tasks(program, self._limits.tasks)
         figures = figures_of(report, self._far)
-        errors = [f for f in report.findings if f.severity == "error"]
+        errors = [f for f in report.observed if f.severity == "error"]
         if errors:
             return Outcome("over", figures, errors[0].code, errors[0].message)
         return self._over_budget(figures) or Outcome("fits", figures)

@@ -57,8 +57,10 @@ class CachedTask(msgspec.Struct, frozen=True):
 
 
 class Cached(msgspec.Struct, frozen=True, eq=False):
-    """Results of the caches behind a program's tasks. If they could not be simulated, `refused` has the reason, and no task stalls."""
+    """Results of the caches behind a program's tasks. If they could not be simulated, `refused` has the reason, and no task stalls;
+    `has_default_limit` if a higher limit on accesses may help."""
 
     counts: CacheCounts | None = None
     waits: Waits = {}
     refused: MachineError | None = None
+    has_default_limit: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...ir import BlockRealize, PrimFunc
-from ...lower import LowerError, Plan, lower_init_block, lower_match_buffer, pipelined, planned
+from ...lower import LowerError, Plan, lower_init_block, lower_match_buffer, pipelined, planned, same_threads
 from ..errors import MachineError
 from ..machine.model import Machine
 from ..tasks.nest import Nest, read_nest
@@ -71,7 +71,9 @@ def cached_nest(func: PrimFunc, known_plan: Plan | None = None) -> Nest:
     is_planned = not isinstance(func.body, BlockRealize)
     try:
         piped = pipelined(
-            lower_match_buffer(lower_init_block(func if is_planned else (known_plan or planned(func)).func))
+            lower_match_buffer(
+                lower_init_block(same_threads(func) if is_planned else (known_plan or planned(func)).func)
+            )
         )
     except LowerError as error:
         raise MachineError(error.refusal) from error

@@ -31,7 +31,8 @@ def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_ac
     try:
         counts = cache_counts(func, machine, engine=engine_of, tasks=tasks, limit=max_accesses, known_plan=known_plan)
     except MachineError as refused:
-        return Cached(refused=refused)
+        has_default_limit = refused.code == "too-many-accesses" and max_accesses <= MAX_ACCESSES
+        return Cached(refused=refused, has_default_limit=has_default_limit)
     waits = {t.number: np.array(cycles, np.int64) for t, cycles in zip(behind, counts.cycles, strict=True)}
     return Cached(counts, {number: cycles for number, cycles in waits.items() if cycles.any()})
 

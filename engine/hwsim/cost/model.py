@@ -56,7 +56,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start. `in_blocks` is
     the traffic of memories whose physical blocks have ports of their own. `preloaded` are stationary operands of an array, each with the
     cycles by which it has to be ready before the task starts. `tokens` is the part of the duration in which the engine waits for tokens of
-    other engines, and signals its own.
+    other engines, and signals its own. A cost `is_bound`, an upper bound, if the iterations of a piece are too many to count.
     """
 
     duration: int
@@ -72,6 +72,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     setup: int = 0
     in_blocks: tuple[Touched, ...] = ()
     tokens: int = 0
+    is_bound: bool = False
 
     def with_tokens(self, waits: int, signals: int) -> Cost:
         """Returns the cost of a task that waits for tokens before its set-up, and signals some after its work."""
@@ -172,6 +173,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Plac
         _preloaded(engine, [m.work for m, _ in live]),
         setup,
         tuple(t for t in moved if memory_of(t).has_own_ports),
+        is_bound=any(d.is_bound or (d.inside is not None and d.inside.is_bound) for _, d in live),
     )
 
 

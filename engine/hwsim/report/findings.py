@@ -13,8 +13,8 @@ from ..machine.parts import DmaEngine, ScalarEngine
 from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import Timeline
 from ..tasks.tree import TaskProgram, Template
-from .bank_conflict_finding import conflict_findings
-from .model import Finding, MemoryReport
+from .finding import Finding, by_severity
+from .model import MemoryReport
 from .uncoalesced_finding import uncoalesced_findings
 
 HEAVY_OPERATIONS = 256
@@ -28,7 +28,7 @@ def find(
     memory: Mapping[str, MemoryReport],
     held: Occupancy,
 ) -> tuple[Finding, ...]:
-    """Returns all findings, the worst first; `counts` is the number of runs of each variant."""
+    """Returns the findings that need no further replay, the worst first; `counts` is the number of runs of each variant."""
     found = [
         *_overflows(program, memory),
         *_scalar_work(program, counts),
@@ -36,21 +36,33 @@ def find(
         *_round_trips(program, counts),
         *_idle_slots(program, held),
         *_wrapped_parts(program),
-        *conflict_findings(program, counts),
         *uncoalesced_findings(program, counts),
         *_left_out(program),
+        *_bounded(program, counts),
     ]
-    return tuple(sorted(found, key=lambda f: ("error", "warning", "info").index(f.severity)))
+    return by_severity(found)
 
 
 def _left_out(program: TaskProgram) -> Iterator[Finding]:
     """Yields a finding if the cycles exclude the misses of caches."""
     refused = program.cached.refused
     if refused is not None:
-        more = "; `tilewright run` has a higher limit" if refused.code == "too-many-accesses" else ""
+        more = "; `tilewright run` has a higher limit" if program.cached.has_default_limit else ""
         yield Finding(
             "caches-left-out", "warning",
             f"the cycles exclude cache misses: {refused.refusal.message}{more}",
+        )  # fmt: skip
+
+
+def _bounded(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Finding]:
+    """Yields a finding if the iterations of a block are too many to count."""
+    variants = [program.variants[n] for n in counts]
+    names = dict.fromkeys(program.templates[v.template].name for v in variants if v.cost.is_bound)
+    if names:
+        yield Finding(
+            "iterations-bounded", "warning",
+            f"the cycles are an upper bound: the conditions of {', '.join(names)} leave out iterations that are too many to count",
+            tuple(names),
         )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def report_of(program: TaskProgram, timeline: Timeline) -> Report:
         bursts=_bursts(program, counts),
         energy=energy_of(program, counts),
         roofline=_roofline(program, counts, timeline.cycles),
-        findings=find(program, timeline, counts, memory, held),
+        observed=find(program, timeline, counts, memory, held),
         tasks=_kinds(program, counts),
         segments=Segments(program, timeline),
         occupancy=held,

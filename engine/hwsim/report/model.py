@@ -10,13 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 from propcache.api import cached_property
 
-from ...ir import Node
 from ..caches.report import CacheCounts
 from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import Timeline
 from ..tasks.nest import Loop
 from ..tasks.tree import TaskProgram
+from .bank_conflict_finding import conflict_findings
 from .critical_path import CriticalPath
+from .finding import Finding, by_severity
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -173,22 +174,22 @@ class EngineAccess(msgspec.Struct, frozen=True):
     written_bytes: int
 
 
-class Finding(msgspec.Struct, frozen=True, eq=False):
-    """An observation of the replay about the schedule on this machine. `memory` is its memory row, if any; `cycles` is its cost on the
-    engine of its block.
-
-    `fix` are schedule calls worth trying, as Python text; `engine.lint` tries them, and others.
+class Unknown(msgspec.Struct, frozen=True):
+    """Figures of a report that are not those of the run, and why: they are too low if they exclude a part of the cost ("lower"), or upper
+    bounds ("upper"). `words` name the relation after a number.
     """
 
-    code: str
-    severity: str  # "error" (would not run), "warning" (runs, wastes), "info"
-    message: str
-    blocks: tuple[str, ...] = ()
-    buffers: tuple[str, ...] = ()
-    fix: tuple[str, ...] = ()
-    nodes: tuple[Node, ...] = ()
-    memory: str = ""
-    cycles: int = 0
+    limit: Literal["lower", "upper"]
+    figures: tuple[str, ...]
+    words: str
+    reason: str = ""
+
+
+UNKNOWN = {
+    "caches-left-out": Unknown("lower", ("cycles", "overlap"), "without cache misses"),
+    "iterations-bounded": Unknown("upper", ("cycles", "overlap", "traffic"), "or fewer"),
+}
+"""The findings that say that figures are unknown."""
 
 
 class TaskKind(msgspec.Struct, frozen=True):
@@ -311,7 +312,7 @@ class Segments(Sequence[Segment]):
         return self._timeline.engines, self._timeline.starts, self._timeline.ends
 
 
-class Report(msgspec.Struct, frozen=True, eq=False):
+class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Cost of the program on the machine. Cycles are of the machine's clock.
 
     `bounds` are lower bounds on any schedule of the same tasks, the highest first. `energy` is in pJ, by memory and engine. `overlap` is
@@ -333,12 +334,18 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     bursts: tuple[Moved, ...]
     energy: dict[str, float]
     roofline: Roofline
-    findings: tuple[Finding, ...]
+    observed: tuple[Finding, ...]
     tasks: tuple[TaskKind, ...]
     segments: Segments
     occupancy: Occupancy
     timeline: Timeline
     caches: CacheCounts | None = None
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, the worst first: those `observed`, and those whose cause another replay proves."""
+        proved = conflict_findings(self.program, self.timeline.counts, self.cycles)
+        return by_severity((*self.observed, *proved))
 
     def __repr__(self) -> str:
         """Returns the headline; `tilewright.report_text` has the tables."""
@@ -361,6 +368,16 @@ class Report(msgspec.Struct, frozen=True, eq=False):
     def bound(self) -> int:
         """The highest of the bounds."""
         return max((b.cycles for b in self.bounds), default=0)
+
+    @property
+    def unknown(self) -> Unknown | None:
+        """The figures that are not known, such as cycles without the misses of caches; None if all are."""
+        of = next((f for f in self.observed if f.code in UNKNOWN), None)
+        return None if of is None else replace(UNKNOWN[of.code], reason=of.message)
+
+    def is_comparable(self, other: Report) -> bool:
+        """Whether the cycles of both reports are known, or exclude the same kind of cost."""
+        return (self.unknown and self.unknown.limit) == (other.unknown and other.unknown.limit)
 
     @property
     def overflow_bytes(self) -> int:
@@ -388,6 +405,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
             "machine": self.machine,
             "clock_hz": self.clock_hz,
             "cycles": self.cycles,
+            "unknown": msgspec.to_builtins(self.unknown),
             "bound": self.bound,
             "bounds": msgspec.to_builtins(self.bounds),
             "ratio": self.ratio,
@@ -421,6 +439,7 @@ class Report(msgspec.Struct, frozen=True, eq=False):
                     "blocks": list(f.blocks),
                     "buffers": list(f.buffers),
                     "fix": list(f.fix),
+                    "saved": f.saved,
                 }
                 for f in self.findings
             ],

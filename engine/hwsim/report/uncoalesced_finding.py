@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from ...ir import Buffer
 from ..access.ports import memory_port
 from ..tasks.tree import TaskProgram
-from .model import Finding
+from .finding import Finding
 
 TWICE = 2
 """Threshold of the finding: the ratio of moved to requested bytes."""

@@ -15,7 +15,8 @@ from ...arith import Analyzer, Sum
 from ...ir import Buffer, Cast, Expr, Var, build, free_vars
 from ...ir import dtype as dt
 from ..access.placement import strides_of
-from .grid import MAX_POINTS, UnknownValueError, Values, axes, used_vars, values
+from .grid import MAX_POINTS, TooManyPointsError, UnknownValueError, Values, axes, used_vars, values
+from .large.listed import held_ranges, listed_iterations
 from .work import Access
 
 REACH_BITS = 40
@@ -32,7 +33,8 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     """The iterations of a task, for one choice of the loops around it.
 
     `extents` are those of its loops, `active` their actual trip counts. `mask`, over all loops, is set only if conditions couple loops;
-    `chosen` lists the iterations one by one, if they are few. A padded copy reads in the iterations of `inside`.
+    `chosen` lists the iterations one by one, if they are few, or if the loops have too many points for a mask. A domain `is_bound` if its
+    iterations are too many for both: it is the box around them. A padded copy reads in the iterations of `inside`.
     """
 
     extents: dict[Var, int]
@@ -42,6 +44,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     outer: dict[Var, int] = {}
     chosen: dict[Var, Values] | None = None
     inside: Domain | None = None
+    is_bound: bool = False
 
     @property
     def is_box(self) -> bool:
@@ -55,35 +58,70 @@ def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mappin
     over = {**axes(sizes), **outer}
     single: dict[Var, Values] = {}
     joint: list[Values] = []
-    for condition in conditions:
-        try:
-            holds = values(condition, over)
-        except UnknownValueError:
-            continue
-        used = used_vars(condition, sizes)
-        if not used:
-            if not holds.all():
-                return Domain(sizes, dict.fromkeys(sizes, 0), 0, None, dict(outer))
-        elif len(used) == 1:
-            (var,) = used
-            flat = holds.reshape(-1)
-            single[var] = flat if var not in single else single[var] * flat
-        else:
-            joint.append(holds)
+    try:
+        for condition in conditions:
+            used = used_vars(condition, sizes)
+            try:
+                holds = values(condition, over)
+            except TooManyPointsError:
+                raise
+            except UnknownValueError:
+                continue
+            if not used:
+                if not holds.all():
+                    return Domain(sizes, dict.fromkeys(sizes, 0), 0, None, dict(outer))
+            elif len(used) == 1:
+                (var,) = used
+                flat = holds.reshape(-1)
+                single[var] = flat if var not in single else single[var] * flat
+            else:
+                joint.append(holds)
+    except TooManyPointsError:
+        return _large_domain(sizes, conditions, outer)
     active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
     prefixes = all(bool(flat[: active[v]].all()) for v, flat in single.items())
     if not joint and prefixes:
         return Domain(sizes, active, prod(active.values()), None, dict(outer))
+    if prod(sizes.values()) > MAX_POINTS:
+        return _large_domain(sizes, conditions, outer)
     return _masked(sizes, single, joint, outer)
+
+
+def _large_domain(sizes: dict[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
+    """Returns a domain whose loops have too many points for a mask."""
+    known = [c for c in conditions if _is_computed(c, {**dict.fromkeys(sizes, 0), **outer})]
+    held: dict[Var, list[tuple[int, int]] | None] = {}
+    for var, extent in sizes.items():
+        alone = [c for c in known if used_vars(c, sizes) == {var}]
+        held[var] = held_ranges(var, extent, alone, outer) if alone else [(0, extent)]
+    boxed = {v: sum(stop - start for start, stop in r) for v, r in held.items() if r is not None and len(r) < 2}
+    is_coupled = any(len(used_vars(c, sizes)) > 1 for c in known)
+    if len(boxed) == len(sizes) and not is_coupled:
+        return Domain(sizes, boxed, prod(boxed.values()), None, dict(outer))
+    chosen = listed_iterations(sizes, known, outer)
+    if chosen is None:
+        active = {v: boxed.get(v, n) for v, n in sizes.items()}
+        return Domain(sizes, active, prod(active.values()), None, dict(outer), is_bound=True)
+    return _of_listed(sizes, chosen, dict(outer))
+
+
+def _is_computed(condition: Expr, at: Mapping[Var, int]) -> bool:
+    """Returns whether a condition depends on no data."""
+    try:
+        values(condition, at)
+    except UnknownValueError:
+        return False
+    return True
+
+
+def _of_listed(sizes: dict[Var, int], chosen: dict[Var, Values], outer: dict[Var, int]) -> Domain:
+    active = {v: len(np.unique(column)) for v, column in chosen.items()}
+    return Domain(sizes, active, len(next(iter(chosen.values()))), None, outer, chosen)
 
 
 def _masked(
     sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]
 ) -> Domain:
-    if prod(sizes.values()) > MAX_POINTS:
-        # Too many points to evaluate: the largest box is a safe assumption.
-        active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
-        return Domain(sizes, active, prod(active.values()), None, dict(outer))
     mask = np.ones(tuple(sizes.values()), np.int64)
     for n, var in enumerate(sizes):
         if var in single:
@@ -122,6 +160,11 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
     """Returns the domain with these loops reduced to one iteration: the union over all of theirs."""
     extents = {v: 1 if v in loops else n for v, n in where.extents.items()}
     active = {v: min(n, 1) if v in loops else n for v, n in where.active.items()}
+    if where.mask is None and where.chosen is not None:
+        kept = {v: n for v, n in extents.items() if v not in loops}
+        rows = np.unique(number_of(where.chosen, kept), return_index=True)[1]
+        columns = {v: np.zeros(len(rows), np.int64) if v in loops else c[rows] for v, c in where.chosen.items()}
+        return _of_listed(extents, columns, where.outer)
     if where.mask is None:
         return Domain(extents, active, prod(active.values()), None, where.outer)
     mask = where.mask.max(axis=tuple(n for n, v in enumerate(where.extents) if v in loops), keepdims=True, initial=0)
@@ -328,10 +371,11 @@ def at_points(where: Domain, found: Callable[[Mapping[Var, Values]], Sequence[Va
     """Evaluates `found` with the loops as axes, and returns its values at each iteration of a domain, always in the same order. Raises
     UnknownValueError.
     """
+    if where.chosen is not None:
+        count = len(next(iter(where.chosen.values())))
+        return [np.broadcast_to(column, (count,)) for column in found(where.chosen)]
     if prod(where.extents.values()) > MAX_POINTS:
         raise UnknownValueError
-    if where.chosen is not None:
-        return [np.broadcast_to(column, (where.iterations,)) for column in found(where.chosen)]
     every = [np.broadcast_to(column, tuple(where.extents.values())) for column in found(axes(where.extents))]
     if where.mask is not None:
         holds = where.mask.astype(np.bool_)

@@ -55,6 +55,10 @@ class UnknownValueError(Exception):
     """The expression depends on data, or on too many points: its values are not known before the program runs."""
 
 
+class TooManyPointsError(UnknownValueError):
+    """The expression has too many points."""
+
+
 def _truncated(a: Values, b: Values) -> Values:
     return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
 
@@ -126,7 +130,7 @@ def values(expr: Expr, over: Mapping[Var, Values | int]) -> Values:
     used, function = _compiled(expr)
     shapes = [n.shape for v in used if isinstance(n := over.get(v), np.ndarray)]
     if prod(map(prod, shapes)) > MAX_POINTS and prod(np.broadcast_shapes(*shapes)) > MAX_POINTS:
-        raise UnknownValueError
+        raise TooManyPointsError
     return np.asarray(function(over), dtype=np.int64)
 
 

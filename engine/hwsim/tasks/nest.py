@@ -10,6 +10,7 @@ tag are the same threads, so the work of the inner one happens once, not once fo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import prod
 
 import msgspec
 
@@ -43,6 +44,7 @@ from ...ir import (
     StringImm,
     Var,
     build,
+    free_vars,
     substitute,
     walk,
     walk_stmts,
@@ -50,11 +52,13 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
 from ..errors import refuse
+from .grid import UnknownValueError, axes, values
+from .threads import THREAD, is_grid, is_threads, launched, require_equal_extents
 
 ENGINE = "engine"
+MAX_EVALUATED = 1 << 16
+"""Limit on the iterations at which a trip count is evaluated."""
 VECTORIZED = "vectorized"
-BLOCK = "blockIdx"
-THREAD = "threadIdx"
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
@@ -213,7 +217,7 @@ class _Reader:
             case For():
                 return self._loop(stmt, around)
             case LaunchThread():
-                return self._loop(_launched(stmt), around)
+                return self._loop(launched(stmt), around)
             case BlockRealize():
                 return self._realize(stmt, around)
             case IfThenElse(condition=condition, then_case=then, else_case=otherwise):
@@ -242,7 +246,7 @@ class _Reader:
         inside, loop = self._inside(stmt, around)
         if loop.extent <= 0:
             return []
-        if _is_threads(stmt):
+        if is_threads(stmt):
             return self.read(stmt.body, msgspec.structs.replace(inside, threads=(*around.threads, (stmt, loop))))
         inside = msgspec.structs.replace(
             inside,
@@ -257,6 +261,9 @@ class _Reader:
         """Returns the context of the body of a loop, and the loop itself."""
         loop, condition = self._enter(stmt)
         tag = VECTORIZED if stmt.kind == "vectorized" else stmt.thread_tag
+        if stmt.thread_tag is not None:
+            outer = next((n for tag, n in reversed(around.tagged) if tag == stmt.thread_tag), loop)
+            require_equal_extents(stmt, (outer.name, outer.extent), loop.extent)
         inside = msgspec.structs.replace(
             around,
             conditions=(*around.conditions, *condition),
@@ -269,7 +276,7 @@ class _Reader:
         start, extent = self._expr(stmt.min), self._expr(stmt.extent)
         most = build.int_value(extent)
         if most is None:
-            most = Analyzer(self.ranges).bounds(extent).high
+            most = self._largest(extent)
         if most is None:
             raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} has an unknown trip count", stmt,
                          found=stmt.loop_var.name, expected="a constant extent, or one with a constant bound")  # fmt: skip
@@ -277,7 +284,19 @@ class _Reader:
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
-        return Loop(var, max(most, 0), stmt.loop_var.name, _tag(stmt).startswith(BLOCK)), condition
+        return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt)), condition
+
+    def _largest(self, extent: Expr) -> int | None:
+        """Returns the largest trip count: the maximum over the loops around if their iterations are few, else an upper bound."""
+        high = Analyzer(self.ranges).bounds(extent).high
+        used = {v: build.int_value(self.ranges[v].extent) or 0 for v in free_vars(extent) if v in self.ranges}
+        if not 0 < prod(used.values()) <= MAX_EVALUATED:
+            return high
+        try:
+            found = int(values(extent, axes(used)).max())
+        except UnknownValueError:
+            return high
+        return found if high is None else min(found, high)
 
     def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
         block = realize.block
@@ -301,7 +320,7 @@ class _Reader:
             case SeqStmt(seq=seq):
                 return [p for s in seq for p in self._pieces(s, around, outer)]
             case LaunchThread():
-                return self._pieces(_launched(stmt), around, outer)
+                return self._pieces(launched(stmt), around, outer)
             case For():
                 inside, loop = self._inside(stmt, around)
                 inside = msgspec.structs.replace(inside, loops=(*around.loops, loop))
@@ -385,19 +404,6 @@ def requested_engine(annotations: Annotations) -> str | None:
         if key == ENGINE and isinstance(value, StringImm):
             return value.value
     return None
-
-
-def _launched(stmt: LaunchThread) -> For:
-    return For(stmt.var, build.const(0, stmt.var.dtype), stmt.extent, "thread_binding", stmt.body, stmt.thread_tag)
-
-
-def _tag(stmt: For) -> str:
-    return stmt.thread_tag or ""
-
-
-def _is_threads(stmt: For) -> bool:
-    """Returns whether the iterations are threads of one block, or virtual ones, which a thread runs statement by statement."""
-    return bool(_tag(stmt)) and not _tag(stmt).startswith(BLOCK)
 
 
 def _is_of_warps(piece: Piece, around: _Around) -> bool:

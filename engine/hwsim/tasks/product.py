@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Set
 from math import prod
 
 import msgspec
+import numpy as np
 
 from ...ir import Var
 from ...ir import dtype as dt
 from ..access.ports import over
 from ..machine.parts import MatrixEngine, SystolicEngine
-from .geometry import Domain
+from .geometry import Domain, number_of
 from .grid import used_vars
 from .work import Access, Work
 
@@ -73,6 +74,8 @@ def indexing(access: Access, where: Domain) -> set[Var]:
 
 def joint_values(loops: Collection[Var], where: Domain) -> int:
     """Returns the number of joint values of the loops: 100 if a condition cuts 13 x 8 to that, not 104."""
+    if where.mask is None and where.chosen is not None:
+        return len(np.unique(number_of(where.chosen, {v: where.extents[v] for v in where.extents if v in loops})))
     if where.mask is None:
         return prod(where.active[v] for v in loops)
     others = tuple(axis for axis, v in enumerate(where.extents) if v not in loops)

@@ -2,7 +2,8 @@
 
 A copy is one DMA descriptor, so each DMA task is one leaf; other engines merge all neighbours inside of a loop that they run alone. Loops
 stay outside if slots rotate over them, if they are blocks of threads, or, outermost in a subtree, if they select the physical block, so
-that a task accesses one block. A replay walks the tree of tasks; classes of equivalent iterations are known without a walk.
+that a task accesses one block, or if conditions inside leave out iterations that are too many to count in one task. A replay walks the
+tree of tasks; classes of equivalent iterations are known without a walk.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ from ..caches.report import Cached, Waits
 from ..machine.model import Machine
 from ..machine.parts import DmaEngine
 from .engine_selection import Choice, choose
-from .grid import UnknownValueError, used_vars, values
+from .grid import UnknownValueError, is_known, used_vars, values
 from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
 from .periodicity import IterationClass, Run, runs_of, together
 from .triangles import SHORT, Level, growing
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_pieces
+
+MAX_KINDS = 1 << 12
+"""Limit on the iterations of a loop that differ in the conditions inside, for a loop that would stay outside of tasks only for these."""
+
+MAX_WORK = 1 << 28
+"""Limit on the points of the tasks in all these iterations."""
 
 
 class Template(msgspec.Struct, frozen=True, eq=False):
@@ -183,6 +190,7 @@ class _Builder:
         self.variants: list[TaskVariant] = []
         self.shared: list[dict[PortSpec, int]] = []
         self.choices: dict[ComputeBlock, Choice] = {}
+        self.allocating = {loop.var for s in nest.sites for loop in (*s.loops, *s.threads)}
         self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
 
     def nodes(self, nodes: Iterable[NestNode], outer: tuple[Loop, ...]) -> list[TaskNode]:
@@ -251,7 +259,21 @@ class _Builder:
             return False
         if any(loop.grid or loop.var in self.turning for loop in _loops(node)):
             return False
-        return not self._picks_block(node, choices)
+        return not (self._picks_block(node, choices) or self._is_uncountable(node, choices))
+
+    def _is_uncountable(self, node: LoopNode, choices: Sequence[Choice]) -> bool:
+        """Returns whether the iterations of a loop are too many to count in one task, and those of the loop in few kinds of tasks."""
+        paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
+        works = [(c.works, paths[c.leaf]) for c in choices]
+        pieces = pieces_of(works, (), self.nest.analyzer, self.allocating)
+        conditions = [c for p in pieces if p.is_large for c in p.conditions]
+        if not conditions or not any(p.is_bound(dict.fromkeys(self.nest.analyzer.ranges, 0)) for p in pieces):
+            return False
+        loop, own = node.loop, IterationClass(tuple(c for c in conditions if is_known(c)))
+        runs = runs_of(loop.var, loop.extent, own, {}, self.nest.analyzer)
+        kinds = sum(min(run.period, run.stop - run.start) for run in runs)
+        points = max(prod(p.measured.inner.values()) // loop.extent for p in pieces)
+        return kinds <= MAX_KINDS and kinds * points <= MAX_WORK
 
     def _choice(self, leaf: ComputeBlock) -> Choice:
         found = self.choices.get(leaf)
@@ -287,7 +309,8 @@ class _Builder:
         checkpoint()
         choices = tuple(self._choice(leaf) for leaf in _leaves(node))
         paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
-        pieces = pieces_of([(c.works, paths[c.leaf]) for c in choices], outer, self.nest.analyzer)
+        works = [(c.works, paths[c.leaf]) for c in choices]
+        pieces = pieces_of(works, outer, self.nest.analyzer, self.allocating)
         number = len(self.templates)
         waits = self.waits.get(number)
         self.shared.append({})

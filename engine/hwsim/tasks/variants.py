@@ -6,7 +6,8 @@ occurrence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import prod
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -22,7 +23,8 @@ from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
 from ..replay.exclusive import Variant
 from .geometry import Domain, Layout, at_points, domain
-from .grid import UnknownValueError, Values, axes, is_known, used_vars, values
+from .grid import MAX_POINTS, UnknownValueError, Values, axes, is_known, used_vars, values
+from .large.uneven_splits import join_uneven_splits
 from .nest import Loop
 from .periodicity import IterationClass
 from .representatives import Representatives
@@ -57,6 +59,15 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
 
     measured: Measured
     conditions: tuple[Expr, ...]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether conditions cut more points than are evaluated at once."""
+        return bool(self.conditions) and prod(self.measured.inner.values()) > MAX_POINTS
+
+    def is_bound(self, at: Mapping[Var, int]) -> bool:
+        """Returns whether the iterations are too many to count, with the loops around at `at`."""
+        return self.is_large and domain(self.measured.inner, self.conditions, at).is_bound
 
 
 class Side(msgspec.Struct, frozen=True, eq=False):
@@ -98,15 +109,24 @@ def _values_at(part: Expr, piece: Piece, at: Mapping[Var, int]) -> Values:
 
 
 def pieces_of(
-    works: Sequence[tuple[Sequence[Work], Sequence[Loop]]], outer: Sequence[Loop], analyzer: Analyzer
+    works: Sequence[tuple[Sequence[Work], Sequence[Loop]]],
+    outer: Sequence[Loop],
+    analyzer: Analyzer,
+    allocating: Collection[Var] = (),
 ) -> tuple[Piece, ...]:
-    """Returns the pieces of a task: of each leaf its works, with the loops around them inside of the task."""
+    """Returns the pieces of a task: of each leaf its works, with the loops around them inside of the task. Buffers are allocated under the
+    loops in `allocating`."""
     around = {loop.var for loop in outer}
     found: list[Piece] = []
     for leaf, path in works:
         for work in leaf:
             inner = {loop.var: loop.extent for loop in (*path, *work.piece.loops) if loop.var not in around}
             conditions = tuple(analyzer.simplify(c) for c in work.piece.conditions)
+            if conditions and prod(inner.values()) > MAX_POINTS:
+                fixed = {*work.piece.lanes, *work.piece.vectorized, *allocating}
+                joined, inner, conditions = join_uneven_splits(work, inner, conditions, fixed, analyzer)
+                found.append(Piece(measure(joined, inner, analyzer), conditions))
+                continue
             found.append(Piece(measure(work, inner, analyzer), conditions))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from tilewright.app.cli.arguments import size_bytes
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 OVERLAPPED = str(EXAMPLES / "vtcm_double_buffer.py")
+CACHED = str(EXAMPLES / "cache_blocking.py")
 OVERFLOWING = str(EXAMPLES / "place_the_copies.py")
 
 
@@ -53,6 +54,35 @@ def test_given_traffic_and_overlap_then_they_are_held_too(capsys: pytest.Capture
     assert checks(capsys, OVERLAPPED, "--max-traffic", str(moved), "--min-overlap", "60%")[0] == 0
     code, found = checks(capsys, OVERLAPPED, "--max-traffic", str(moved - 1), "--min-overlap", "90")
     assert code == 1 and not found["traffic"]["passed"] and not found["overlap"]["passed"]
+
+
+@pytest.fixture
+def without_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit on accesses that the caches of CACHED exceed."""
+    monkeypatch.setattr("tilewright.app.cli.opened.MAX_ACCESSES", 100)
+
+
+@pytest.mark.usefixtures("without_misses")
+def test_a_budget_on_cycles_without_cache_misses_fails_as_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    report = reported(capsys, CACHED)
+    cycles, unknown = report["cycles"], report["unknown"]
+    assert isinstance(cycles, int) and isinstance(unknown, dict)
+    assert unknown["figures"] == ["cycles", "overlap"] and "100 single accesses" in unknown["reason"]
+    code, found = checks(capsys, CACHED, "--max-cycles", str(2 * cycles), "--min-overlap", "0", "--max-traffic", "1G")
+    assert code == 1
+    for name in ("cycles", "overlap"):
+        assert not found[name]["passed"] and found[name]["unknown"]
+        assert str(found[name]["detail"]).startswith("unknown: ") and unknown["reason"] in str(found[name]["detail"])
+    assert found["traffic"]["passed"] and not found["traffic"]["unknown"]
+    code, found = checks(capsys, CACHED, "--max-cycles", str(cycles - 1))
+    assert code == 1 and not found["cycles"]["unknown"], "misses only add cycles"
+    assert main(["check", CACHED, "--max-cycles", str(2 * cycles)]) == 1
+    assert "cycles without cache misses" in (text := capsys.readouterr().out) and "unknown: " in text
+
+
+def test_known_cycles_are_marked_as_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert reported(capsys, OVERLAPPED)["unknown"] is None
+    assert not checks(capsys, OVERLAPPED, "--max-cycles", "1")[1]["cycles"]["unknown"]
 
 
 def test_given_a_memory_that_overflows_then_1_without_any_budget(capsys: pytest.CaptureFixture[str]) -> None:

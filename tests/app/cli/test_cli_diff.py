@@ -48,6 +48,18 @@ def test_given_two_programs_then_1_the_place_the_text_and_the_figures(
     assert cycles["label"] == "Cycles" and cycles["a"].replace("\u202f", "") == str(data["a"]["cycles"])
 
 
+def test_unknown_cycles_are_not_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("tilewright.app.cli.opened.MAX_ACCESSES", 100)
+    cached = str(EXAMPLES / "cache_blocking.py")
+    assert main(["diff", cached, "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    line = data["figures"][0]["lines"][0]
+    assert (line["change"], line["trend"]) == ("unknown", "same")
+    assert line["b"].endswith("without cache misses") and "exclude cache misses" in data["b"]["unknown"]["reason"]
+    assert main(["diff", cached]) == 1
+    assert "the cycles exclude cache misses" in capsys.readouterr().out
+
+
 def test_given_one_file_then_its_schedule_against_its_program(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.programs.sources import matmul
+from support.simulator.same_threads import StagedRows, staged_rows
 
-from tilewright.engine.hwsim import Report, load_machine, simulate
+from tilewright.engine.hwsim import MachineError, Report, load_machine, simulate
+from tilewright.engine.lower import lower
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -176,10 +180,46 @@ def test_given_loops_of_one_tag_in_each_other_then_they_are_the_same_threads():
     assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(512, 0), (0, 512)]
 
 
-def test_given_loops_of_one_tag_that_go_over_different_things_then_nothing_is_left_out():
-    text = nested(4, 8).replace("threadIdx.x", "threadIdx.y").replace("T.axis.spatial(4, b)", "T.axis.spatial(4, t)")
-    report = on_gpu(Schedule(parse(text.replace("blockIdx.x", "blockIdx.y")).program))
-    assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(4 * 512, 0), (0, 4 * 512)]
+def test_given_a_block_that_uses_both_loops_of_one_tag_then_no_iteration_is_left_out():
+    text = nested(8, 8).replace("threadIdx.x", "threadIdx.y").replace("T.axis.spatial(4, b)", "T.axis.spatial(8, t)")
+    text = text.replace("(4, 32)", "(8, 32)").replace("blockIdx.x", "blockIdx.y")
+    report = on_gpu(Schedule(parse(text).program))
+    assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(4 * 1024, 0), (0, 4 * 1024)]
+
+
+@pytest.mark.parametrize("tag", ["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"])
+def test_given_nested_loops_of_one_tag_and_different_extents_then_they_are_refused_as_in_tvm(tag: str):
+    with pytest.raises(MachineError, match="equal extents") as refused:
+        on_gpu(Schedule(parse(nested(4, 8).replace("threadIdx.x", tag)).program))
+    assert refused.value.refusal.code == "thread-extents"
+    assert refused.value.refusal.found == "extents 4 and 8"
+
+
+@settings(max_examples=20, deadline=None)
+@given(staged_rows(), st.sampled_from(["cpu-core", "gpu-sm"]))
+def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, machine: str):
+    around, alone = (parse(rows.text(around=around)).program for around in (True, False))
+    reports = [simulate(func, load_machine(machine)).to_json() for func in (around, alone)]
+    assert reports[0] == reports[1]
+    lowered = [simulate(lower(func, "RemoveNoOp"), load_machine(machine)).to_json() for func in (around, alone)]
+    assert lowered[0] == lowered[1]
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+@pytest.mark.parametrize("tag", ["threadIdx.x", "vthread.x"])
+def test_an_inner_loop_over_the_threads_of_its_block_is_the_same_threads(tag: str, scope: str):
+    rows = StagedRows(tag, scope, 4, 32, 1)
+    direct = rows.text(around=True)
+    store = direct.rindex("                for u in")
+    inner = """
+                with T.sblock("store"):
+                    T.reads(S[vt])
+                    T.writes(B[vg * 32 + vt])
+                    B[vg * 32 + vt] = S[vt] * T.float32(2)
+"""
+    reports = [on_gpu(Schedule(parse(text).program)) for text in (direct, direct[:store] + inner)]
+    assert reports[0].cycles == reports[1].cycles
+    assert [r.memory["local"].peak_bytes + r.memory["shared"].peak_bytes for r in reports] == [128, 128]
 
 
 FRAGMENTS = """

@@ -6,6 +6,7 @@ from math import prod
 from random import Random
 
 from support.simulator.exactness import tiled
+from support.simulator.hulls import fused_chain
 from support.simulator.phases import phased
 from support.simulator.triangles import triangular
 
@@ -21,13 +22,15 @@ MOST_TILES = 100
 
 
 def random_program(rng: Random) -> PrimFunc:
-    """A tiled matmul, a triangular nest, a chain of phases, or, most often, stages on tiles."""
+    """A tiled matmul, a triangular nest, a chain in fused tiles, a chain of phases, or, most often, stages on tiles."""
     kind = rng.random()
     if kind < 0.1:
         return tiled(rng, "local", rng.choice(["local", "local.acc"]))
     if kind < 0.2:
         return triangular(rng)
-    return phased(rng) if kind < 0.3 else staged(rng)
+    if kind < 0.25:
+        return fused_chain(rng, 6, 20)
+    return phased(rng) if kind < 0.35 else staged(rng)
 
 
 def staged(rng: Random) -> PrimFunc:

@@ -1,0 +1,1 @@
+"""Tasks of more points than are evaluated at once."""

@@ -1,0 +1,37 @@
+"""Loops that are bound to thread tags."""
+
+from __future__ import annotations
+
+from ...ir import For, LaunchThread, build
+from ..errors import refuse
+
+BLOCK = "blockIdx"
+THREAD = "threadIdx"
+
+
+def launched(stmt: LaunchThread) -> For:
+    """Returns the loop of a lowered thread axis."""
+    return For(stmt.var, build.const(0, stmt.var.dtype), stmt.extent, "thread_binding", stmt.body, stmt.thread_tag)
+
+
+def is_grid(stmt: For) -> bool:
+    """Returns whether each iteration is a block of threads."""
+    return (stmt.thread_tag or "").startswith(BLOCK)
+
+
+def is_threads(stmt: For) -> bool:
+    """Returns whether the iterations are threads of one block, or virtual ones, which a thread runs statement by statement."""
+    return bool(stmt.thread_tag) and not is_grid(stmt)
+
+
+# Nested loops of one tag are the same threads.
+def require_equal_extents(stmt: For, outer: tuple[str, int], extent: int) -> None:
+    """`outer` has the name and the extent of a loop with the same tag around `stmt`."""
+    name, threads = outer
+    if extent != threads:
+        inner, tag = stmt.loop_var.name, stmt.thread_tag
+        raise refuse(
+            "thread-extents", f"{tag} binds {threads} iterations of {name!r}, and {extent} of {inner!r} inside of it", stmt,
+            found=f"extents {threads} and {extent}", expected="equal extents, as in TVM: the loops are the same threads",
+            fix=(f"split {inner!r} and bind a loop of {threads} iterations",),
+        )  # fmt: skip
