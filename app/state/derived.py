@@ -207,7 +207,7 @@ def report_of(
         return machine
     if isinstance(plan, TilewrightError):
         return plan
-    report = attempt(
+    found = attempt(
         "simulate",
         lambda: here_or_isolated(
             _simulated,
@@ -219,14 +219,20 @@ def report_of(
             what="the simulation",
         ),
     )
-    if isinstance(report, TilewrightError) and report.code == "too-many-tasks":
-        expected = f"{report.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS} of them"
-        return TilewrightError(replace(report.refusal, expected=expected))
-    return report
+    if not isinstance(found, TilewrightError):
+        report, explained = found
+        report.know(explained)
+        return report
+    if found.code == "too-many-tasks":
+        expected = f"{found.refusal.expected}; `tilewright run` simulates up to {ALL_TASKS} of them"
+        return TilewrightError(replace(found.refusal, expected=expected))
+    return found
 
 
-def _simulated(func: PrimFunc, machine: Machine, plan: Plan | None) -> Report:
-    return simulate(func, machine, MAX_TASKS, known_plan=plan)
+def _simulated(func: PrimFunc, machine: Machine, plan: Plan | None) -> tuple[Report, Any]:
+    """The report, and what it finds on first use, which the event loop must not."""
+    report = simulate(func, machine, MAX_TASKS, known_plan=plan)
+    return report, report.explained
 
 
 def attempt(what: str, work: Callable[[], Result]) -> Result | TilewrightError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import msgspec
 import numpy as np
@@ -346,6 +346,16 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
         """All findings, the worst first: those `observed`, and those whose cause another replay proves."""
         proved = conflict_findings(self.program, self.timeline.counts, self.cycles)
         return by_severity((*self.observed, *proved))
+
+    @property
+    def explained(self) -> tuple[tuple[Finding, ...], CriticalPath]:
+        """The findings and the critical path, which are found on first use."""
+        return self.findings, self.critical_path
+
+    def know(self, explained: tuple[tuple[Finding, ...], CriticalPath]) -> None:
+        """Take over what was found for this report in another process."""
+        known = cast("dict[str, object]", self.__dict__)
+        known["findings"], known["critical_path"] = explained
 
     def __repr__(self) -> str:
         """Returns the headline; `tilewright.report_text` has the tables."""
