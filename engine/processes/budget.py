@@ -155,7 +155,7 @@ class _Watch:
                     self._thread = None
                     return
                 self._raise_where_over()
-                nearest = min(body.left for body in self._bodies)
+                nearest = min((b.left for b in self._bodies if b.exceeded is None), default=POLL_SECONDS)
             time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
 
     def _raise_where_over(self) -> None:

@@ -11,12 +11,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
-from ..cancellation import checkpoint
+from ..cancellation import Cancelled, checkpoint
 from ..ir import Refusal, TilewrightError
-from .budget import GIBI, LEAST_SECONDS, Budget, OverBudgetError, remaining_seconds, spend, within
+from .budget import GIBI, LEAST_SECONDS, Budget, OverBudgetError, remaining_seconds, spend, uninterrupted, within
 from .process import ChildProcess
 from .sharing import Request
 
@@ -43,6 +43,14 @@ class _Children:
         self.working: set[ChildProcess] = set()
         self.slots = threading.Semaphore(MOST_CHILDREN)
         self.is_child = False
+
+    def take(self) -> ChildProcess | None:
+        """Take an idle child to work."""
+        with suppress(IndexError):  # none is left, perhaps since another thread took the last
+            child = self.idle.pop()
+            self.working.add(child)
+            return child
+        return None
 
     def kill(self) -> None:
         """Kill all children at the end of this process."""
@@ -73,7 +81,7 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
     request = Request(function, arguments, budget.seconds, memory_bytes)
     with _slot():
         for _ in range(ATTEMPTS):
-            kind, value, used = _asked(request)
+            kind, value, used = _asked(request, budget.seconds)
             spend(used)
             if kind == "value":
                 return cast("T", value)
@@ -97,7 +105,7 @@ def here_or_isolated(function: Callable[..., T], *arguments: Any, here_seconds: 
         return isolated(function, *arguments, seconds=seconds, what=what)
 
 
-def _asked(request: Request) -> tuple[str, Any, float]:
+def _asked(request: Request, seconds: float) -> tuple[str, Any, float]:
     """Return the kind of the answer ("value", "error", "over", "lost"), its value, and the processor time that it took."""
     child = _ready_child()
     answer: bytes | None = None
@@ -106,14 +114,18 @@ def _asked(request: Request) -> tuple[str, Any, float]:
         answer = child.answer(None, _checked)
     except OSError:
         pass  # the child has ended
-    except BaseException:  # the job is cancelled, or over another budget
+    except Cancelled:
         child.interrupt(signal.SIGINT)
-        _kept_or_released(child, child.answer(CANCEL_SECONDS))
+        with uninterrupted():
+            _kept_or_released(child, child.answer(CANCEL_SECONDS))
+        raise
+    except BaseException:  # perhaps in the middle of an answer
+        _kept_or_released(child, None)
         raise
     code = _kept_or_released(child, answer)
     if answer is not None:
         return request.result(answer)
-    return ("over", "time", 0.0) if code == -signal.SIGXCPU else ("lost", None, 0.0)
+    return ("over", "time", seconds) if code == -signal.SIGXCPU else ("lost", None, 0.0)
 
 
 def _kept_or_released(child: ChildProcess, answer: bytes | None) -> int | None:
@@ -132,12 +144,10 @@ def _checked() -> bool:
 
 def _ready_child() -> ChildProcess:
     """Return an idle child, else a new one. Raises TilewrightError "no-process"."""
-    while _children.idle:
-        child = _children.idle.pop()
+    while (child := _children.take()) is not None:
         if child.is_alive:
-            _children.working.add(child)
             return child
-        child.release()
+        _kept_or_released(child, None)
     child = ChildProcess(f"{__package__}.child")
     _children.working.add(child)
     if not child.becomes_ready(START_SECONDS):
@@ -149,8 +159,9 @@ def _ready_child() -> ChildProcess:
 
 @contextmanager
 def _slot() -> Generator[None]:
-    while not _children.slots.acquire(timeout=0.05):
-        checkpoint()
+    with uninterrupted():  # an exception in the moment after it is acquired would lose the slot
+        while not _children.slots.acquire(timeout=0.05):
+            checkpoint()
     try:
         yield
     finally:
