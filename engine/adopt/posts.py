@@ -172,7 +172,7 @@ def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
 
 def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
     """Return the kind of each line, and the lines as code."""
-    code = _bare(lines)
+    code, closings = _bare(lines), _closings(lines)
     depths = list(accumulate((_opened(line) for line in code), initial=0))
     kinds: list[_Kind] = []
     while len(kinds) < len(lines):
@@ -188,7 +188,7 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
             code[number:end] = found
             kinds += cast("list[_Kind]", ["code"] * (end - number))
             continue
-        end = _end_of_output(lines, number)
+        end = _end_of_output(lines, closings, number)
         kinds += cast("list[_Kind]", ["output"] * (end - number) if end > number else ["prose"])
     return kinds, code
 
@@ -286,7 +286,20 @@ def _is_statement(node: ast.stmt) -> bool:
             return True
 
 
-def _end_of_output(lines: Sequence[str], number: int) -> int:
+def _closings(lines: Sequence[str]) -> list[int]:
+    """Return for each line the line after which no more braces are open than before it, a line after the last one if there is none."""
+    depths = list(accumulate((line.count("{") - line.count("}") for line in lines), initial=0))
+    found = [len(lines) + 1] * len(lines)
+    open_lines: list[int] = []
+    for end, depth in enumerate(depths):
+        while open_lines and depth <= depths[open_lines[-1]]:
+            found[open_lines.pop()] = end
+        if end < len(lines):
+            open_lines.append(end)
+    return found
+
+
+def _end_of_output(lines: Sequence[str], closings: Sequence[int], number: int) -> int:
     """The line after the printed output that begins at line `number`; `number` if none does."""
     line = lines[number]
     last = min(number + 10 * MAX_STATEMENT_LINES, len(lines))
@@ -295,12 +308,8 @@ def _end_of_output(lines: Sequence[str], number: int) -> int:
         return next(after, last - 1) + 1
     if _PRINTED_IR.match(line):
         return next((n for n in range(number + 1, last) if not lines[n].strip()), last)
-    if line.partition("//")[0].rstrip().endswith("{"):
-        depth = 0
-        for end in range(number, last):
-            depth += lines[end].count("{") - lines[end].count("}")
-            if depth <= 0:
-                return end + 1
+    if line.partition("//")[0].rstrip().endswith("{") and closings[number] <= last:
+        return closings[number]
     return number + 1 if _PRINTED.match(line) else number
 
 

@@ -189,8 +189,15 @@ def test_a_sentence_has_four_words_or_ends_as_one(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["a" * 200_000, 'x \\"' + '\\"' * 100_000, "x" + " " * 200_000 + "x #y", "1" * 200_000 + " x", "\n" * 19_000],
-    ids=["letters", "quotes", "blanks", "digits", "lines"],
+    [
+        "a" * 200_000,
+        'x \\"' + '\\"' * 100_000,
+        "x" + " " * 200_000 + "x #y",
+        "1" * 200_000 + " x",
+        "\n" * 19_000,
+        "{\n" * 15_000,
+    ],
+    ids=["letters", "quotes", "blanks", "digits", "lines", "braces"],
 )
 def test_given_a_post_with_a_long_line_then_it_is_read_in_linear_time(line: str) -> None:
     began = process_time()
