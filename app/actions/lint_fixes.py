@@ -18,7 +18,7 @@ from ..document import Notebook, apply_lint
 MAX_ROUNDS = 50
 """The limit on findings that are fixed one after the other."""
 
-LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]*\w)")
+LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?!\d)(?![\w.]*\w)")
 """Numbers in messages that are easier to read in groups of digits; digits in names do not match."""
 
 SIGNS = {"error": "error", "warning": "warning", "info": "note"}

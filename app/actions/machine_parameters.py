@@ -98,6 +98,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "accumulate_in": ("registers", "memory"),
 }
 
+MOST_DIGITS = 18
+"""Maximum number of digits of a number in a table."""
+
 TABLES = frozenset({"rates", "cycles_by_type", "passes_by_type", "lanes_by_type"})
 """Parameters with several values by name, typed as "exp 4, div 8"."""
 
@@ -119,11 +122,11 @@ def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tupl
         return _table(field, text)
     if field in ("broadcast", "zero_padding"):
         return text == "yes"
-    found = re.fullmatch(r"\s*([\d_.\s\u202f]+?)\s*([A-Za-z]*)\s*", text)
+    found = re.fullmatch(r"([\d_.\s]*[\d_.])\s*([A-Za-z]*)", text.strip())
     scale = meaning_of(field).scale
     units = {"bytes": _BYTES, "hertz": _HERTZ, "plain": {"": 1}}[scale]
     if found is not None and found[2].upper() in units:
-        digits = re.sub(r"[_\s\u202f]", "", found[1])
+        digits = re.sub(r"[_\s]", "", found[1])
         try:
             number = float(digits) * units[found[2].upper()] if "." in digits else int(digits) * units[found[2].upper()]
         except ValueError:
@@ -140,11 +143,11 @@ def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tupl
 
 def _table(field: str, text: str) -> tuple[tuple[str, int], ...]:
     rows = [part.split() for part in text.split(",") if part.strip()]
-    if not all(len(row) == 2 and row[1].isdecimal() for row in rows):
+    if not all(len(row) == 2 and row[1].isdecimal() and len(row[1]) <= MOST_DIGITS for row in rows):
         raise _invalid(field, text, 'names with a number each, such as "exp 4, div 8"')
     return tuple((name, int(number)) for name, number in rows)
 
 
 def _invalid(field: str, text: str, expected: str) -> DocumentError:
-    message = f"{text!r} is not a valid value of parameter {meaning_of(field).label}"
-    return DocumentError(Refusal("bad-figure", message, found=text, expected=expected))
+    message = f"{text[:80]!r} is not a valid value of parameter {meaning_of(field).label}"
+    return DocumentError(Refusal("bad-figure", message, found=text[:80], expected=expected))

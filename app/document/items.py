@@ -209,7 +209,7 @@ def _alone(document: Document, index: int) -> Document:
     if behind is not None:
         cut = item.place.end_column - 1
         lines[item.place.end_line - 1] = last[:cut] + document.newline + last[cut + behind.end() :]
-    ahead = re.search(r"[ \t]*;[ \t]*$", before)
+    ahead = re.search(r"(?<![ \t])[ \t]*;[ \t]*$", before)
     if ahead is not None:
         line = lines[item.place.line - 1]
         lines[item.place.line - 1] = before[: ahead.start()] + document.newline + line[len(before) :]

@@ -7,7 +7,7 @@ results are pending, and a request can wait for them. The gate checks access (`g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...engine.export import chrome_trace
 from ...engine.hwsim import Report, preset_names
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DocumentError
+from ..jobs.drop_preview import targets
 from ..limits import LIMITS
 from ..page.notebook_catalog import NotebookCatalog
 from ..protocol.messages import NewFile, Save, SaveAs, decode_request, schema
@@ -30,11 +31,9 @@ from ..state.model import State
 from ..storage.registry import OpenFileRegistry
 from ..views.shell.gallery import Example
 from ..views.shell.state_json import PARTS, USUAL, state_parts, summary
+from .looks import Known, Look, head, looked
 
 VERSION = 1
-
-Known = tuple[dict[str, Any], list[str]]
-"""Fields of an answer, and the names of the pending ones."""
 
 CHANGE = "change"
 """Pending while the notebook changes: the answer is from before the change."""
@@ -130,23 +129,28 @@ class Handler(RequestHandler):
         parts = self.parts()
         in_file = isinstance(after, SAVING)
 
-        def look() -> Known:
-            told, pending = state_parts(handle.session.state, handle.session.store, parts)
-            refusal = None if after is None else not_on_disk(handle.session.state, in_file=in_file)
+        def look() -> Callable[[], Known]:
+            state, store, is_busy = handle.session.state, handle.session.store, handle.session.queue.busy
+            refusal = None if after is None else not_on_disk(state, in_file=in_file)
             error = {} if refusal is None else {"error": refusal.to_json()}
-            return {**error, "state": told}, [CHANGE, *pending] if handle.session.queue.busy else pending
+
+            def known() -> Known:
+                told, pending = state_parts(state, store, parts)
+                return {**error, "state": told}, [CHANGE, *pending] if is_busy else pending
+
+            return known
 
         if after is not None:  # compute the answer while the disk syncs
-            await asyncio.gather(until_durable(handle, in_file=in_file), handle.do(look))
+            await asyncio.gather(until_durable(handle, in_file=in_file), looked(handle, look))
         await self.tell_known(handle, look)
 
-    async def tell_known(self, handle: SessionHandle, look: Callable[[], Known]) -> None:
-        """Call `look` on the session's loop until nothing is pending or the wait ends; send the result with the names of pending parts."""
+    async def tell_known(self, handle: SessionHandle, look: Look) -> None:
+        """Look until nothing is pending or the wait ends; send the result with the names of pending parts."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.seconds()
         while True:
             since = handle.screen.told
-            facts, (told, pending) = await handle.do(lambda: (head(handle), look()))
+            facts, told, pending = await looked(handle, look)
             left = until - loop.time()
             if not pending or left <= 0 or not await handle.screen.news(since, left):
                 break
@@ -229,8 +233,9 @@ class Sessions(Handler):
             return
         self.set_header("Location", f"/api/sessions/{handle.key}")
         await until_durable(handle)
-        told, pending = state_parts(session.state, session.store, self.parts())
-        self.answer({**head(handle), "pending": pending, "state": told}, 201)
+        parts, state = self.parts(), session.state
+        facts, told, pending = await looked(handle, lambda: lambda: state_parts(state, session.store, parts))
+        self.answer({**facts, "pending": pending, "state": told}, 201)
 
 
 class One(Handler):
@@ -277,20 +282,25 @@ class Targets(Handler):
         handle = self.sessions.find(key)
         rows = self.get_query_arguments("row")
         if self.get_query_argument("predict", "") != "1":
-            await self.tell_known(handle, lambda: ({"targets": handle.session.targets(rows)}, []))
+            await self.tell_known(handle, lambda: _targets(handle.session, rows))
             return
         if handle.has_page:
             raise DocumentError(
                 Refusal("has-a-page", "this page computes drop previews for its user; open an API session")
             )
 
-        def look() -> Known:
+        def look() -> Callable[[], Known]:
             predictions, is_all = handle.session.predictions(rows)
-            return {"targets": handle.session.targets(rows), "predictions": predictions}, [] if is_all else [
-                "predictions"
-            ]
+            pending = [] if is_all else ["predictions"]
+            return _targets(handle.session, rows, pending, predictions=predictions)
 
+        await looked(handle, lambda: _targets(handle.session, rows))  # the predictions need them on the loop
         await self.tell_known(handle, look)
+
+
+def _targets(session: Session, rows: Sequence[str], pending: Sequence[str] = (), **more: Any) -> Callable[[], Known]:
+    state, store = session.state, session.store
+    return lambda: ({"targets": targets(state, store, rows), **more}, list(pending))
 
 
 class Menu(Handler):
@@ -345,18 +355,6 @@ def patterns(api_context: ApiContext) -> list[tuple[str, type[Handler], dict[str
     """The handlers in Tornado's form."""
     routes = [(pattern.replace("KEY", "([0-9a-f]{1,40})") + "/?", handler) for pattern, handler in ROUTES]
     return [(pattern, handler, {"api_context": api_context}) for pattern, handler in (*routes, ("/api/.*", Nothing))]
-
-
-def head(handle: SessionHandle) -> dict[str, Any]:
-    """The first fields of every answer about a session."""
-    state = handle.session.state
-    return {
-        "session": handle.key,
-        "version": handle.screen.version,
-        "page": handle.has_page,
-        "revision": state.revision,
-        "durable": state.durable,
-    }
 
 
 async def until_durable(handle: SessionHandle, *, in_file: bool = False) -> None:

@@ -41,7 +41,7 @@ SWITCH_S = 0.001
 """The interpreter's switch interval in seconds: a background thread yields the GIL to the server's event loop after this time."""
 
 
-STOP_SECONDS = 2.5
+STOP_SECONDS = 2.0
 """The time that the server has to end after a signal."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ class Store:
     def __init__(self, limit: int = 2_000) -> None:
         self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
         self._limit = limit
+        self._lock = threading.Lock()  # the answers of the API are made in threads
         self._machines: dict[Machine, Machine] = {}
         self.colours: dict[str, int] = {}
         """The colour index of each name of an allocated buffer, for the life of the session."""
@@ -50,9 +52,11 @@ class Store:
     def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
         """The result of `compute()`, cached for the same objects. The cache holds the objects, so that their ids stay unique."""
         key = (what, *map(id, of))
-        if key in self._known:
-            self._known.move_to_end(key)
-            return self._known[key][1]
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                return found[1]
         return self._keep(key, of, compute())
 
     def known(self, what: str, of: tuple[object, ...]) -> Any:
@@ -65,9 +69,10 @@ class Store:
         return (what, *map(id, of)) in self._known
 
     def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
-        self._known[key] = (of, value)
-        while len(self._known) > self._limit:
-            self._known.popitem(last=False)
+        with self._lock:
+            self._known[key] = (of, value)
+            while len(self._known) > self._limit:
+                self._known.popitem(last=False)
         return value
 
     def machine(self, state: State) -> Machine | TilewrightError:

@@ -25,6 +25,8 @@ _Kind = Literal["prose", "code", "output", "blank", "comment"]
 MAX_STATEMENT_LINES = 400
 """Maximum number of lines of one statement outside of fences."""
 
+WORDS_OF_A_SENTENCE = 4
+
 _MENDED = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
@@ -40,9 +42,10 @@ _FENCE = re.compile(r"[ \t]*(?:[-*+>]|\d+[.)])?[ \t]*(?P<fence>`{3,}|~{3,})[ \t]
 _PYTHON = frozenset(("", "python", "py", "python3", "ipython", "pycon", "tvm", "tir", "tvmscript", "te"))
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|(?:In )?\[\d+\]:)(?: |$)")
 _QUOTED = re.compile(r"[ \t]*>(?!>>) ?")
-_NUMBER = re.compile(r"[ \t]*(\d+)(?:[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
+_NUMBER = re.compile(r"[ \t]*(\d{1,9})(?:[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d+|#x[0-9a-fA-F]+);")
-_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*")
+_STRING = re.compile(r"\\[\\\"']|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|'[^'\\]*(?:\\.[^'\\]*)*'|#.*")
+"""Strings and comments. An escaped quote begins no string, so that at most one search for the end of each kind of string fails."""
 _PRINTED = re.compile(
     r"[ \t]*(?://|Out ?\[\d+\]:|[%!]{1,2}[a-z]|\[\d\d:\d\d:\d\d\]|\S+@[\w.-]+:\S*[$#] |\$ |[\w.]+(?:Error|Exception)\b.*: "
     r"|allocate |produce |realize |attr \[|={8,}$|-{8,}$)"
@@ -50,7 +53,8 @@ _PRINTED = re.compile(
 _TRACEBACK = re.compile(r"[ \t]*Traceback \(most recent call last\)")
 _PRINTED_IR = re.compile(r"(?:@\w+ = )?\w+\(.*\) -> \(\)\s*$")
 _CLAUSE = re.compile(r"(?:else|try|finally|except\b.*|elif\b.*):$")
-_SENTENCE = re.compile(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$")
+_WORD = re.compile(r"[A-Za-z][\w\u2019'-]*(?P<gap>[,:;]? +)?")
+_ENDS_AS_SENTENCE = re.compile(r"[^\W\d_][^=()\[\]]*[.?!:]$")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 
 
@@ -74,8 +78,14 @@ def split_post(text: str, tree: ast.Module | None = None) -> tuple[Part, ...]:
 
 
 def is_sentence(line: str) -> bool:
-    """Whether a line contains a sentence, as far as its form tells."""
-    return _SENTENCE.search(line) is not None
+    """Whether a line contains a sentence, as far as its form tells: four words, or the end of a sentence."""
+    count, after_gap = 0, -1
+    for word in _WORD.finditer(line):
+        count = count + 1 if word.start() == after_gap else 1
+        if count == WORDS_OF_A_SENTENCE:
+            return True
+        after_gap = word.end() if word["gap"] else -1
+    return _ENDS_AS_SENTENCE.match(line) is not None
 
 
 def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[Part]:
@@ -162,7 +172,7 @@ def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
 
 def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
     """Return the kind of each line, and the lines as code."""
-    code = _bare(lines)
+    code, closings = _bare(lines), _closings(lines)
     depths = list(accumulate((_opened(line) for line in code), initial=0))
     kinds: list[_Kind] = []
     while len(kinds) < len(lines):
@@ -178,7 +188,7 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
             code[number:end] = found
             kinds += cast("list[_Kind]", ["code"] * (end - number))
             continue
-        end = _end_of_output(lines, number)
+        end = _end_of_output(lines, closings, number)
         kinds += cast("list[_Kind]", ["output"] * (end - number) if end > number else ["prose"])
     return kinds, code
 
@@ -248,7 +258,7 @@ def _as_code(lines: Sequence[str]) -> list[str] | None:
             return candidate
         if text[0] in "\"'" and not _TRIPLE.match(text):
             continue  # a quotation
-        bare = re.sub(r"\s+#.*$", "", text) if text.rpartition("\n")[2].find("#") > 0 else text
+        bare = re.sub(r"(?<!\s)\s+#.*$", "", text) if text.rpartition("\n")[2].find("#") > 0 else text
         if text.startswith("@"):
             text += "\ndef f(): pass"
         elif bare.endswith(":"):
@@ -276,7 +286,20 @@ def _is_statement(node: ast.stmt) -> bool:
             return True
 
 
-def _end_of_output(lines: Sequence[str], number: int) -> int:
+def _closings(lines: Sequence[str]) -> list[int]:
+    """Return for each line the line after which no more braces are open than before it, a line after the last one if there is none."""
+    depths = list(accumulate((line.count("{") - line.count("}") for line in lines), initial=0))
+    found = [len(lines) + 1] * len(lines)
+    open_lines: list[int] = []
+    for end, depth in enumerate(depths):
+        while open_lines and depth <= depths[open_lines[-1]]:
+            found[open_lines.pop()] = end
+        if end < len(lines):
+            open_lines.append(end)
+    return found
+
+
+def _end_of_output(lines: Sequence[str], closings: Sequence[int], number: int) -> int:
     """The line after the printed output that begins at line `number`; `number` if none does."""
     line = lines[number]
     last = min(number + 10 * MAX_STATEMENT_LINES, len(lines))
@@ -285,12 +308,8 @@ def _end_of_output(lines: Sequence[str], number: int) -> int:
         return next(after, last - 1) + 1
     if _PRINTED_IR.match(line):
         return next((n for n in range(number + 1, last) if not lines[n].strip()), last)
-    if line.partition("//")[0].rstrip().endswith("{"):
-        depth = 0
-        for end in range(number, last):
-            depth += lines[end].count("{") - lines[end].count("}")
-            if depth <= 0:
-                return end + 1
+    if line.partition("//")[0].rstrip().endswith("{") and closings[number] <= last:
+        return closings[number]
     return number + 1 if _PRINTED.match(line) else number
 
 

@@ -8,7 +8,7 @@ from .c import CFunction, c_function, c_functions, to_c
 from .calls import call_text, loop_position, named_arguments, signature_of, step_text
 from .chrome_trace import chrome_trace
 from .losses import COSTLY, Loss, LossKind, program_without, tvm_losses, with_pipelines
-from .origins import attributed, attributed_to, names_in, step_of, steps_of
+from .origins import attributed, attributed_to, step_of, steps_of
 from .report_text import headline, parameters_text, report_text
 from .tvm import to_tvm_python
 
@@ -27,7 +27,6 @@ __all__ = [
     "index_map_text",
     "loop_position",
     "named_arguments",
-    "names_in",
     "parameters_text",
     "program_without",
     "quoted",

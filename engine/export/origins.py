@@ -10,26 +10,33 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from ..hwsim import Origin, Report, Wait
-from ..ir import Block, PrimFunc, walk_stmts
+from ..ir import Block, Node, PrimFunc, child_stmts
 from ..schedule import Schedule
 from .calls import step_text
 
 
-def names_in(func: PrimFunc) -> list[str]:
-    """Return the names of a program's blocks and of the buffers that they allocate."""
-    blocks = [node for node in walk_stmts(func.body) if isinstance(node, Block)]
-    return [block.name for block in blocks] + [buffer.name for block in blocks for buffer in block.alloc_buffers]
-
-
-def steps_of(programs: Iterable[PrimFunc], names: Callable[[PrimFunc], Iterable[str]] = names_in) -> dict[str, int]:
+def steps_of(programs: Iterable[PrimFunc]) -> dict[str, int]:
     """Map each block and buffer to the step that created it; `programs` are those after 0, 1, 2 … steps, and 0 is the initial program."""
     found: dict[str, int] = {}
-    before: PrimFunc | None = None
+    seen: set[Node] = set()
     for step, program in enumerate(programs):
-        if program is not before:  # a query leaves the program unchanged
-            for name in names(program):
+        for block in _new_blocks(program, seen):
+            for name in (block.name, *(buffer.name for buffer in block.alloc_buffers)):
                 found.setdefault(name, step)
-        before = program
+    return found
+
+
+def _new_blocks(program: PrimFunc, seen: set[Node]) -> list[Block]:
+    """Return the blocks of the statements that are not `seen`, and add these: consecutive programs share most of their statements."""
+    found: list[Block] = []
+    pending: list[Node] = [program.body]
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            pending += child_stmts(node)
+            if isinstance(node, Block):
+                found.append(node)
     return found
 
 

@@ -58,7 +58,7 @@ from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, KernelCall, Network, Tensor
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
-from .size import MOST_NODES, ProgramSize, Size, expanded_size
+from .size import MOST_CHARACTERS, MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
     Allocate,
     Annotation,
@@ -117,6 +117,7 @@ __all__ = [
     "LE",
     "LISTED",
     "LT",
+    "MOST_CHARACTERS",
     "MOST_NODES",
     "NE",
     "Add",

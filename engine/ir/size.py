@@ -1,6 +1,7 @@
 """The size of programs as expanded trees: a shared expression counts at each use, and a variable of a `let` as its value.
 
-A line that uses an expression twice doubles it, and passes walk, print or inline the whole tree, however small its shared form is.
+A line that uses an expression twice doubles it, and passes walk, print or inline the whole tree, however small its shared form is. A call
+that makes a name of other names may double it, too.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from collections.abc import Mapping
 from .buffer import Buffer
 from .errors import Refusal
 from .expr import Let, Node
-from .stmt import LetStmt, Stmt
+from .stmt import Block, For, LetStmt, Stmt
 from .visitor import child_stmts, children
 
 MOST_NODES = 50_000
 """Maximum number of nodes of one statement without the statements inside, or of one expression."""
 
 MOST_NODES_OF_A_PROGRAM = 300_000
+
+MOST_CHARACTERS = 1_000
+"""Maximum length of the name of a loop, a block or an allocated buffer."""
 
 Size = tuple[int, int]
 """Nodes, and levels."""
@@ -51,6 +55,7 @@ class ProgramSize:
         self._before: Mapping[Node, int] = {} if before is None else before._nodes
         self._nodes: dict[Node, int] = {}
         self.largest: tuple[int, Node] = (0, root)
+        self._longest: tuple[int, Node] = (0, root)
         self._exprs: dict[Node, Size] = {}
         self.nodes = self._count(root)
         self._before = {}
@@ -58,7 +63,14 @@ class ProgramSize:
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal "too-large" if the program, or one of its statements, has too many nodes."""
+        """The refusal "too-large" if the program, or one of its statements, has too many nodes, or a name too many characters."""
+        characters, named = self._longest
+        if characters > MOST_CHARACTERS:
+            return Refusal(
+                "too-large", f"a name has {characters:,} characters", expected=f"at most {MOST_CHARACTERS:,} characters",
+                fix=("name the loop: sch.split(…, names=[…]), sch.fuse(…, name=…)",) if isinstance(named, For) else (),
+                nodes=(named,),
+            )  # fmt: skip
         nodes, stmt = self.largest
         if nodes > MOST_NODES:
             what, most = "the expressions of a statement have", MOST_NODES
@@ -79,9 +91,21 @@ class ProgramSize:
             statements = set(inner)
             own = 1 + sum(expanded_size(e, self._exprs)[0] for e in children(stmt) if e not in statements)
             self.largest = max(self.largest, (own, stmt), key=lambda found: found[0])
+            self._longest = max(self._longest, (_longest_name(stmt), stmt), key=lambda found: found[0])
             known = own + sum(map(self._count, inner))
         self._nodes[stmt] = known
         return known
 
 
-__all__ = ["MOST_NODES", "MOST_NODES_OF_A_PROGRAM", "ProgramSize", "Size", "expanded_size"]
+def _longest_name(stmt: Node) -> int:
+    """The length of the longest name that a statement introduces."""
+    match stmt:
+        case For(loop_var=variable):
+            return len(variable.name)
+        case Block(name=name, alloc_buffers=buffers):
+            return max(len(name), *(len(buffer.name) for buffer in buffers), 0)
+        case _:
+            return 0
+
+
+__all__ = ["MOST_CHARACTERS", "MOST_NODES", "MOST_NODES_OF_A_PROGRAM", "ProgramSize", "Size", "expanded_size"]

@@ -20,7 +20,7 @@ _DECORATORS = ("prim_func", "ir_module", "script.tir", "hybrid.script")
 _TE_LINE = re.compile(
     rf"\b(?:te|tvm)\.(?:{'|'.join(_DEFINING)})\s*\(|from tvm\.te import|create_prim_func", re.MULTILINE
 )
-_SCRIPT_LINE = re.compile(r"^\s*@\s*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
+_SCRIPT_LINE = re.compile(r"^[ \t]*@[ \t]*[\w.]*(?:prim_func|ir_module)", re.MULTILINE)
 
 
 def tree_of(text: str) -> ast.Module | None:

@@ -67,7 +67,7 @@ def remove_call(document: Document, n: int) -> Document:
     if shared_after is not None:
         place = replace_fields(place, end_column=place.end_column + shared_after.end())
     else:
-        shared_before = re.search(r"[ \t]*;[ \t]*$", before)
+        shared_before = re.search(r"(?<![ \t])[ \t]*;[ \t]*$", before)
         assert shared_before is not None, "two statements on a line are parted by a semicolon"
         place = replace_fields(place, column=shared_before.start() + 1)
     return _with_span(document, place, "")

@@ -144,8 +144,10 @@ def _report(state: State, store: Store) -> Known:
     report = store.known_report(state)
     if not isinstance(report, Report):
         return _or_error(report)
-    assert state.shown is not None, "a simulated program is displayed"
-    return with_origins(report, state.shown, state.step_count).to_json()
+    notebook, count = state.shown, state.step_count
+    assert notebook is not None, "a simulated program is displayed"
+    told = store.remember(f"origins {count}", (report, notebook), lambda: with_origins(report, notebook, count))
+    return told.to_json()
 
 
 def _verdict(state: State, store: Store) -> Known:

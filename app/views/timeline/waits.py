@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....engine.export import names_in, step_of, steps_of
+from ....engine.export import step_of, steps_of
 from ....engine.hwsim import Origin, Report
 from ...document import NotebookStep
 from ...document import State as Moment
@@ -28,10 +28,7 @@ MOST = 6
 
 def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
     """For each block and buffer the step (from 1 on) that made it, 0 for those of the program."""
-    return steps_of(
-        (moment.schedule.func for moment in moments),
-        lambda func: store.remember("names", (func,), lambda: names_in(func)),
-    )
+    return store.remember("made by", (*moments,), lambda: steps_of(moment.schedule.func for moment in moments))
 
 
 def wait_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -116,16 +115,17 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
     monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
     handle, told = server.sessions.find(address.rpartition("/")[2]), api.state_parts
-    loops: list[asyncio.AbstractEventLoop] = []
+    answers: list[Any] = []
 
     def telling(*given: Any) -> Any:
         answer = told(*given)
-        if not loops:
-            loops.append(asyncio.get_running_loop())
+        answers.append(answer)
+        if len(answers) == 1:
+            simulating = handle.session.updater._background._simulating
+            assert simulating is not None
             report.may_end.set()
             report.until_ended(1)
-            assert handle.session.updater._background._simulating is not None
-            assert handle.session.updater._background._simulating._done.wait(60)
+            assert simulating._done.wait(60)
         return answer
 
     monkeypatch.setattr(api, "state_parts", telling)

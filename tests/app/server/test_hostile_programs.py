@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from support.fuzzing.towers import HOSTILE, nested_divisions
 from support.sessions.watched import WatchedServer, watched_server
+
+from tilewright.app.server import looks
+from tilewright.app.server.looks import Known
+from tilewright.app.session.registry import SessionHandle
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -42,3 +49,26 @@ def test_a_signal_ends_a_server_that_computes() -> None:
         time.sleep(2.0)
         ended = server.terminate()
         assert ended is not None and ended < SILENT_S
+
+
+def test_the_answer_about_a_large_program_is_made_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    async def on_loop() -> None:
+        class Handle:
+            async def do(self, work: Callable[[], Any]) -> Any:
+                threads.append(threading.get_ident())
+                return work()
+
+        def look() -> Callable[[], Known]:
+            def known() -> Known:
+                threads.append(threading.get_ident())
+                return {}, []
+
+            return known
+
+        monkeypatch.setattr(looks, "head", lambda _: {})
+        assert await looks.looked(cast("SessionHandle", Handle()), look) == ({}, {}, [])
+
+    asyncio.run(on_loop())
+    assert threads[0] == threading.get_ident() != threads[1]

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import re
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.engine.adopt import programs_in, read_program, unread_lines
-from tilewright.engine.adopt.posts import split_post
+from tilewright.engine.adopt.posts import is_sentence, split_post
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.te import read_te
 
@@ -176,3 +179,27 @@ def test_any_order_of_lines_is_split_without_loss(lines: list[str]) -> None:
     assert numbers == sorted(set(numbers))
     missing = set(range(1, len(lines) + 1)) - {*numbers}
     assert all(not lines[n - 1].strip() or "```" in lines[n - 1] for n in missing)
+
+
+@given(st.text(alphabet="ab1' ,-.(", max_size=24))
+def test_a_sentence_has_four_words_or_ends_as_one(line: str) -> None:
+    expected = re.search(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$", line)
+    assert is_sentence(line) == (expected is not None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a" * 200_000,
+        'x \\"' + '\\"' * 100_000,
+        "x" + " " * 200_000 + "x #y",
+        "1" * 200_000 + " x",
+        "\n" * 19_000,
+        "{\n" * 15_000,
+    ],
+    ids=["letters", "quotes", "blanks", "digits", "lines", "braces"],
+)
+def test_given_a_post_with_a_long_line_then_it_is_read_in_linear_time(line: str) -> None:
+    began = process_time()
+    assert programs_in(f"Some words of prose.\n\n{line}\n\n{SCALE}", "post.txt").programs
+    assert process_time() - began < 2.0

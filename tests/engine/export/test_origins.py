@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from support.programs.sources import matmul
 
-from tilewright.engine.export import attributed, attributed_to, names_in, report_text, step_of, steps_of
+from tilewright.engine.export import attributed, attributed_to, report_text, step_of, steps_of
 from tilewright.engine.hwsim import EngineReport, Origin, Report, Wait, load_machine, simulate
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.ir import Block, PrimFunc, walk_stmts
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -26,6 +26,11 @@ def tiled() -> Schedule:
     return sch
 
 
+def names_in(func: PrimFunc) -> set[str]:
+    blocks = [node for node in walk_stmts(func.body) if isinstance(node, Block)]
+    return {b.name for b in blocks} | {buffer.name for b in blocks for buffer in b.alloc_buffers}
+
+
 def reported(sch: Schedule) -> Report:
     return simulate(sch.func, load_machine("dual-bank-npu"))
 
@@ -41,7 +46,7 @@ def test_given_a_schedule_then_each_wait_for_a_buffer_has_the_call_that_is_the_f
     for wait in waits:
         assert wait.origin is not None
         before, after = sch.at(wait.origin.step - 1).func, sch.at(wait.origin.step).func
-        assert {wait.buffer, wait.block} & (set(names_in(after)) - set(names_in(before)))
+        assert {wait.buffer, wait.block} & (names_in(after) - names_in(before))
 
 
 def test_given_an_origin_then_its_text_is_the_call_as_it_was_traced():
@@ -109,3 +114,13 @@ def with_wait(wait: Wait) -> Report:
     report = reported(tiled())
     engine = EngineReport("matrix", 1, 1, {wait.cause: wait.cycles}, (wait,))
     return replace(report, engines={"matrix": engine})
+
+
+def test_the_first_program_with_a_block_or_buffer_is_the_step_that_made_it() -> None:
+    sch = tiled()
+    programs = [state.mod[sch.func_name] for state in sch.states]
+    expected: dict[str, int] = {}
+    for step, program in enumerate(programs):
+        for name in names_in(program):
+            expected.setdefault(name, step)
+    assert steps_of(programs) == expected

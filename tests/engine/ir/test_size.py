@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.fuzzing.towers import inline_tower, let_tower
-from support.programs.sources import MATMUL_RELU
+from support.programs.sources import MATMUL, MATMUL_RELU
 
 from tilewright.app.document import evaluate, read_document
 from tilewright.engine.ir import (
+    MOST_CHARACTERS,
     MOST_NODES,
     Add,
     Expr,
@@ -17,6 +19,7 @@ from tilewright.engine.ir import (
     LetStmt,
     PrimFunc,
     ProgramSize,
+    TilewrightError,
     Var,
     child_stmts,
     children,
@@ -24,7 +27,7 @@ from tilewright.engine.ir import (
     substitute,
     walk,
 )
-from tilewright.engine.schedule import Schedule
+from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
 
@@ -79,3 +82,19 @@ def test_a_low_tower_is_a_program() -> None:
     assert notebook.error is None and isinstance(notebook.program, PrimFunc)
     assert any(isinstance(s, LetStmt) for s in walk(notebook.program.body))
     assert child_stmts(notebook.program.body)
+
+
+def test_given_calls_that_double_a_name_then_it_stays_below_the_limit():
+    sch = Schedule(parse(MATMUL).program)
+    loop = sch.get_loops("C")[0]
+    with pytest.raises(ScheduleError) as refused:
+        for _ in range(64):
+            loop = sch.fuse(*sch.split(loop, factors=[None, 4]))
+    assert refused.value.code == "too-large" and "name" in refused.value.refusal.message
+    assert len(loop.name) <= MOST_CHARACTERS
+
+
+def test_given_a_text_with_a_long_name_then_it_is_refused():
+    with pytest.raises(TilewrightError) as refused:
+        parse(MATMUL.replace('T.sblock("C")', f'T.sblock("{"C" * 2000}")'))
+    assert refused.value.code == "too-large"

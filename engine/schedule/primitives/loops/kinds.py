@@ -97,7 +97,8 @@ def annotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_va
     Source: TVM src/s_tir/schedule/primitive/annotate.cc, Annotate.
     """
     old, value = _annotations(ctx, block_or_loop), annotation_value(ann_val)
-    if any(structural_equal(AnnotationMap((noted,)), AnnotationMap(((ann_key, value),))) for noted in old):
+    same = [noted for noted in old if noted[0] == ann_key]
+    if any(structural_equal(AnnotationMap((noted,)), AnnotationMap(((ann_key, value),))) for noted in same):
         return Result(ctx.func, None)
     require_no_annotation(
         ctx.block(block_or_loop) if isinstance(block_or_loop, str) else ctx.loop(block_or_loop), ann_key

@@ -91,7 +91,9 @@ def test_given_what_people_type_then_it_is_read(field: str, text: str, value: ob
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", "many", "4 cycles", "4 KiB", "1e3", "--", "1.2.3", "4; drop"])
+@pytest.mark.parametrize(
+    "text", ["", "many", "4 cycles", "4 KiB", "1e3", "--", "1.2.3", "4; drop", " " * 2_000 + "!", "9" * 5_000]
+)
 def test_given_what_is_no_number_then_it_is_refused_in_words(text: str) -> None:
     with pytest.raises(TilewrightError) as refused:
         figure_value("banks", text)
