@@ -15,7 +15,7 @@ from ..state.model import Notice, State
 from ..views.notebook.file_status import merge_conflict_value
 from ..views.shell.gallery import example_called
 from .session import HANDLERS, Session
-from .state_queue import Change
+from .state_queue import Change, InThread
 
 OnDone = Callable[[Refusal | None], None]
 """Receives the refusal, or None on success."""
@@ -61,7 +61,7 @@ async def _not_shown(session: Session, message: Message) -> Refusal | None:
         if notice is None or notice is session.state.notice:
             session.show(after)
             return None
-        return refusal_of(notice, _repair(session.state, intent))
+        return refusal_of(notice, await InThread(lambda: _repair(session.state, intent)))
     finally:
         session.filed()
         session.go_on()

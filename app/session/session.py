@@ -63,6 +63,7 @@ from ..storage.registry import OpenFileRegistry
 from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
+from ..views.shell.prepared import prepared
 from ..views.shell.tour import tour_text
 from .file_sync import FileSync, readable, with_version
 from .model_pages import on_open_as_model, on_open_kernel, on_refresh_model, on_show_model, open_model
@@ -218,11 +219,17 @@ class Session:
         if is_quick(intent):
             return act(before, intent)
         try:
-            after = await InThread(lambda: act(before, self.drop_preview.wait_for_prediction(before, intent)))
+            after = await InThread(
+                lambda: self._prepared(act(before, self.drop_preview.wait_for_prediction(before, intent)))
+            )
         finally:
             if isinstance(intent, PREDICTED):
                 self.drop_preview.finish()
         return brought_together(before, after, self.state)
+
+    def _prepared(self, state: State) -> State:
+        """The state, whose views are ready to be drawn if there is a screen."""
+        return state if self.updater.screen is None else prepared(state, self.store)
 
     def show(self, state: State) -> None:
         """Publish a state to the file and draw it. Changes of others to the file are merged after a running change, which began before
@@ -311,6 +318,7 @@ class Session:
 
         def begin() -> tuple[Made, Any]:
             made = make(before)
+            self._prepared(made[0])
             is_new = made[0].notebook is not before.notebook
             return made, self.file_sync.begun(made[0], anew=anew) if is_new else None
 

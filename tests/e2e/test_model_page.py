@@ -135,7 +135,9 @@ def test_given_a_press_on_the_graph_or_the_timeline_then_the_kernel_opens(
     page.locator(".graph-node.is-call").nth(1).click()
     expect(page).to_have_url(f"{url}kernel/net.both")
     page.get_by_role("button", name="Model", exact=True).click()
-    box = page.locator(".inference .bokeh-figure").bounding_box()
+    figure = page.locator(".inference .bokeh-figure")
+    expect(figure).to_be_visible()
+    box = figure.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 60, box["y"] + 48)
     expect(page).to_have_url(f"{url}kernel/net.both")
