@@ -50,13 +50,13 @@ def takes_sizes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def takes_limit(parser: argparse.ArgumentParser, of: str = "") -> None:
+def takes_limit(parser: argparse.ArgumentParser, of: str = "", seconds: float = LIMITS.command_seconds) -> None:
     """Add the option for the budget of the command; with `of`, of parts for which the command itself calls `within_limit`."""
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
         type=_seconds,
-        default=LIMITS.command_seconds,
+        default=seconds,
         help=f"maximum processor time of {of or 'the command'}; 0: no limit of time and memory (default: %(default)g)",
     )
     if not of:

@@ -197,8 +197,6 @@ def within(budget: Budget, what: str) -> Generator[_Body]:
         if body.exceeded is None:
             raise  # the budget of a body around this one
         raise budget.exceeded(body.exceeded, what) from None
-    except MemoryError:
-        raise budget.exceeded("memory", what) from None
     finally:
         _thread.body = body.outer
 

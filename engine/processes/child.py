@@ -51,6 +51,8 @@ def _answer(request: ReceivedRequest) -> bytes:
             return request.answer(("value", function(*arguments), process_time() - begun))
     except OverBudgetError as error:
         kind, value = "over", error.refusal.found
+    except MemoryError:
+        kind, value = "over", "memory"
     except KeyboardInterrupt:
         kind, value = "cancelled", None
     except Exception as error:

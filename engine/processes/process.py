@@ -86,9 +86,11 @@ class ChildProcess:
 
 
 def answering_pipe() -> IO[bytes]:
-    """Return the standard output of this process, for its answers; the output of libraries goes to standard error from now on."""
+    """Return the standard output of this process, for its answers; the output of libraries goes to standard error from now on, or nowhere
+    if the parent has closed that."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    errors = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
+    os.dup2(errors, sys.stdout.fileno())
     return answers
 
 

@@ -7,6 +7,7 @@ from argparse import Namespace
 from ....engine.lint import NOT_ABOUT_THE_SCHEDULE
 from ...actions.lint_fixes import FixedFinding, findings_of, fix_findings, fixed_text, is_serious, lint_text
 from ...document import save_document
+from ...limits import LIMITS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, REFUSED, RefusedError
 from ..opened import MAX_ACCESSES, opened, require_whole, simulated, written_back
@@ -24,7 +25,7 @@ def add_arguments(parser: Parser) -> None:
         "--fix", action="store_true", help="apply the best fix of each error and warning to the schedule"
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="with --fix: output file (default: FILE)")
-    takes_limit(parser)
+    takes_limit(parser, seconds=LIMITS.trying_seconds)
 
 
 def run(arguments: Namespace) -> int:

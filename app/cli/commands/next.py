@@ -13,6 +13,7 @@ from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
 from ....engine.suggest import Suggestion, best_first, from_findings, suggest
 from ...actions.lint_fixes import effect_text, fix_lines
 from ...document import apply_lint, save_document
+from ...limits import LIMITS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, RefusedError
 from ..opened import MAX_ACCESSES, opened, require_whole, simulated, written_back
@@ -28,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
     takes_json(parser, "the suggestions")
     parser.add_argument("--apply", action="store_true", help="apply the best one to the schedule")
     parser.add_argument("-o", "--output", metavar="OUT", help="with --apply: output file (default: FILE)")
-    takes_limit(parser)
+    takes_limit(parser, seconds=LIMITS.trying_seconds)
 
 
 def run(arguments: Namespace) -> int:

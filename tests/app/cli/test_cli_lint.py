@@ -69,7 +69,9 @@ def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.Captur
     data = json.loads(capsys.readouterr().out)
     assert data["machine"] == "matrix-vector-npu" and data["fixed"] == []
     (finding,) = data["findings"]
-    assert {"code", "severity", "message", "blocks", "loops", "buffers", "memory", "fixes", "no_fix", "saved"} == set(finding)
+    assert {"code", "severity", "message", "blocks", "loops", "buffers", "memory", "fixes", "no_fix", "saved"} == set(
+        finding
+    )
     assert finding["code"] in {lint.code for lint in LINTS}
     assert {"calls", "replaces", "cycles_before", "cycles", "fitted", "fits", "peaks"} == set(finding["fixes"][0])
 
