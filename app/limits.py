@@ -37,9 +37,9 @@ class Limits(msgspec.Struct, frozen=True):
 
     # Processor time of one piece of work, and the memory by which it may make its process grow.
     command_seconds: float = 20.0  # a command without a time of its own
-    trying_seconds: float = 60.0  # `lint` and `next`, which simulate each fix and each suggestion
+    trying_seconds: float = 300.0  # `lint` and `next`, which simulate each fix and each suggestion
     change_seconds: float = 20.0  # a change of a notebook; a simulation
-    analysis_seconds: float = 30.0  # a background job, which may make many pieces
+    analysis_seconds: float = 120.0  # a background job, which may make many pieces
     here_seconds: float = 0.25  # of a simulation in the server's process, before it is begun again in another one
     memory_bytes: int = 1 << 30
     model_files: ConfinedLimits = MODEL_FILES
