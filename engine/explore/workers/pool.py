@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from queue import Empty, SimpleQueue
@@ -114,6 +115,7 @@ class WorkerProcess:
         process = self._running()
         limit = self._job.limits.seconds
         wait = None if not limit else 10 * limit + GRACE_SECONDS
+        began = time.monotonic()
         try:
             process.send(encoded(task))
             answer = process.answer(wait)
@@ -121,7 +123,7 @@ class WorkerProcess:
             raise LostWorkerError from error
         if answer is not None:
             return answer_from(task, answer)
-        if process.is_alive and wait is not None and not self._ended:
+        if wait is not None and time.monotonic() - began >= wait:
             self.release()
             return failed(task, "too-slow", f"no result within {wait:g} seconds")
         raise LostWorkerError

@@ -38,13 +38,18 @@ def answer_within(seconds: float, bench: Evaluator, task: Task) -> Answer:
     estimates so far."""
     estimates: list[EstimatedPoint] = []
     try:
-        with within(Budget(seconds or inf, 0), "the trial"):
+        with within(Budget(seconds or inf, 0), "the trial") as body:
             if isinstance(task, EvaluationRequest):
-                return bench.tried(task)
+                outcome = bench.tried(task)
+                return outcome if body.own_left else _too_slow(task, seconds)
             estimates.extend(bench.estimates(task))  # a timeout keeps the estimates so far
             return tuple(estimates)
     except OverBudgetError:
-        return tuple(estimates) or failed(task, "too-slow", f"its trial takes more than {seconds:g} seconds")
+        return tuple(estimates) or _too_slow(task, seconds)
+
+
+def _too_slow(task: Task, seconds: float) -> Answer:
+    return failed(task, "too-slow", f"its trial takes more than {seconds:g} seconds")
 
 
 if __name__ == "__main__":
