@@ -36,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True):
     search_workers: int = 1
 
     # Processor time of one piece of work, and the memory by which it may make its process grow.
-    command_seconds: float = 20.0  # a command without a time of its own
+    command_seconds: float = 20.0  # a command of the command line, unless it declares another limit
     trying_seconds: float = 300.0  # `lint` and `next`, which simulate each fix and each suggestion
     change_seconds: float = 20.0  # a change of a notebook; a simulation
     analysis_seconds: float = 120.0  # a background job, which may make many pieces

@@ -1,4 +1,4 @@
-"""Answers of the API about a session: what they tell is taken on the session's event loop, and worked out in a thread."""
+"""Answers of the API about a session: the state is taken on the event loop of the session, and its parts are made in a thread."""
 
 from __future__ import annotations
 
