@@ -12,7 +12,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from typing import Literal
@@ -82,6 +82,19 @@ class _Body:
         self.raised = -inf
         self.exceeded: Quantity | None = None
         self.is_shielded = False
+        self.has_ended = False
+
+    def enclosing(self) -> Iterator[_Body]:
+        """Yield this body and those around it."""
+        body: _Body | None = self
+        while body is not None:
+            yield body
+            body = body.outer
+
+    @property
+    def may_be_interrupted(self) -> bool:
+        """Whether neither this body is shielded, nor has it or one around it ended."""
+        return not self.is_shielded and not any(body.has_ended for body in self.enclosing())
 
     @property
     def used(self) -> float:
@@ -112,61 +125,86 @@ class _Body:
 
 
 class _Watch:
-    """The running bodies, and the thread that watches them, which exists while there are some."""
+    """The running bodies, and the thread that watches them, which exists while there are some.
+
+    A body's thread takes no lock here: the exception would be delivered while it waits for one, which would then never be released. The
+    watch thread sets `_raising` before it looks whether a body may be interrupted; a body that ends or is shielded says so first and then
+    waits while the watch thread is raising.
+    """
 
     def __init__(self) -> None:
         self._bodies: set[_Body] = set()
-        self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._raising: _Body | None = None
 
     def begin(self, body: _Body) -> None:
         """Watch a body."""
-        with self._changed:
-            self._bodies.add(body)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="budgets", daemon=True)
-                self._thread.start()
-            self._changed.notify()
+        self._bodies.add(body)
+        if self._thread is None:
+            self._start()
 
     def end(self, body: _Body) -> None:
         """Watch a body no longer. An exception that was raised and not delivered yet is withdrawn."""
-        with self._changed:
-            if body in self._bodies:
-                self._bodies.discard(body)
-                if body.exceeded is not None:
-                    _set_exception(body.thread, None)
+        body.has_ended = True
+        self._bodies.discard(body)
+        self._wait_for_raising(body)
+        if body.exceeded is not None:
+            _set_exception(body.thread, None)
 
-    def shield(self, innermost: _Body | None, is_shielded: bool) -> None:
-        """Begin or end a part of these bodies that is not interrupted."""
-        with self._changed:
-            body = innermost
-            while body is not None:
-                body.is_shielded = is_shielded
-                body = body.outer
-            if innermost is not None:
-                _set_exception(innermost.thread, None)
+    def shield(self, bodies: Sequence[_Body]) -> None:
+        """Begin a part of the bodies of a thread that is not interrupted. An exception that is withdrawn is raised again after it."""
+        for body in bodies:
+            body.is_shielded = True
+        self._wait_for_raising(bodies[0])
+        _set_exception(bodies[0].thread, None)
+
+    def _wait_for_raising(self, body: _Body) -> None:
+        while (raising := self._raising) is not None and raising.thread == body.thread:
+            time.sleep(0)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="budgets", daemon=True)
+                self._thread.start()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                if not self._bodies:
-                    self._changed.wait(IDLE_SECONDS)
-                if not self._bodies:
-                    self._thread = None
-                    return
-                self._raise_where_over()
-                nearest = min((b.left for b in self._bodies if b.exceeded is None), default=POLL_SECONDS)
-            time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
+        while self._watches():
+            idle_since = time.monotonic()
+            while self._bodies or time.monotonic() - idle_since < IDLE_SECONDS:
+                if self._bodies:
+                    idle_since = time.monotonic()
+                    self._raise_where_over()
+                nearest = min((b.left for b in list(self._bodies) if b.exceeded is None), default=POLL_SECONDS)
+                time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
+            self._thread = None
+
+    def _watches(self) -> bool:
+        """Return whether the running thread is the one that watches: a body may begin while it ends."""
+        with self._starting:
+            if self._thread is None and self._bodies:
+                self._thread = threading.current_thread()
+            return self._thread is threading.current_thread()
 
     def _raise_where_over(self) -> None:
         resident = resident_bytes() or 0
-        for body in self._bodies:
+        running = list(self._bodies)
+        for body in running:
             if body.is_over_time():
-                _raise_in(body, "time")
+                self._raise_in(body, "time")
         # The process has one size: the body that works most is taken for its cause.
-        large = [body for body in self._bodies if body.is_over_memory(resident)]
+        large = [body for body in running if body.is_over_memory(resident)]
         if large:
-            _raise_in(max(large, key=lambda body: body.used), "memory")
+            self._raise_in(max(large, key=lambda body: body.used), "memory")
+
+    def _raise_in(self, body: _Body, quantity: Quantity) -> None:
+        self._raising = body
+        now = time.monotonic()
+        if body.may_be_interrupted and now - body.raised >= REPEAT_SECONDS:
+            body.raised, body.exceeded = now, body.exceeded or quantity
+            _set_exception(body.thread, _Interrupt)
+        self._raising = None
 
 
 class _Thread(threading.local):
@@ -185,10 +223,10 @@ if hasattr(os, "register_at_fork"):
 def within(budget: Budget, what: str) -> Generator[_Body]:
     """Run the body within a budget; `what` names it in the error. Raises OverBudgetError; budgets around it apply, too."""
     body = _Body(budget, _thread.body)
-    _thread.body = body
-    _watch.begin(body)
     try:
         try:
+            _thread.body = body
+            _watch.begin(body)
             yield body
         finally:
             _watch.end(body)
@@ -223,11 +261,14 @@ class Allowance:
 @contextmanager
 def uninterrupted() -> Generator[None]:
     """Run a body that must be completed, since other threads wait for it: no budget of this thread ends it."""
-    _watch.shield(_thread.body, True)
+    bodies = [] if _thread.body is None else [body for body in _thread.body.enclosing() if not body.is_shielded]
     try:
+        if bodies:
+            _watch.shield(bodies)
         yield
     finally:
-        _watch.shield(_thread.body, False)
+        for body in bodies:
+            body.is_shielded = False
 
 
 def remaining_seconds() -> float:
@@ -241,13 +282,6 @@ def spend(seconds: float) -> None:
         _thread.body.spend(seconds)
 
 
-def _raise_in(body: _Body, quantity: Quantity) -> None:
-    now = time.monotonic()
-    if not body.is_shielded and now - body.raised >= REPEAT_SECONDS:
-        body.raised, body.exceeded = now, body.exceeded or quantity
-        _set_exception(body.thread, _Interrupt)
-
-
 def _set_exception(thread: int, kind: type[BaseException] | None) -> None:
     value = ctypes.py_object() if kind is None else ctypes.py_object(kind)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
@@ -258,7 +292,14 @@ def _clock_of(thread: int) -> Callable[[], float]:
     if not hasattr(time, "pthread_getcpuclockid"):
         return time.monotonic
     number = time.pthread_getcpuclockid(thread)
-    return lambda: time.clock_gettime(number)
+
+    def clock() -> float:
+        try:
+            return time.clock_gettime(number)
+        except OSError:  # the thread has ended
+            return inf
+
+    return clock
 
 
 __all__ = ["GIBI", "Allowance", "Budget", "OverBudgetError", "remaining_seconds", "spend", "uninterrupted", "within"]

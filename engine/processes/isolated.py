@@ -79,7 +79,8 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
         return function(*arguments)
     budget = Budget(max(LEAST_SECONDS, min(seconds, remaining_seconds())), memory_bytes)
     request = Request(function, arguments, budget.seconds, memory_bytes)
-    with _slot():
+    # The budget of the child ends the call: an exception here would lose the slot and the child.
+    with uninterrupted(), _slot():
         for _ in range(ATTEMPTS):
             kind, value, used = _asked(request, budget.seconds)
             spend(used)
@@ -116,8 +117,7 @@ def _asked(request: Request, seconds: float) -> tuple[str, Any, float]:
         pass  # the child has ended
     except Cancelled:
         child.interrupt(signal.SIGINT)
-        with uninterrupted():
-            _kept_or_released(child, child.answer(CANCEL_SECONDS))
+        _kept_or_released(child, child.answer(CANCEL_SECONDS))
         raise
     except BaseException:  # perhaps in the middle of an answer
         _kept_or_released(child, None)
@@ -159,9 +159,8 @@ def _ready_child() -> ChildProcess:
 
 @contextmanager
 def _slot() -> Generator[None]:
-    with uninterrupted():  # an exception in the moment after it is acquired would lose the slot
-        while not _children.slots.acquire(timeout=0.05):
-            checkpoint()
+    while not _children.slots.acquire(timeout=0.05):
+        checkpoint()
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -93,6 +94,36 @@ def test_nothing_is_raised_after_the_body() -> None:
         except OverBudgetError:
             pass
         sum(range(1000))  # an interrupt that comes late would end the test here
+
+
+def test_budgets_hold_after_bodies_that_end_beside_their_interrupt() -> None:
+    """The watch thread raises while a body ends: whatever both hold then must be released."""
+    for extra in range(60):
+        with suppress(OverBudgetError), within(Budget(0.06), "the short loop"):
+            stop = time.thread_time() + 0.06 + 0.00005 * extra
+            spin(lambda stop=stop: time.thread_time() > stop)
+    over = threading.Event()
+
+    def work() -> None:
+        with pytest.raises(OverBudgetError), within(Budget(0.1), "the loop"):
+            spin()
+        over.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    assert over.wait(30.0)
+
+
+def test_a_shielded_part_within_another_does_not_end_it() -> None:
+    done = False
+    with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
+        with uninterrupted():
+            with within(Budget(60.0), "the part"), uninterrupted():
+                pass
+            stop = time.thread_time() + 0.3
+            spin(lambda: time.thread_time() > stop)
+            done = True
+        spin()
+    assert done
 
 
 def test_a_shielded_part_is_completed() -> None:
