@@ -119,6 +119,6 @@ def test_given_files_that_cannot_be_opened_then_the_list_says_why_and_they_are_n
     expect(closed).to_have_count(2)
     expect(closed.filter(has_text=r"bad\xff.py")).to_contain_text("the file's name is not UTF-8")
     expect(closed.filter(has_text="latin.py")).to_contain_text("latin.py is not UTF-8 text")
-    expect(page.locator("button.file")).to_have_count(1)
+    expect(page.locator("button.file[data-example]")).to_have_count(1)
     page.locator('.file[data-example="good.py"]').click()
     page.get_by_role("treeitem").first.wait_for()
