@@ -145,23 +145,29 @@ class _Watch:
             self._start()
 
     def end(self, body: _Body) -> None:
-        """Watch a body no longer. An exception that was raised and not delivered yet is withdrawn."""
+        """Watch a body no longer, after the delivery of an exception that was raised for it."""
         body.has_ended = True
         self._bodies.discard(body)
-        self._wait_for_raising(body)
-        if body.exceeded is not None:
-            _set_exception(body.thread, None)
+        self._receive(body)
 
     def shield(self, bodies: Sequence[_Body]) -> None:
-        """Begin a part of the bodies of a thread that is not interrupted. An exception that is withdrawn is raised again after it."""
+        """Begin a part of the bodies of this thread that is not interrupted. An exception that is dropped here is raised again after it."""
         for body in bodies:
             body.is_shielded = True
-        self._wait_for_raising(bodies[0])
-        _set_exception(bodies[0].thread, None)
+        self._receive(bodies[0])
 
-    def _wait_for_raising(self, body: _Body) -> None:
-        while (raising := self._raising) is not None and raising.thread == body.thread:
-            time.sleep(0)
+    def _receive(self, body: _Body) -> None:
+        """Drop an exception that was raised in this thread. None is raised for `body` from now on.
+
+        It must be delivered: after PyThreadState_SetAsyncExc(thread, NULL), CPython 3.11 looks for an exception at each call for ever, and
+        a function under a profiler never begins.
+        """
+        try:
+            while (raising := self._raising) is not None and raising.thread == body.thread:
+                time.sleep(0)
+            _pass_a_delivery()
+        except _Interrupt:
+            pass
 
     def _start(self) -> None:
         with self._starting:
@@ -203,7 +209,7 @@ class _Watch:
         now = time.monotonic()
         if body.may_be_interrupted and now - body.raised >= REPEAT_SECONDS:
             body.raised, body.exceeded = now, body.exceeded or quantity
-            _set_exception(body.thread, _Interrupt)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(body.thread), ctypes.py_object(_Interrupt))
         self._raising = None
 
 
@@ -282,9 +288,10 @@ def spend(seconds: float) -> None:
         _thread.body.spend(seconds)
 
 
-def _set_exception(thread: int, kind: type[BaseException] | None) -> None:
-    value = ctypes.py_object() if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
+def _pass_a_delivery() -> None:
+    """Make calls: Python delivers an exception that waits for this thread at the first one."""
+    for _ in range(3):
+        time.sleep(0)
 
 
 def _clock_of(thread: int) -> Callable[[], float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -111,6 +113,20 @@ def test_budgets_hold_after_bodies_that_end_beside_their_interrupt() -> None:
 
     threading.Thread(target=work, daemon=True).start()
     assert over.wait(30.0)
+
+
+def test_a_profiler_works_after_an_interrupt_that_was_dropped() -> None:
+    """Python would look for an exception at each call, and never begin a function under a profiler."""
+    code = """
+import sys
+from tilewright.engine.processes import Budget, uninterrupted, within
+
+with within(Budget(60.0), "the work"), uninterrupted():
+    pass
+sys.setprofile(lambda *_: None)
+(lambda: None)()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_shielded_part_within_another_does_not_end_it() -> None:
