@@ -60,11 +60,12 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     if tree is not None and not (is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1):
         return None
     sliced = programs_in(text, filename)
-    if not sliced.programs or not (len(sliced.programs) > 1 or sliced.is_python or has_prose(sliced.parts)):
+    is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts)
+    if not sliced.programs or not (is_in_parts or sliced.is_python):
         return None
     number = numbered(wanted, [program.name for program in sliced.programs])
     program = sliced.programs[number - 1]
-    found, used = _with_sizes(program, filename, sizes)
+    found, used = _with_sizes(program, filename, sizes, assumes=is_in_parts)
     post = Post(text, tuple(_label(p) for p in sliced.programs), number)
     return PostRead(post, sliced, program, found, _notes(post, sliced, program, found, filename), used)
 
@@ -81,15 +82,18 @@ def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
     raise DocumentError(Refusal("no-such-program", "the text has no such program", found=str(wanted), expected=known))
 
 
-def _with_sizes(program: PostProgram, filename: str, sizes: Mapping[str, int]) -> tuple[Snippet, frozenset[str]]:
-    """Read the program for all sizes, else for the given ones, else without the schedule lines that are refused."""
+def _with_sizes(
+    program: PostProgram, filename: str, sizes: Mapping[str, int], *, assumes: bool
+) -> tuple[Snippet, frozenset[str]]:
+    """Read the program for all sizes, else for the given ones, else without the schedule lines that are refused. `assumes` is that of
+    `read_te`: parts of a program may leave names undefined, a whole text may not."""
     for given in ({}, sizes) if sizes else ({},):
         try:
-            found = read_as_far_as_possible(program.text, filename=filename, sizes=given, assumes=True)
+            found = read_as_far_as_possible(program.text, filename=filename, sizes=given, assumes=assumes)
             return found, frozenset(given)
         except TilewrightError:
             continue
-    return read_program(program, filename, {}), frozenset()
+    return read_program(program, filename, {}, assumes=assumes), frozenset()
 
 
 def _label(program: PostProgram) -> str:

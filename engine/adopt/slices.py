@@ -110,8 +110,11 @@ def programs_in(text: str, filename: str = "") -> Sliced:
     return Sliced(parts, programs, tuple(slicer.notes), error, tree is not None)
 
 
-def read_program(program: PostProgram, filename: str = "", sizes: Mapping[str, int] | None = None) -> Snippet:
+def read_program(
+    program: PostProgram, filename: str = "", sizes: Mapping[str, int] | None = None, *, assumes: bool = True
+) -> Snippet:
     """Return a program of a post with its schedule. A line of a TE schedule that cannot be read or applied is left out, with a note.
+    `sizes` and `assumes` are those of `read_te`.
 
     Raises ParseError for an unreadable definition, and the errors of `read_te` if too many lines are refused.
     """
@@ -119,7 +122,7 @@ def read_program(program: PostProgram, filename: str = "", sizes: Mapping[str, i
     notes: list[Note] = []
     while True:
         try:
-            found = read_as_far_as_possible("\n".join(lines), filename=filename, sizes=sizes, assumes=True)
+            found = read_as_far_as_possible("\n".join(lines), filename=filename, sizes=sizes, assumes=assumes)
             return replace_fields(found, notes=(*found.notes, *notes))
         except TilewrightError as error:
             place = error.refusal.place
