@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..cancellation import checkpoint
 from .buffer import Buffer
 from .errors import Refusal
 from .expr import Let, Node
@@ -83,6 +84,7 @@ class ProgramSize:
         return Refusal("too-large", message, expected=f"at most {most:,} nodes", fix=fix, nodes=(stmt,))
 
     def _count(self, stmt: Node) -> int:
+        checkpoint()
         known = self._before.get(stmt)
         if known is None:
             inner = child_stmts(stmt)

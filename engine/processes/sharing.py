@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from ..cancellation import checkpoint
+
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -26,6 +28,7 @@ class _Recorder(pickle.Pickler):
 
     def persistent_id(self, obj: object) -> None:
         if isinstance(obj, msgspec.Struct) and id(obj) not in self._known:
+            checkpoint()
             self._known.add(id(obj))
             self.nodes.append(obj)
 
