@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.browser.axe import assert_no_violations
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import row
+from support.browser.page import row, until
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.storage.registry import open_file_registry
@@ -56,15 +56,6 @@ def parallel(page: Page, loop: str = "i") -> None:
 
 def saved(page: Page) -> None:
     expect(page.locator('.file-chip[data-file="saved"]')).to_be_visible(**FAST)
-
-
-def until(page: Page, done: Callable[[], bool]) -> None:
-    """Something outside of the page."""
-    for _ in range(600):
-        if done():
-            return
-        page.wait_for_timeout(50)
-    assert done()
 
 
 def write(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import row
+from support.browser.page import row, until
 
 Shoot = Callable[[Page, str], Path]
 
@@ -41,15 +41,6 @@ def sight(page: Page) -> tuple[float, float]:
 def span(page: Page) -> float:
     start, end = sight(page)
     return end - start
-
-
-def until(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait for what the page tells by several attributes together."""
-    for _ in range(100):
-        if holds():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it did not come to be")
 
 
 def at(page: Page, part: float, y: float) -> tuple[float, float]:

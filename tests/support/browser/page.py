@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -64,6 +65,20 @@ def choose(page: Page, name: str, label: str) -> None:
 
 def tree_text(page: Page) -> list[str]:
     return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
+
+
+def until(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait up to 30 s for a condition that no locator expresses."""
+    for _ in range(600):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    assert holds()
+
+
+def has_tree(page: Page, text: list[str]) -> None:
+    """Wait for the tree to have this text; figures of its rows come after the rows."""
+    until(page, lambda: tree_text(page) == text)
 
 
 def figure(page: Page, label: str) -> str:
