@@ -165,7 +165,7 @@ class _Watch:
         try:
             while (raising := self._raising) is not None and raising.thread == body.thread:
                 time.sleep(0)
-            _pass_a_delivery()
+            time.sleep(0)  # Python delivers an exception that waits for this thread at the next call
         except _Interrupt:
             pass
 
@@ -177,10 +177,10 @@ class _Watch:
 
     def _run(self) -> None:
         while self._watches():
-            idle_since = time.monotonic()
-            while self._bodies or time.monotonic() - idle_since < IDLE_SECONDS:
+            last_busy = time.monotonic()
+            while time.monotonic() - last_busy < IDLE_SECONDS:
                 if self._bodies:
-                    idle_since = time.monotonic()
+                    last_busy = time.monotonic()
                     self._raise_where_over()
                 nearest = min((b.left for b in list(self._bodies) if b.exceeded is None), default=POLL_SECONDS)
                 time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
@@ -253,7 +253,7 @@ class Allowance:
 
     @contextmanager
     def within(self, what: str) -> Generator[None]:
-        """Run a body within what the bodies before it have left. Raises OverBudgetError."""
+        """Run a body within the time that the bodies before it have left. Raises OverBudgetError."""
         if self._left == inf:
             yield
             return
@@ -286,12 +286,6 @@ def spend(seconds: float) -> None:
     """Take processor time of another process from the budgets of this thread."""
     if _thread.body is not None:
         _thread.body.spend(seconds)
-
-
-def _pass_a_delivery() -> None:
-    """Make calls: Python delivers an exception that waits for this thread at the first one."""
-    for _ in range(3):
-        time.sleep(0)
 
 
 def _clock_of(thread: int) -> Callable[[], float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import code, drag, figure, has_tree, open_example, steps, tree_text
+from support.browser.page import code, drag, figure, open_example, steps, tree_text
 from support.programs.sources import MATMUL
 
 from tilewright.app.views.shell.gallery import load_examples
@@ -113,7 +113,7 @@ def test_given_a_cell_when_edited_into_nonsense_then_the_error_stands_there_and_
     rewrite(cell_editor(app), "def f(:\n")
     app.get_by_role("button", name="Apply").click()
     expect(app.locator(".cell.workload .cell-error")).to_contain_text("line")
-    has_tree(app, before)
+    assert tree_text(app) == before
     shoot(app, "broken-workload")
     app.get_by_label("Undo (Ctrl+Z)").click()
     expect(app.locator(".cell-error")).to_have_count(0)

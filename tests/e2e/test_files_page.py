@@ -74,11 +74,11 @@ def test_an_edit_is_in_the_file_and_on_the_other_page_without_being_asked_for(
     expect(two.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
     saved(one)
     saved(two)
-    until(one, lambda: "sch.parallel(i)" in path.read_text())
+    until(one, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
     # Undo on the other page: the first follows.
     two.get_by_label("Undo (Ctrl+Z)").click()
     expect(one.locator(".step code", has_text="sch.parallel(i)")).to_have_count(0, **FAST)
-    until(one, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    until(one, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
 def test_two_pages_that_change_one_line_then_the_later_decides(
@@ -96,7 +96,7 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     other = cell_editor(two)
     rewrite(other, "sch.vectorize(ki)")
     other.press("Control+Enter")
-    until(two, lambda: "sch.vectorize(ki)" in path.read_text())
+    until(two, lambda: "sch.vectorize(ki)" in path.read_text(), **FAST)
     editor.press("Control+Enter")
     dialog = one.get_by_role("dialog", name="Two versions of mine.py")
     expect(dialog).to_be_visible(**FAST)
@@ -113,7 +113,7 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     dialog.get_by_label("Mine", exact=True).check()
     dialog.get_by_role("button", name="Apply choices").click()
     expect(two.locator(".step code", has_text="sch.unroll(ki)")).to_be_visible(**FAST)
-    until(one, lambda: "sch.unroll(ki)" in path.read_text() and "sch.vectorize" not in path.read_text())
+    until(one, lambda: "sch.unroll(ki)" in path.read_text() and "sch.vectorize" not in path.read_text(), **FAST)
     saved(one)
 
 
@@ -124,7 +124,7 @@ def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: 
     banner = page.locator(".banner.is-notice")
     expect(banner).to_contain_text("Another program changed the file")
     banner.get_by_role("button", name="Undo").click()
-    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
     expect(banner).to_have_count(0)
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callab
     name.fill("elsewhere")
     name.press("Enter")
     saved(page)
-    until(page, (path.parent / "elsewhere.py").is_file)
+    until(page, (path.parent / "elsewhere.py").is_file, **FAST)
     assert "sch.parallel(i)" in (path.parent / "elsewhere.py").read_text() and path.read_text() == MATMUL_NOTEBOOK
     # The menu by keyboard: a copy to take away.
     chip(page).focus()
@@ -158,7 +158,7 @@ def test_a_deleted_file_is_said_and_saving_writes_it_again(pages: Callable[[], P
     path.unlink()
     expect(chip(page)).to_contain_text("the file was deleted or moved", **FAST)
     page.locator(".banner.is-unsaved").get_by_role("button", name="Try again").click()
-    until(page, lambda: path.is_file() and path.read_text() == MATMUL_NOTEBOOK)
+    until(page, lambda: path.is_file() and path.read_text() == MATMUL_NOTEBOOK, **FAST)
     saved(page)
 
 
@@ -188,7 +188,7 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page = opened()
     parallel(page)
     page.locator(".step code", has_text="sch.parallel(i)").wait_for()
-    until(page, lambda: "sch.parallel(i)" in path.read_text())
+    until(page, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     lost = page.get_by_role("alert").filter(has_text="The server does not respond")
     expect(lost).to_be_visible(**FAST)
@@ -199,7 +199,7 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page = opened()
     page.locator(".step code", has_text="sch.parallel(i)").wait_for()
     page.get_by_label("Undo (Ctrl+Z)").click()
-    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
     expect(page.locator(".step code", has_text="sch.parallel(i)")).to_have_count(0)
     page.context.close()
 
@@ -224,7 +224,7 @@ def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: P
     name.press("Enter")
     expect(page.locator(".page-notice")).to_contain_text("the file fresh.py already exists")
     page.get_by_role("button", name="Replace it").click()
-    until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK)
+    until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
 def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
@@ -248,9 +248,9 @@ def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
     assert_no_violations(page)
     dialog.get_by_role("button", name="Restore this version").click()
     expect(dialog).to_be_hidden()
-    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK)
+    until(page, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
     page.get_by_label("Undo (Ctrl+Z)").click()
-    until(page, lambda: "sch.parallel(i)" in path.read_text())
+    until(page, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
     # Seen and left.
     chip(page).click()
     page.get_by_role("menuitem", name="Earlier versions").click()

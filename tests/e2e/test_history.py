@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.cell_editor import cell_editor, put_caret, rewrite
-from support.browser.page import code, figure, go_to_example, has_tree, row, steps, tree_text
+from support.browser.page import code, figure, go_to_example, row, steps, tree_text, until
 
 WAIT = 15_000
 
@@ -88,7 +88,7 @@ def test_given_a_step_when_edited_in_place_then_the_picture_follows_and_the_late
     assert len(steps(app)) == len(lines) - 1, "the line that is edited stands in the editor"
     app.keyboard.press("Escape")
     expect(row(app, "mo")).to_contain_text("4", timeout=WAIT)
-    has_tree(app, before)
+    until(app, lambda: tree_text(app) == before, timeout=WAIT)
     step(app, "mo, mi = sch.split").locator(".step-text").dblclick()
     rewrite(area, lines[2].replace("64", "32"))
     app.keyboard.press("Enter")

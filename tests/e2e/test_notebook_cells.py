@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from support.browser.cell_editor import cell_editor, edited_text, put_caret, rewrite
-from support.browser.page import drag, go_to_example, has_tree, open_example, row, steps, tree_text
+from support.browser.page import drag, go_to_example, open_example, row, steps, tree_text
 
 WAIT = 15_000
 
@@ -58,7 +58,7 @@ def test_given_a_schedule_cell_when_typed_into_then_the_tree_follows_and_one_und
     app.get_by_label("Undo (Ctrl+Z)").click()
     expect(app.locator(".step code")).to_have_count(count, timeout=WAIT)
     expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
-    has_tree(app, before)
+    assert tree_text(app) == before
 
 
 def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_last_good_picture_stays(
@@ -74,7 +74,7 @@ def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_l
     expect(app.locator(".cm-lintRange-error")).not_to_have_count(0)
     expect(app.locator(".cm-lint-marker-error")).to_have_count(1)
     expect(app.locator(".banner.is-stale")).to_contain_text("the last valid program")
-    has_tree(app, before)
+    assert tree_text(app) == before
     shoot(app, "notebook-syntax-error")
     # A click elsewhere means that it is meant: it stays in the text, said at its line.
     app.locator(".timeline-head, .headline").first.click()
@@ -82,7 +82,7 @@ def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_l
         re.compile(r"line \d+:\d+"), timeout=WAIT
     )
     expect(app.locator(".cell.workload .squiggle")).to_be_visible()
-    has_tree(app, before)
+    assert tree_text(app) == before
     app.get_by_role("button", name="Undo the edit").click()
     expect(app.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
     expect(app.locator(".banner")).to_have_count(0)

@@ -67,18 +67,13 @@ def tree_text(page: Page) -> list[str]:
     return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
 
 
-def until(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait up to 30 s for a condition that no locator expresses."""
-    for _ in range(600):
+def until(page: Page, holds: Callable[[], bool], timeout: int = 5_000) -> None:
+    """Wait at most `timeout` ms for a condition that no locator expresses."""
+    for _ in range(timeout // 50):
         if holds():
             return
         page.wait_for_timeout(50)
     assert holds()
-
-
-def has_tree(page: Page, text: list[str]) -> None:
-    """Wait for the tree to have this text; figures of its rows come after the rows."""
-    until(page, lambda: tree_text(page) == text)
 
 
 def figure(page: Page, label: str) -> str:
