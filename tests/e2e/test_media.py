@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import drag
+from support.browser.page import drag, until
 
 
 def opened(page: Page, serve_page: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:
@@ -36,11 +36,7 @@ def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_s
     page = opened(open_page(dark=dark, forced_colors="active"), serve_page)
     canvas = page.locator(".timeline canvas.plot")
     expect(page.locator(".timeline .stall-swatch").first).to_be_visible()
-    for _ in range(100):
-        if canvas.evaluate(COLOURS) >= 3:
-            break
-        page.wait_for_timeout(50)
-    assert canvas.evaluate(COLOURS) >= 3
+    until(page, lambda: canvas.evaluate(COLOURS) >= 3)
     text = page.locator(".row .loop-name").first.evaluate("e => getComputedStyle(e).color")
     assert text == ("rgb(255, 255, 255)" if dark else "rgb(0, 0, 0)")
     head = page.locator(".playhead").evaluate("e => getComputedStyle(e, '::before').backgroundColor")
