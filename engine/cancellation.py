@@ -67,6 +67,16 @@ class _Current(local):
 _current = _Current()
 
 
+def current_token() -> CancellationToken | None:
+    """Return the token of the current thread."""
+    return _current.token
+
+
+def use_token(token: CancellationToken | None) -> None:
+    """Make `token` the token of the current thread, until the next call."""
+    _current.token = token
+
+
 @contextmanager
 def running_under(token: CancellationToken) -> Generator[None]:
     """Make `token` the token of the current thread."""
@@ -97,4 +107,4 @@ def checkpoint() -> None:
         raise Cancelled
 
 
-__all__ = ["CancellationToken", "Cancelled", "checkpoint", "cut_short", "running_under"]
+__all__ = ["CancellationToken", "Cancelled", "checkpoint", "current_token", "cut_short", "running_under", "use_token"]

@@ -1,9 +1,8 @@
 """Budgets: `within` ends its body when the body exceeds its processor time or memory.
 
-A watch thread raises an exception in the thread that is over its budget (`PyThreadState_SetAsyncExc`), so that no loop needs a check of
-its own. Python delivers the exception between two bytecodes: a call into C is not interrupted, and work whose calls into C may be long
-belongs into a child process (`isolated`). As at a checkpoint, the exception may end any function: functions that fill a cache store a
-result only when it is complete.
+A watch thread notices that a body is over its budget, and the next checkpoint (`cancellation`) ends the body as it ends a cancelled job.
+Where a body reaches none in time, the watch thread raises the same exception in the body's thread (`PyThreadState_SetAsyncExc`), between
+two bytecodes. A call into C is not interrupted: work whose calls into C may be long belongs into a child process (`isolated`).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Literal
 
 import msgspec
 
+from ..cancellation import CancellationToken, Cancelled, current_token, use_token
 from ..ir import Refusal, TilewrightError
 from .process_limits import resident_bytes
 
@@ -31,8 +31,9 @@ LEAST_POLL_SECONDS = 0.001
 LEAST_SECONDS = 0.05
 """The budget of a body for which an allowance has nothing left."""
 
-REPEAT_SECONDS = 0.5
-"""Interval after which the exception is raised again, if a finalizer or a callback swallowed it."""
+CHECKPOINT_SECONDS = 0.2
+"""Processor time after which the exception is raised in a thread that is over its budget and has not reached a checkpoint. It is raised
+again after the same time, if a finalizer or a callback swallowed it."""
 
 IDLE_SECONDS = 1.0
 """The watch thread ends after this time without a body to watch."""
@@ -64,23 +65,22 @@ class OverBudgetError(TilewrightError):
     """The work needs more than its budget of the quantity `found`, "time" or "memory". Code "over-budget"."""
 
 
-class _Interrupt(BaseException):
-    """Raised in a thread whose body is over its budget. A BaseException, so that no handler of Exception catches it."""
-
-
-class _Body:
-    """A running body of `within`, and the body of the same thread around it."""
+class _Body(CancellationToken):
+    """A running body of `within`, the body of the same thread around it, and the token of its job. It is the token of its own
+    checkpoints."""
 
     def __init__(self, budget: Budget, outer: _Body | None) -> None:
+        super().__init__()
         self.outer = outer
+        self.job = current_token()
         self.thread = threading.get_ident()
         self._clock = _clock_of(self.thread)
         self._ends = self._clock() + budget.seconds
         size = resident_bytes()
         self._most_bytes = inf if size is None or not budget.memory_bytes else size + budget.memory_bytes
         self._began = self._clock()
-        self.raised = -inf
         self.exceeded: Quantity | None = None
+        self.noticed = 0.0
         self.is_shielded = False
         self.has_ended = False
 
@@ -90,6 +90,12 @@ class _Body:
         while body is not None:
             yield body
             body = body.outer
+
+    @property
+    def is_cancelled(self) -> bool:
+        if self.exceeded is not None and not self.is_shielded:
+            return True
+        return self.job is not None and self.job.is_cancelled
 
     @property
     def may_be_interrupted(self) -> bool:
@@ -166,7 +172,7 @@ class _Watch:
             while (raising := self._raising) is not None and raising.thread == body.thread:
                 time.sleep(0)
             time.sleep(0)  # Python delivers an exception that waits for this thread at the next call
-        except _Interrupt:
+        except Cancelled:
             pass
 
     def _start(self) -> None:
@@ -181,7 +187,7 @@ class _Watch:
             while time.monotonic() - last_busy < IDLE_SECONDS:
                 if self._bodies:
                     last_busy = time.monotonic()
-                    self._raise_where_over()
+                    self._interrupt_where_over()
                 nearest = min((b.left for b in list(self._bodies) if b.exceeded is None), default=POLL_SECONDS)
                 time.sleep(min(max(nearest, LEAST_POLL_SECONDS), POLL_SECONDS))
             self._thread = None
@@ -193,23 +199,26 @@ class _Watch:
                 self._thread = threading.current_thread()
             return self._thread is threading.current_thread()
 
-    def _raise_where_over(self) -> None:
+    def _interrupt_where_over(self) -> None:
         resident = resident_bytes() or 0
         running = list(self._bodies)
         for body in running:
             if body.is_over_time():
-                self._raise_in(body, "time")
+                self._interrupt(body, "time")
         # The process has one size: the body that works most is taken for its cause.
         large = [body for body in running if body.is_over_memory(resident)]
         if large:
-            self._raise_in(max(large, key=lambda body: body.used), "memory")
+            self._interrupt(max(large, key=lambda body: body.used), "memory")
 
-    def _raise_in(self, body: _Body, quantity: Quantity) -> None:
+    def _interrupt(self, body: _Body, quantity: Quantity) -> None:
         self._raising = body
-        now = time.monotonic()
-        if body.may_be_interrupted and now - body.raised >= REPEAT_SECONDS:
-            body.raised, body.exceeded = now, body.exceeded or quantity
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(body.thread), ctypes.py_object(_Interrupt))
+        used = body.used
+        if body.may_be_interrupted:
+            if body.exceeded is None:
+                body.exceeded, body.noticed = quantity, used
+            elif used - body.noticed >= CHECKPOINT_SECONDS:
+                body.noticed = used
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(body.thread), ctypes.py_object(Cancelled))
         self._raising = None
 
 
@@ -232,17 +241,19 @@ def within(budget: Budget, what: str) -> Generator[_Body]:
     try:
         try:
             _thread.body = body
+            use_token(body)
             _watch.begin(body)
             yield body
         finally:
             _watch.end(body)
-    except _Interrupt:
+    except Cancelled:
         _watch.end(body)
         if body.exceeded is None:
-            raise  # the budget of a body around this one
+            raise  # the job is cancelled, or a body around this one is over its budget
         raise budget.exceeded(body.exceeded, what) from None
     finally:
         _thread.body = body.outer
+        use_token(body.job)
 
 
 class Allowance:
