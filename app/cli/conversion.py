@@ -29,7 +29,7 @@ from .opened import of_program, source, split_program
 from .output import print_json, print_text
 
 _DECORATOR = re.compile(r"^[ \t]*@(?:(?P<name>\w+)\.(?P<what>prim_func|ir_module)\b|.*)", re.MULTILINE)
-_TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)\n", re.MULTILINE)
+_TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)(?:\n|\Z)", re.MULTILINE)
 
 
 def as_cells(file: str, sizes: Mapping[str, int]) -> Converted:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...engine.execute import Verdict
-from ...engine.hwsim import Machine
+from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import planned
 from ...engine.schedule import Schedule
 from ..state.derived import CHECK_STOPPED, Store, attempt, report_of, sizes_of
 from ..state.model import State
+from ..views.shell.prepared import prepare_report
 from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
@@ -65,13 +66,17 @@ class BackgroundAnalysis:
         self._is_suspended = False
         if state.moment is None:
             return
-        func, machine = self._store.costed(state, state.moment.schedule), self._store.machine(state)
+        schedule = state.moment.schedule
+        func, machine = self._store.costed(state, schedule), self._store.machine(state)
         if self._store.has("report", (func, machine)):
             return
 
         def pieces() -> Iterator[Any]:
             plan = attempt("plan", lambda: planned(func))
-            yield plan, report_of(func, machine, plan)
+            report = report_of(func, machine, plan)
+            if isinstance(report, Report):
+                attempt("view", lambda: prepare_report(report, schedule, self._store))  # the paint shows an error
+            yield plan, report
 
         def keep(piece: Any) -> None:
             plan, report = piece

@@ -222,6 +222,7 @@ def report_of(
             here_seconds=LIMITS.here_seconds,
             seconds=LIMITS.change_seconds,
             what="the simulation",
+            alike=(func.name, machine.name),
         ),
     )
     if not isinstance(found, TilewrightError):

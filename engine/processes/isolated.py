@@ -10,7 +10,7 @@ import atexit
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,9 @@ START_SECONDS = 60.0
 
 CANCEL_SECONDS = 1.0
 """Wall-clock time that a child has to end a cancelled call, before it is killed."""
+
+MOST_LONG = 64
+"""Maximum number of kinds of calls that are known to need a child."""
 
 ATTEMPTS = 2
 """A call during which this many children end for an unknown reason is refused."""
@@ -59,6 +62,9 @@ class _Children:
 
 
 _children = _Children()
+_long: dict[Hashable, None] = {}
+"""The kinds of calls of `here_or_isolated` whose last one needed a child."""
+
 atexit.register(_children.kill)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_children.__init__)  # the pipes belong to the parent
@@ -77,6 +83,13 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
     """
     if _children.is_child:
         return function(*arguments)
+    return _in_child(function, arguments, seconds, what, memory_bytes)[0]
+
+
+def _in_child(
+    function: Callable[..., T], arguments: tuple[Any, ...], seconds: float, what: str, memory_bytes: int
+) -> tuple[T, float]:
+    """Return the result of a call in a child, and the processor time that it took."""
     budget = Budget(max(LEAST_SECONDS, min(seconds, remaining_seconds())), memory_bytes)
     request = Request(function, arguments, budget.seconds, memory_bytes)
     # The budget of the child ends the call: an exception here would lose the slot and the child.
@@ -85,7 +98,7 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
             kind, value, used = _asked(request, budget.seconds)
             spend(used)
             if kind == "value":
-                return cast("T", value)
+                return cast("T", value), used
             if kind == "error":
                 raise value
             if kind == "over":
@@ -94,16 +107,27 @@ def isolated(function: Callable[..., T], *arguments: Any, seconds: float, what: 
     raise OverBudgetError(Refusal("over-budget", message, found="memory", expected="a smaller program"))
 
 
-def here_or_isolated(function: Callable[..., T], *arguments: Any, here_seconds: float, seconds: float, what: str) -> T:
+def here_or_isolated(
+    function: Callable[..., T], *arguments: Any, here_seconds: float, seconds: float, what: str, alike: Hashable
+) -> T:
     """Return `function(*arguments)`, computed in this process if that takes at most `here_seconds` of processor time, else anew in a child.
-    Raises as `isolated`."""
-    if remaining_seconds() < here_seconds:
-        here_seconds = LEAST_SECONDS
-    try:
-        with within(Budget(here_seconds), what):
+    Calls with equal `alike` are expected to take similar time: after one that needed a child, the next begins there. Raises as `isolated`.
+    """
+    if _children.is_child:
+        return function(*arguments)
+    if alike not in _long:
+        if remaining_seconds() < here_seconds:
+            here_seconds = LEAST_SECONDS
+        with suppress(OverBudgetError), within(Budget(here_seconds), what):
             return function(*arguments)
-    except OverBudgetError:
-        return isolated(function, *arguments, seconds=seconds, what=what)
+        _long[alike] = None
+        with suppress(KeyError):  # another thread has removed it
+            while len(_long) > MOST_LONG:
+                del _long[next(iter(_long))]
+    result, used = _in_child(function, arguments, seconds, what, GIBI)
+    if used < here_seconds:
+        _long.pop(alike, None)
+    return result
 
 
 def _asked(request: Request, seconds: float) -> tuple[str, Any, float]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from ....engine.hwsim import Report
+from ....engine.schedule import Schedule
 from ...state.derived import Store
 from ...state.model import State
 from ..notebook.code import python_value, script_value
-from ..tree.tree_now import rows_now
+from ..timeline.value import timeline_of
+from ..tree.tree_now import costs_of, rows_now
 
 
 def prepared(state: State, store: Store) -> State:
@@ -19,4 +22,10 @@ def prepared(state: State, store: Store) -> State:
     return state
 
 
-__all__ = ["prepared"]
+def prepare_report(report: Report, schedule: Schedule, store: Store) -> None:
+    """Make the parts of the views that show a report and take long for a large one: timeline and costs."""
+    timeline_of(report, schedule, store)
+    costs_of(report, schedule.func, store)
+
+
+__all__ = ["prepare_report", "prepared"]

@@ -66,7 +66,11 @@ def timeline_value(state: State, store: Store) -> dict[str, Any]:
         return NOTHING
     if report is None:
         return {**NOTHING, "note": "Simulation in progress"}
-    schedule = state.moment.schedule
+    return timeline_of(report, state.moment.schedule, store)
+
+
+def timeline_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
+    """The value of a report, made once."""
     return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
 
 

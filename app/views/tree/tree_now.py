@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine.hwsim import Report
+from ....engine.ir import PrimFunc
 from ...state.derived import Store
 from ...state.model import State
 from ..inspector.value import held_buffers
@@ -32,6 +33,9 @@ def costs_now(state: State, store: Store) -> dict[str, Any]:
     """`row_costs` of the displayed program; empty without a report."""
     assert state.moment is not None
     func, report = state.moment.schedule.func, store.report_now(state)
-    if not isinstance(report, Report):
-        return {}
+    return costs_of(report, func, store) if isinstance(report, Report) else {}
+
+
+def costs_of(report: Report, func: PrimFunc, store: Store) -> dict[str, Any]:
+    """The costs of a program by its report, made once."""
     return store.remember("costs", (func, report), lambda: row_costs(func, report))

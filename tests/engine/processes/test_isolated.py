@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,12 @@ def test_a_cancelled_call_ends_and_the_child_is_kept() -> None:
 
 
 def test_short_work_stays_here_and_long_work_moves() -> None:
-    assert here_or_isolated(os.getpid, here_seconds=1.0, seconds=5.0, what="it") == os.getpid()
+    call_here = partial(here_or_isolated, here_seconds=0.1, seconds=0.5, what="it", alike="calls of this test")
+    assert call_here(os.getpid) == os.getpid()
     with pytest.raises(OverBudgetError, match=r"it needs more than 0\.5 s"):
-        here_or_isolated(work.spin, here_seconds=0.1, seconds=0.5, what="it")
+        call_here(work.spin)
+    assert call_here(os.getpid) != os.getpid()  # begun in the child, since the last call needed one
+    assert call_here(os.getpid) == os.getpid()
 
 
 def test_children_end_with_their_parent() -> None:
