@@ -41,12 +41,12 @@ class ServerClock:
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
         document = self._document
         if document is not None:
-            self._there(lambda: document.add_timeout_callback(work, delay_ms))
+            self._there(lambda: _unless_closed(document, lambda: document.add_timeout_callback(work, delay_ms)))
 
     def soon(self, work: Callable[[], None]) -> None:
         document = self._document
         if document is not None:
-            self._there(lambda: document.add_next_tick_callback(work))
+            self._there(lambda: _unless_closed(document, lambda: document.add_next_tick_callback(work)))
 
     def _there(self, start: Callable[[], object]) -> None:
         """Call `start` once the browser has the page."""
@@ -61,3 +61,12 @@ class ServerClock:
             early, self._early = self._early or [], None
         for start in early:
             start()
+
+
+def _unless_closed(document: BokehDocument, add: Callable[[], object]) -> None:
+    """Add a callback to a document, unless its page has closed. Bokeh then takes the document apart, perhaps while a job's thread adds."""
+    try:
+        add()
+    except AttributeError:
+        if document.session_context is not None:
+            raise

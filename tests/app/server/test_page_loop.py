@@ -1,0 +1,19 @@
+"""The event loop of a served page."""
+
+from __future__ import annotations
+
+from bokeh.document import Document
+from panel.io.state import set_curdoc
+
+from tilewright.app.server.page_loop import ServerClock
+
+
+def test_work_for_a_closed_page_is_dropped() -> None:
+    document = Document()
+    with set_curdoc(document):
+        clock = ServerClock(document)
+    clock.soon(lambda: None)
+    assert document.session_callbacks
+    document.callbacks.destroy()  # as Bokeh does at the end of the session, while a job may still deliver
+    clock.soon(lambda: None)
+    clock.after(100, lambda: None)
