@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -228,24 +227,10 @@ def open_page(
     assert not problems, "\n".join(problems)
 
 
-_ports: list[int] = []
-
-
-def worker_port() -> int:
-    """A free port, of an earlier server of this process if possible: the browser keeps compiled scripts by the server's address."""
-    for port in _ports:
-        with socket.socket() as probe, suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
-            return port
-    _ports.append(free_port(0))
-    return _ports[-1]
-
-
 @pytest.fixture
 def server() -> Iterator[Served]:
     """The app in a thread of this process, whose API can be asked and whose parts can be replaced."""
-    with served(port=worker_port()) as made:
+    with served() as made:
         yield made
 
 
@@ -279,7 +264,7 @@ def serve() -> Iterator[Callable[..., str]]:
     servers: list[Any] = []
 
     def serve_one(app: Any, **options: Any) -> str:
-        port = worker_port()
+        port = free_port(0)
         options = {"address": "127.0.0.1", "port": port, "show": False, "threaded": True, "verbose": False, **options}
         options.setdefault("websocket_origin", [f"127.0.0.1:{port}"])
         servers.append(pn.serve(app, **options))
@@ -297,7 +282,7 @@ def serve_page() -> Iterator[Callable[..., str]]:
     with ExitStack() as servers:
 
         def start(path: Path | None = None, open_files: OpenFileRegistry | None = None) -> str:
-            url = servers.enter_context(served(path, make_policy(requires_token=False), open_files, worker_port())).url
+            url = servers.enter_context(served(path, make_policy(requires_token=False), open_files)).url
             return f"{url}/file/{path.name}" if path is not None and path.is_file() else url
 
         yield start
@@ -313,7 +298,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _served(log: Path, *argv: str) -> Iterator[str]:
     """The address of `python argv…`, which ends with the generator."""
-    port = worker_port()
+    port = free_port(0)
     with log.open("wb") as out:
         command = [sys.executable, *(a.replace("{port}", str(port)) for a in argv)]
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)

@@ -87,10 +87,9 @@ def served(
     path: Path | None = None,
     policy: AccessPolicy | None = None,
     open_files: OpenFileRegistry | None = None,
-    port: int = 0,
     **options: Any,
 ) -> Iterator[Served]:
-    """A server until the end of the block, on a free port by default; `options` are Panel's."""
+    """A server until the end of the block; `options` are Panel's."""
     policy = policy or make_policy()
     made: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
@@ -103,7 +102,7 @@ def served(
         def page() -> Any:
             return make_page(path, thumbnails, sessions, files, base=f"{policy.prefix}/")
 
-        server = open_server(page, api_context, policy, port, **options)
+        server = open_server(page, api_context, policy, 0, **options)
         server.start()
         made.append(Served(server, policy, sessions))
         loops.append(asyncio.get_running_loop())
