@@ -158,7 +158,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for drag in drags:
             page = browser.new_page(viewport={"width": 1280, "height": 800})
-            print(dropped(page, served, drag, options.rounds), flush=True)
+            print(dropped(page, served, drag, options.rounds).row, flush=True)
             page.close()
         browser.close()
     print(
@@ -232,8 +232,29 @@ def opened_in(page: Page, url: str, example: str) -> None:
     page.evaluate(MAP)
 
 
-def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds: int) -> str:
-    """A row of the first table."""
+class Dropped(NamedTuple):
+    """The figures of a drag in milliseconds; medians but for the two p95."""
+
+    example: str
+    drop: str
+    tasks: int
+    map_cpu: float
+    map_p50: float
+    map_p95: float
+    cpu: float
+    server: float
+    page: float
+    p50: float
+    p95: float
+
+    @property
+    def row(self) -> str:
+        """A row of the first table."""
+        return f"| {self.example} | {self.drop} | {self.tasks} | {' | '.join(f'{figure:.0f}' for figure in self[3:])} |"
+
+
+def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds: int) -> Dropped:
+    """Measures a drag so many times."""
     example, _, block, loop = drag
     opened_in(page, served.url, example)
     steps = page.locator(".step code")
@@ -267,8 +288,7 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
         *(medians[key] for key in ("cpu", "away", "page", "all")),
         p95("all"),
     ]
-    tasks = len(simulated(drag).segments)
-    return f"| {example} | {block} onto {loop} | {tasks} | {' | '.join(f'{figure:.0f}' for figure in figures)} |"
+    return Dropped(example, f"{block} onto {loop}", len(simulated(drag).segments), *figures)
 
 
 def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:

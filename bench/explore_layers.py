@@ -4,7 +4,7 @@ what the machine can do, in how much time.
     python bench/explore_layers.py                   # writes the tests' file; half an hour, rows that are there are kept
     python bench/explore_layers.py --auto            # the same with derived spaces (tests/conformance/recorded/explore_derived.json)
     python bench/explore_layers.py --beside          # adds the examples' own schedules, and LOMA's mappings replayed
-    python bench/explore_layers.py --table           # the recorded rows as Markdown
+    python bench/explore_layers.py --table           # the recorded rows as Markdown, first the summary of docs/explore-quality.md
     python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
 
 The space is that of tests/support/schedules/layer_spaces.py, written once for all layers; with --auto it is derived for each, for at most
@@ -53,6 +53,7 @@ FOLDER = HERE.parent / "tests" / "conformance" / "recorded"
 RECORDED, DERIVED, BESIDE, LOMA = (
     FOLDER / f"{name}.json" for name in ("explore_layers", "explore_derived", "explore_beside", "zigzag_layers")
 )
+SPACES = {"written": RECORDED, "derived": DERIVED}
 EXAMPLES = HERE.parent / "static" / "examples"
 TRIALS = 128
 DERIVING = 5.0
@@ -219,7 +220,7 @@ def main() -> None:
     file, made = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
     if args.table:
         rows = json.loads(file.read_text())["rows"]
-        print(f"{summary(rows)}\n\n{totals(rows)}\n\n{table(rows)}")
+        print(f"{summary()}\n\n{totals(rows)}\n\n{table(rows)}")
         return
     kept: list[dict[str, Any]] = json.loads(file.read_text())["rows"] if file.exists() and not args.only else []
     known = {(row["layer"], row["machine"]) for row in kept}
@@ -262,28 +263,35 @@ def cycles_by(row: dict[str, Any], seconds: float) -> float:
     return min((cycles for _, cycles, at in row["steps"] if at <= seconds), default=math.inf)
 
 
-def summary(rows: list[dict[str, Any]]) -> str:
-    """The means by machine (geometric), and how often LOMA's mapping was reached, at all and in LOMA's time."""
-    loma, replayed = others()
+def summary() -> str:
+    """The table of docs/explore-quality.md: one row for each space and machine."""
     lines = [
-        "| machine | layers | found of peak, mean (least) | of reachable, mean (least) | LOMA's mapping: cycles to ours, mean "
+        "| space | machine | layers | found of peak, mean (least) | of reachable, mean (least) | LOMA's mapping: cycles to ours, mean "
         "| ours as good or better | in LOMA's time |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for machine in TARGETS:
-        mine = [r for r in rows if r["machine"] == machine]
-        cells = [machine, str(len(mine))]
-        for bound in ("bound", "reachable"):
-            shares = [r[bound] / r["cycles"] for r in mine]
-            cells.append(f"{geometric_mean(shares):.2f} ({min(shares):.2f})")
-        keys = [(r["layer"], machine) for r in mine]
-        both = [(r, replayed[k]["cycles"], loma[k]["seconds"]) for r, k in zip(mine, keys, strict=True)
-                if k in replayed and replayed[k]["cycles"] is not None]  # fmt: skip
-        cells.append(f"{geometric_mean(theirs / r['cycles'] for r, theirs, _ in both):.2f}")
-        cells.append(f"{sum(r['cycles'] <= theirs for r, theirs, _ in both)} of {len(both)}")
-        cells.append(f"{sum(cycles_by(r, seconds) <= theirs for r, theirs, seconds in both)} of {len(both)}")
-        lines.append(f"| {' | '.join(cells)} |")
+    for space, file in SPACES.items():
+        rows: list[dict[str, Any]] = json.loads(file.read_text())["rows"]
+        for machine in TARGETS:
+            mine = [r for r in rows if r["machine"] == machine]
+            lines.append(f"| {' | '.join((space, machine, *summary_of(mine)))} |")
     return "\n".join(lines)
+
+
+def summary_of(rows: list[dict[str, Any]]) -> list[str]:
+    """The geometric means over the layers of a machine, and how often LOMA's mapping was reached, at all and in LOMA's time."""
+    loma, replayed = others()
+    cells = [str(len(rows))]
+    for bound in ("bound", "reachable"):
+        shares = [r[bound] / r["cycles"] for r in rows]
+        cells.append(f"{geometric_mean(shares):.2f} ({min(shares):.2f})")
+    keys = [(r["layer"], r["machine"]) for r in rows]
+    both = [(r, replayed[k]["cycles"], loma[k]["seconds"]) for r, k in zip(rows, keys, strict=True)
+            if k in replayed and replayed[k]["cycles"] is not None]  # fmt: skip
+    cells.append(f"{geometric_mean(theirs / r['cycles'] for r, theirs, _ in both):.2f}")
+    cells.append(f"{sum(r['cycles'] <= theirs for r, theirs, _ in both)} of {len(both)}")
+    cells.append(f"{sum(cycles_by(r, seconds) <= theirs for r, theirs, seconds in both)} of {len(both)}")
+    return cells
 
 
 def totals(rows: list[dict[str, Any]]) -> str:

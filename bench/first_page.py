@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from drop import FLAGS, Served, chromium, quickest, server
 from playwright.sync_api import Browser, sync_playwright
@@ -82,7 +82,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         print(HEAD)
         for name, path in PAGES:
-            print(measured(browser, served, name, path, options.rounds), flush=True)
+            print(measured(browser, served, name, path, options.rounds).row, flush=True)
         fetched = loaded(browser, served.url + PAGES[-1][1])["resources"]
         browser.close()
     print("\nWhat was fetched, KiB:\n")
@@ -96,15 +96,34 @@ def main() -> None:
         print(f"  {quickest(work):8.1f}  {what}")
 
 
-def measured(browser: Browser, served: Served, name: str, path: str, rounds: int) -> str:
-    """The row of a page."""
+class FirstPage(NamedTuple):
+    """The figures of a page: times in milliseconds, the requests, and their size in KiB."""
+
+    name: str
+    first_byte: float
+    parsed: float
+    least: float
+    p50: float
+    p95: float
+    cpu: float
+    requests: int
+    kib: float
+
+    @property
+    def row(self) -> str:
+        """A row of the table."""
+        return f"| {self.name} | {' | '.join(f'{figure:.0f}' for figure in self[1:])} |"
+
+
+def measured(browser: Browser, served: Served, name: str, path: str, rounds: int) -> FirstPage:
+    """Loads a page so many times."""
     loaded(browser, served.url + path)  # warms the server up
     loads: list[dict[str, Any]] = []
     for _ in range(rounds):
         before = served.cpu_ms()
         loads.append(loaded(browser, served.url + path))
         loads[-1]["cpu"] = served.cpu_ms() - before
-    return row(name, loads)
+    return summarized(name, loads)
 
 
 class NoClock:
@@ -128,14 +147,13 @@ def loaded(browser: Browser, url: str) -> dict[str, Any]:
     return found
 
 
-def row(name: str, loads: list[dict[str, Any]]) -> str:
+def summarized(name: str, loads: list[dict[str, Any]]) -> FirstPage:
     times = sorted(load["all"] for load in loads)
     p95 = statistics.quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
     first, parsed, cpu = (statistics.median(load[key] for load in loads) for key in ("first_byte", "parsed", "cpu"))
     resources = loads[-1]["resources"]
     size = sum(size for _, size in resources) / 1024
-    figures = (first, parsed, times[0], statistics.median(times), p95, cpu)
-    return f"| {name} | {' | '.join(f'{figure:.0f}' for figure in figures)} | {len(resources)} | {size:.0f} |"
+    return FirstPage(name, first, parsed, times[0], statistics.median(times), p95, cpu, len(resources), size)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Network:
-    """A workload of the TPU paper: all its layers as one product of `rows` x `depth` x `columns`. The shapes are assumed (see the page)."""
+    """A workload of the TPU paper: all its layers as one product of `rows` x `depth` x `columns`. The shapes are assumed."""
 
     name: str
     rows: int
@@ -166,8 +166,8 @@ def gpu_figures() -> Iterator[Figure]:
 HEAD = """\
 # Published figures
 
-Figures that were published about real machines, beside those of the presets. The error is (simulated - published) / published.
-`PYTHONPATH=tests python -m support.record.public_figures` writes this page; a test computes the table again. The schedules are in
+Published figures of real machines beside those that the simulator gives for the presets. The error is (simulated - published) / published.
+`PYTHONPATH=tests python -m support.record.public_figures` writes this page, and a test recomputes the table. The schedules are in
 `tests/support/schedules/published.py`.
 
 | figure | source | unit | published | simulated | error |
@@ -176,56 +176,46 @@ Figures that were published about real machines, beside those of the presets. Th
 
 NOTES = """\
 
-## Differences and their reasons
+## Reading the table
 
-**TPU v1.** The paper gives the number of layers, of weights and the batch (table 1), not the shapes of the layers. The shapes here are
-assumed, with about as many weights (CNN0 18 % more): MLP0 5 x 2048 x 2048, MLP1 4 x 1024 x 1280, LSTM0 24 x 1024 x 2048, LSTM1 37 x 768
-x 1280, CNN0 16 convolutions of 3 x 3 x 256 x 256 on 19 x 19 positions (2888 = 8 x 361 uses of a weight; one CNN is AlphaGo). A network
-is simulated as one product with the columns of all its layers, so no layer waits for the previous one, and its first input is in the
-unified buffer.
+The simulated machine is at most 6 % slower than the real one, except in LSTM0's row 2. It is often faster, because the model leaves out
+hosts, PCIe, address translation, instruction fetch and dependences between layers. Compare schedules on one machine; do not take the
+simulated time as the time of a chip.
+
+**TPU v1.** The paper gives the number of layers, the weights and the batch, not the shapes of the layers. The shapes here are assumed,
+with about as many weights (CNN0 18 % more); `NETWORKS` in `tests/support/record/public_figures.py` has them. A network is one product
+with the columns of all its layers, so no layer waits for the previous one.
 
 - MLP0 and MLP1 are 9 to 29 % faster here. The paper counts 17.5 and 31.9 % of the cycles as neither computing nor waiting for weights
-  (row 6): input over PCIe, dependences between layers, the host's instructions. None of these is simulated. Cells without a useful
-  weight (1.2 % of the cycles of MLP1) do not occur in the assumed shapes.
-- The paper's rows 2 and 9 disagree for LSTM0, LSTM1 and CNN0: 8.2 % of 92 TOPS is 7.5, not 3.7. The paper says that the rows come from
-  different measurements and "are not perfectly consistent". The roofline allows LSTM0 64 / 1350 of the peak, 4.7 %. Operands of 16
-  bits, at half the speed, would double the active cycles of the array; the paper does not say which networks use them.
-- LSTM1 has 4.2 % of unused cells in its 10.5 % active cycles (row 3), so its matrices are not multiples of 256. The error of its TOPS
-  is the largest of the table and unexplained: its vector layers and time steps wait for each other, and their shapes are unknown.
-- CNN0 lies between both published figures. Here 12 % of the cycles wait for the activation unit, because the schedule has one set of sums
-  (the 4096 accumulators hold 2888 rows once); the paper attributes its 21.8 % to row 6, of which 3.5 % are dependences and 3.4 % inputs.
-- CNN1 is left out: the shapes of its 89 layers are unknown. The peak and the ridge are figures of the machine file, and so only a check
-  of its rounding (34 GB/s are 48.6 bytes per cycle, rounded to 48).
+  (row 6): PCIe, dependences, the host's instructions.
+- Rows 2 and 9 of the paper disagree for LSTM0, LSTM1 and CNN0 (8.2 % of 92 TOPS is 7.5, not 3.7); it says that they "are not perfectly
+  consistent". The roofline allows LSTM0 4.7 % of the peak.
+- The error of LSTM1's TOPS is the largest of the table and unexplained. Its matrices are not multiples of 256, and its time steps wait
+  for each other.
+- CNN0 lies between both published figures. Here 12 % of the cycles wait for the activation unit, because the schedule has one set of
+  sums.
+- CNN1 is left out: the shapes of its 89 layers are unknown. Peak and ridge are figures of the machine file and check only its rounding.
 
-**VTA.** The published figures are the highest utilisations over the layers of ResNet-18 (figure 10 shows the layers as points, without
-numbers). Here they are the highest over four convolutions (3 x 3, stride 1) in up to 12 tilings each, as far as the weights fit into
-32 KiB: 28 x 28 x 128 in tiles of 14 rows, 64 filters and 32 channels without latency hiding, 14 x 14 x 256 in tiles of 14, 64 and 16 with
-two slots. The tilings of the paper are unknown, and its latency hiding is by virtual threads. Its FPGA design runs at 200 MHz with 32 KiB
-for weights, the preset (tvm-vta's Pynq configuration) at 100 MHz, so the bytes of DRAM per cycle may differ. Micro-op loads and
-instruction fetch are not simulated, which may explain the excess of 7 to 9 %.
+**VTA.** Published is the highest utilisation over the layers of ResNet-18; simulated is the highest over its four 3 x 3 convolutions with
+stride 1, in up to 12 tilings each. The tilings of the paper are unknown. Its FPGA runs at 200 MHz, the preset at 100 MHz, so the bytes of
+DRAM per cycle may differ. Micro-op loads and instruction fetch are not simulated, which may explain the excess of 7 to 9 %.
 
-**Gemmini.** The cycles of matmuls were read on an FPGA that runs the RTL (FireSim, `tiled_matmul_ws` and `tiled_matmul_ws_perf` of
-gemmini-rocc-tests, one Rocket core, 16 x 16 cells, 256 KiB, 64 KiB). The tiles here are those of the same library
-(`tiled_matmul_auto`): 80 x 96 x 256 for the larger one.
+**Gemmini.** The matmuls were measured on an FPGA that runs the RTL (FireSim, 16 x 16 cells, 256 KiB, 64 KiB); the tiles are those of
+Gemmini's library.
 
-- In the smaller matmul nothing repeats: operands come in, are multiplied and leave. Gemmini copies and multiplies blocks of 16 x 16; here
-  each is one task. The host's instructions, translations of addresses and the latency of the L2 are not simulated, which may explain
-  the 20 %.
-- ResNet-50 is the figure of Gemmini's authors for the whole network with four images, in March 2021 (40 % a month before, 153,709,356
-  cycles: pull request 69). Simulated are its 53 convolutions and its last layer alone: 1 x 1 convolutions as matmuls in the tiles of
-  Gemmini's library, the others in the fastest of 6 to 16 tilings. The 16 residual additions would move 66 MB at 16 bytes per cycle, which
-  leaves 87 % of the peak. The rest is unexplained; the pools, the host's instructions, TLB misses and Gemmini's tiles of convolutions are
-  not simulated.
+- In the smaller matmul nothing repeats. The host's instructions, address translation and the latency of the L2 are not simulated, which
+  may explain the 20 %.
+- ResNet-50 is the figure of the authors for the whole network with four images (March 2021). Simulated are its 53 convolutions and the
+  last layer. The 16 residual additions would leave 87 % of the peak. The rest is unexplained: pools, instructions, TLB misses and
+  Gemmini's own tiles of convolutions are not simulated.
 
-**GPU.** The A100's bandwidth and the conflicts are the vendor's laws, not measurements: 32 banks of 4 bytes, and a request with n-way
-conflicts as n requests. The preset's lanes serve two warps per cycle where shared memory serves one. The measured bandwidths are the best
-of accesses of 32, 64 and 128 bits; the simulated ones are 128 bytes per cycle and SM at the clock that the benchmark assumes (1328 MHz;
-the banks of the GTX 480 serve 32 bits in two of its 1550 MHz cycles).
+**GPU.** The bandwidth of the A100 and the conflicts are the vendor's rules, not measurements: 32 banks of 4 bytes, and a request with
+n-way conflicts as n requests. The measured bandwidths are the best of accesses of 32, 64 and 128 bits; the simulated ones are 128 bytes
+per cycle and SM at the clock of the benchmark (1328 MHz; the banks of the GTX 480 serve 32 bits in two of its 1550 MHz cycles).
 
-**Not in the table.** The papers on Gemmini (DAC 2021), on ONNXim (validation with Gemmini's RTL) and on microbenchmarks of GPUs (Mei and
-Chu 2017, Jia et al. 2018) could be read in part only, without their figures. Public texts were searched for utilisations of Gemmini by
-layer and its frames per second, for latencies of shared memory by degree of conflict on Fermi to Hopper, and for recorded outputs of these
-projects' benchmarks. Cycles of Gemmini's tests on the functional simulator Spike are left out, because they count instructions.
+**Searched without success**: utilisation of Gemmini by layer and its frames per second, latencies of shared memory by degree of conflict,
+and recorded outputs of these projects' benchmarks. Of the papers on Gemmini (DAC 2021), ONNXim and microbenchmarks of GPUs (Mei and Chu
+2017, Jia et al. 2018) no figures could be read. Cycles on the functional simulator Spike count instructions, so they are left out.
 """
 
 
