@@ -159,7 +159,6 @@ def search(n: int) -> float:
 def run(case: Case) -> dict[str, Any]:
     """Bytes read and written at the pad and at the DRAM, by operand, and the seconds of processor time it took."""
     from zigzag.datatypes import LayerDim, LayerOperand
-    from zigzag.hardware.architecture.memory_port import DataDirection
     from zigzag.mapping.temporal_mapping import TemporalMapping, TemporalMappingType
     from zigzag.stages.evaluation.cost_model_evaluation import CostModelStage
     from zigzag.stages.main import MainStage
@@ -211,20 +210,28 @@ def run(case: Case) -> dict[str, Any]:
         ).run()  # fmt: skip
         seconds = time.process_time() - start
     (evaluation, _) = answers[0]
+    return {
+        "rows": case.array[0], "columns": case.array[1], "dataflow": case.dataflow, "order": case.order,
+        "sums": case.sums, "size": case.size, "tile": case.tile, "block": case.block, "block_order": case.block_order,
+        "bytes": bytes_by_memory(case, evaluation),
+        "ideal_temporal_cycles": int(evaluation.ideal_temporal_cycle),
+        "seconds": round(seconds, 3),
+    }  # fmt: skip
+
+
+def bytes_by_memory(case: Case, evaluation: Any) -> dict[str, dict[str, dict[str, int]]]:
+    """The bytes read and written on each side of each memory, by operand."""
+    from zigzag.hardware.architecture.memory_port import DataDirection
+
     directions = {
         "from_above": DataDirection.WR_IN_BY_HIGH, "to_above": DataDirection.RD_OUT_TO_HIGH,
         "to_below": DataDirection.RD_OUT_TO_LOW, "from_below": DataDirection.WR_IN_BY_LOW,
     }  # fmt: skip
-    bytes_of: dict[str, dict[str, dict[str, int]]] = {n: {} for n in MEMORIES if n != "l2" or case.block}
+    found: dict[str, dict[str, dict[str, int]]] = {n: {} for n in MEMORIES if n != "l2" or case.block}
     for operand, accesses in evaluation.memory_word_access.items():
-        for name, level in zip(reversed(bytes_of), reversed(accesses), strict=False):
-            bytes_of[name][str(operand)] = {key: int(level.get(d)) for key, d in directions.items()}
-    return {
-        "rows": case.array[0], "columns": case.array[1], "dataflow": case.dataflow, "order": case.order,
-        "sums": case.sums, "size": case.size, "tile": case.tile, "block": case.block, "block_order": case.block_order, "bytes": bytes_of,
-        "ideal_temporal_cycles": int(evaluation.ideal_temporal_cycle),
-        "seconds": round(seconds, 3),
-    }  # fmt: skip
+        for name, level in zip(reversed(found), reversed(accesses), strict=False):
+            found[name][str(operand)] = {key: int(level.get(d)) for key, d in directions.items()}
+    return found
 
 
 def origin() -> dict[str, Any]:

@@ -215,7 +215,7 @@ def cubes() -> None:
 
 
 def examples() -> None:
-    """The examples, which are the seeds' programs and others, in ms: the plan, which notebook and lowering share, then the report with it
+    """The examples, the programs of docs/seeds.md and others, in ms: the plan, which notebook and lowering share, then the report with it
     known. "first" is with no pattern of addresses known from before, as after a start; "again" as after each step in a notebook."""
     print("example                       tasks  played     plan    first    again")
     for path in sorted(EXAMPLES.glob("*.py")):

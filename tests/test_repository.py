@@ -220,6 +220,53 @@ def test_the_readmes_commands_exist() -> None:
         assert (ROOT / link).exists(), f"README.md links to {link}"
 
 
+MAX_FILE_LINES = 700
+MAX_FUNCTION_LINES = 60
+
+
+def test_files_and_functions_have_the_sizes_that_contributing_states() -> None:
+    stated = f"have at most {MAX_FILE_LINES} lines, functions at most {MAX_FUNCTION_LINES} without their docstring"
+    assert stated in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    texts = {file: file.read_text(encoding="utf-8") for file in code_files()}
+    assert not [str(file) for file, text in texts.items() if len(text.splitlines()) > MAX_FILE_LINES]
+    functions = [
+        (file, node)
+        for file, text in texts.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert len(functions) > 1000
+    assert not [f"{file}: {node.name}" for file, node in functions if _code_lines(node) > MAX_FUNCTION_LINES]
+
+
+def code_files() -> list[Path]:
+    """Python outside of `tests`; notebooks of examples and templates are data."""
+    data = [ROOT / "static" / name for name in ("examples", "templates", "node_modules")]
+    found = [file for top in (*SOURCES, "bench") for file in (ROOT / top).rglob("*.py")]
+    return [file for file in found if not any(file.is_relative_to(folder) for folder in data)]
+
+
+def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The number of lines of a function from `def` to its end, without the docstring."""
+    assert node.end_lineno is not None
+    lines = node.end_lineno - node.lineno + 1
+    if ast.get_docstring(node) is not None:
+        doc = node.body[0]
+        assert doc.end_lineno is not None
+        lines -= doc.end_lineno - doc.lineno + 1
+    return lines
+
+
+def test_the_pre_commit_hooks_run_commands_of_make_check() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    entries = re.findall(r"^ +entry: (.+)$", hooks, re.MULTILINE)
+    assert entries and len(entries) == hooks.count("- id: ")
+    recipe = makefile.partition("\ncheck:")[2].partition("\n\n")[0]
+    commands = recipe.replace("$(COMPONENTS)", "$(PY) static/bundling/backend.py").replace("$(PY)", ".venv/bin/python")
+    assert [entry for entry in entries if f"\t{entry}" not in commands] == []
+
+
 PLACES = (
     "",
     "app",

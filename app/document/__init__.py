@@ -1,4 +1,4 @@
-"""The notebook file (DESIGN section 5): reading, evaluation without running it, edits and saving, independent of any view.
+"""The notebook file: reading, evaluation without running it, edits and saving, independent of any view.
 
 `read_document`/`load_document` give a `Document` (the text, in cells), `evaluate` a `Notebook` (program, machine, schedule, names, steps),
 `apply_call` and `append_call`/`replace_call`/`remove_call` return edited ones, `save_document` writes atomically.

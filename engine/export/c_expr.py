@@ -91,9 +91,6 @@ class Expressions:
     def condition(self, expr: Expr) -> str:
         return self._text(expr, True)[0]
 
-    def negated(self, expr: Expr) -> str:
-        return self._unary("!", expr, True)[0]
-
     def element(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
         """Write an element access, `A[i * 64 + j]`, from strides or in row-major order."""
         place = flat_index(buffer, indices)

@@ -15,8 +15,6 @@ import msgspec
 
 from ..cancellation import checkpoint
 
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
-
 
 class _Recorder(pickle.Pickler):
     """Pickles values and lists their nodes."""

@@ -104,7 +104,7 @@ def test_the_guide_has_the_figures_of_every_example() -> None:
 
 
 def test_two_slots_lie_in_two_blocks() -> None:
-    """seeds/002: [2][4096], each load into one block while the matrix unit reads the other."""
+    """The buffers are [2][4096], each load into one block while the matrix unit reads the other."""
     name = "vtcm_double_buffer"
     for buffer in ("A_local.vtcm", "B_local.vtcm"):
         _, lowered, slots = shapes(name)[buffer]
@@ -136,7 +136,7 @@ def test_two_halves_lie_in_two_blocks() -> None:
 
 
 def test_the_round_trip_is_there_and_then_gone() -> None:
-    """seeds/003: the intermediate goes out and back, until set_scope says where it lives."""
+    """The intermediate goes out and back, until set_scope says where it lives."""
     assert crossings("fused_matmul_relu_roundtrip", "mm") == 2 * 64 * 4
     assert any("mm" in f.message for f in report("fused_matmul_relu_roundtrip").findings)
     assert crossings("fused_matmul_relu", "mm") == 0
@@ -145,7 +145,7 @@ def test_the_round_trip_is_there_and_then_gone() -> None:
 
 
 def test_the_blur_is_computed_in_one_order_and_stored_in_another() -> None:
-    """seeds/004: loops y, x, c; buffer [x][c][y]."""
+    """Loops y, x, c; buffer [x][c][y]."""
     schedule = notebook("box_blur").schedule
     assert schedule is not None
     block = schedule.index.block("x_blur")
@@ -180,7 +180,7 @@ def test_a_transpose_without_its_padding_waits_for_its_columns() -> None:
 
 
 def test_what_moves_what() -> None:
-    """seeds/000: compute_at shrinks the buffer, set_scope keeps its bytes on chip, cache_read copies what is the caller's."""
+    """docs/seeds.md: compute_at shrinks the buffer, set_scope keeps its bytes on chip, cache_read copies what is the caller's."""
     sizes = shapes("what_moves_what")
     assert sizes["B"][0] == sizes["W_local"][0] == [16, 64]
     assert crossings("what_moves_what", "B") == 0

@@ -33,10 +33,6 @@ def parameter(page: Page, path: str) -> Locator:
     return page.locator(f'[data-parameter="{path}"]')
 
 
-def machine_lines(page: Page) -> str:
-    return page.locator(".cell.machine").inner_text()
-
-
 def tried(page: Page) -> None:
     """Every figure was tried."""
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)

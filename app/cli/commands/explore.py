@@ -83,6 +83,13 @@ def add_arguments(parser: Parser) -> None:
         help="pin a hole to a value, or to several: tile=64, tile=64,128, \"order=['j', 'io', 'k']\"; the search varies the others; "
         "repeatable",
     )  # fmt: skip
+    _add_effort(parser)
+    takes_database(parser)
+    _add_outputs(parser)
+
+
+def _add_effort(parser: Parser) -> None:
+    """Add the options for the size of the search, and for the processes that run it."""
     parser.add_argument(
         "--trials",
         metavar="N",
@@ -109,7 +116,10 @@ def add_arguments(parser: Parser) -> None:
         help="number of worker processes (default: %(default)s; 0: search in this process)",
     )
     where.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of an existing Dask cluster: tcp://host:8786")
-    takes_database(parser)
+
+
+def _add_outputs(parser: Parser) -> None:
+    """Add the options for the files that the search writes."""
     parser.add_argument("--study", metavar="DB", help="store outcomes in this file; resume the search if it exists")
     parser.add_argument(
         "--write",

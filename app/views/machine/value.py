@@ -39,8 +39,6 @@ FIXED = frozenset(
 )
 """Fields for identity and connections of parts, which are no parameters."""
 
-CHANGED_SOURCE = "changed in this notebook"
-
 
 def machine_value(state: State, store: Store) -> Value:
     """The panel's value: name, description, changed (count), limit (`limit_value`), sensitivities, parts with their parameters."""

@@ -21,7 +21,6 @@ def model_thumbnail(path: Path) -> Thumbnail:
     return Thumbnail(
         digest(model.document.text),
         rows[:MAX_ROWS],
-        max(0, len(rows) - MAX_ROWS),
         cycles=report.cycles,
         engines=tuple(_lanes(report, spans, colours)),
         memories=tuple(_levels(report, spans)),

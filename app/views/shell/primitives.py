@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
 
 import msgspec
 
@@ -42,12 +41,6 @@ class PrimitiveDoc(msgspec.Struct, frozen=True):
 def primitive_docs() -> tuple[PrimitiveDoc, ...]:
     """The pages of all primitives, in the order of PRIMITIVES."""
     return tuple(map(doc_of, PRIMITIVES.values()))
-
-
-def primitive_doc(name: str) -> dict[str, Any] | None:
-    """The page of the primitive `name` as a value; None for an unknown name."""
-    found = PRIMITIVES.get(name)
-    return None if found is None else msgspec.to_builtins(doc_of(found))
 
 
 def doc_of(primitive: Primitive) -> PrimitiveDoc:

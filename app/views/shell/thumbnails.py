@@ -33,7 +33,7 @@ HEIGHT = 100
 """The scale of fractions, such as a memory's fill: integers from 0 to HEIGHT."""
 
 MAX_ROWS = 18
-"""The maximum number of tree rows in a thumbnail; `left_away` counts the rest."""
+"""The maximum number of tree rows in a thumbnail."""
 
 MAX_BARS = 36
 """The maximum number of bars in a row; a row with more is drawn as columns."""
@@ -76,7 +76,6 @@ class Thumbnail(msgspec.Struct, frozen=True):
 
     text: str
     rows: tuple[Row, ...] = ()
-    left_away: int = 0
     cycles: int | None = None
     overlap: float | None = None
     engines: tuple[Lane, ...] = ()
@@ -106,7 +105,7 @@ def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:
     assert notebook.schedule is not None
     func = notebook.schedule.func
     rows = tuple(_rows(func, func.body, 0, buffer_colours(func)))
-    made = Thumbnail(digest(text), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))
+    made = Thumbnail(digest(text), rows[:MAX_ROWS])
     if report is None:
         return made
     colours, data = colours_by_name(func), TimelineData(report)

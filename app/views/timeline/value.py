@@ -51,8 +51,6 @@ NOTHING: dict[str, Any] = {
 
 BLANK = "This pane shows the tasks and stalls of each engine over time, and the contents of each memory."
 
-Message = dict[str, Any]
-
 
 def timeline_value(state: State, store: Store) -> dict[str, Any]:
     """All that the timeline shows of the picture; the same object as long as nothing changed but the theme. Without a report: why."""

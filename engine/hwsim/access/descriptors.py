@@ -36,11 +36,6 @@ class Descriptor(msgspec.Struct, frozen=True):
     descriptors: int = 1
     transposed: bool = False
 
-    @property
-    def efficiency(self) -> float:
-        """Bytes requested over bytes moved, on the side that moves more."""
-        return self.wanted_bytes / max(self.read_bytes, self.written_bytes, 1)
-
 
 def describe(
     engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: Domain, source: Memory, target: Memory

@@ -55,11 +55,6 @@ class Spread(msgspec.Struct, frozen=True, eq=False):
     wanted_bytes: int
     moved_bytes: int
 
-    @property
-    def efficiency(self) -> float:
-        """Bytes requested over bytes moved."""
-        return self.wanted_bytes / self.moved_bytes if self.moved_bytes else 1.0
-
 
 def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
     """Returns the number of whole-vector operations: for each scalar operation of the work, the vectors that cover all lanes."""

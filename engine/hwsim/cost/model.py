@@ -41,10 +41,6 @@ class Tiling(msgspec.Struct, frozen=True):
     useful: int = 0
     offered: int = 0
 
-    @property
-    def utilisation(self) -> float:
-        return self.useful / self.offered if self.offered else 0.0
-
     def __add__(self, other: Tiling) -> Tiling:
         return Tiling(self.tiles + other.tiles, self.useful + other.useful, self.offered + other.offered)
 

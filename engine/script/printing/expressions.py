@@ -54,7 +54,7 @@ from ..reading.vocabulary import DTYPE_FIRST
 from .writer import Names, Writer, quoted
 
 # Python's operator precedence, loosest first.
-ANY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(13)
+ANY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY = range(12)
 
 _INFIX: dict[type[Expr], tuple[str, int, Callable[[Expr, Expr], Expr]]] = {
     Add: ("+", SUM, build.add),

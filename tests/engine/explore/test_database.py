@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.programs.gemms import CONVOLUTION, GEMM
-from support.programs.sources import matmul
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.explore import (
@@ -362,10 +361,6 @@ HOSTILE = (
     "\x00",
     "'''",
 )
-OTHERS = [
-    matmul(64, 64, 64),
-    CONVOLUTION.format(h=16, w=16, c=16, fh=3, fw=3, f=32, oh=14, ow=14, s=1),
-]
 texts = st.one_of(
     st.sampled_from([*HOSTILE, LINES]),
     st.lists(st.sampled_from(LINES.strip().splitlines()), max_size=12).map("\n".join),

@@ -17,7 +17,7 @@ MACHINE = load_machine("dual-bank-npu")
 
 
 def staged() -> Schedule:
-    """The matmul of seeds/002: A and B staged to VTCM at k_0, C in the accumulator."""
+    """The matmul of "Non contiguous memory" in docs/seeds.md: A and B staged to VTCM at k_0, C in the accumulator."""
     sch = Schedule(parse(matmul(128, 64, 512)).program)
     m, _, k = sch.get_loops("C")
     mo, _ = sch.split(m, factors=[None, 64])

@@ -18,7 +18,7 @@ def banked(m, k):
 
 
 def staged(step: int = 64, layout=banked, double: bool = True, kind: str | None = None) -> Schedule:
-    """The matmul of seeds/002 with A staged to VTCM at ko, in steps of `step` along k."""
+    """The matmul of "Non contiguous memory" in docs/seeds.md, with A staged to VTCM at ko, in steps of `step` along k."""
     sch = Schedule(parse(matmul(128, 64, 512)).program)
     compute = sch.get_block("C")
     m, n, k = sch.get_loops(compute)

@@ -29,10 +29,6 @@ def program(text: str) -> PrimFunc:
     return found
 
 
-def loop_names(text: str, block: str) -> list[str]:
-    return [loop.name for loop in read_te(text).schedule.get_loops(block)]
-
-
 def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> None:
     schedule = read_te(MATMUL_VTCM).schedule
     assert [loop.name for loop in schedule.get_loops("A_local.vtcm")][:5] == [

@@ -45,8 +45,6 @@ from tilewright.engine.ir import (
 INTEGER_DTYPES = ("int8", "uint8", "int32", "int64")
 FLOAT_DTYPES = ("float32", "float64")
 
-Indices = Sequence[Expr]
-
 
 class ProgramBuilder:
     """Collects stages and makes the PrimFunc: inputs and outputs are parameters, the rest is the root block's."""

@@ -41,9 +41,6 @@ def matmul(a: T.handle, b: T.handle, c: T.handle) -> None:
 """
 )
 
-# The post in seeds/002: staged to a memory of two blocks.
-MATMUL_VTCM = matmul(256, 256, 512)
-
 MATMUL_RELU = (
     HEADER
     + """@I.ir_module
@@ -116,7 +113,7 @@ def elementwise_stages(count: int, extent: int = 16) -> str:
 
 
 def box_blur(rows: int = 64, cols: int = 64, chans: int = 3) -> str:
-    """The four stages of seeds/004: blocks "padded" (clamped to the edge), "x_blur", "y_blur", "box_blur"."""
+    """The four stages of "How to control data layout of intermediate values" in docs/seeds.md: blocks "padded" (clamped to the edge), "x_blur", "y_blur", "box_blur"."""
     return HEADER + (
         f"""@T.prim_func(s_tir=True)
 def box_blur(image: T.Buffer(({rows}, {cols}, {chans}), "uint8"), out: T.Buffer(({rows}, {cols}, {chans}), "uint8")):
@@ -153,7 +150,7 @@ def box_blur(image: T.Buffer(({rows}, {cols}, {chans}), "uint8"), out: T.Buffer(
 
 BOX_BLUR = box_blur()
 
-# Seeds/003 before any schedule: matmul, bias, relu fused into one function by relax, 64-bit indices.
+# "Matrix and vector unit with a shared local buffer" in docs/seeds.md before any schedule: matmul, bias, relu fused into one function by relax, 64-bit indices.
 FUSED_MATMUL_ADD_RELU = (
     HEADER
     + """@I.ir_module
@@ -187,7 +184,7 @@ class Module:
 """
 )
 
-# Seeds/003 as printed in the post, indented again.
+# The same as printed in the post, indented again.
 FUSED_ROUND_TRIP_CLASSIC = (
     HEADER_CLASSIC
     + """@I.ir_module

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-Loop = tuple[str, str]
-"""(variable, header)."""
-
 
 class Bounded(NamedTuple):
     """A value in an index: its text and the numbers it lies between, both inclusive."""

@@ -17,13 +17,6 @@ QUICK = Times(quiet=0.01, longest=0.05, look=0.05, again=0.05)
 """For tests: nothing has to be waited for long."""
 
 
-class Sheet(PaperScreen):
-    """One that is not told what is being worked out."""
-
-    def draw_doing(self, *_: object) -> None:
-        pass
-
-
 class Desk:
     """Pages of one server, and the files that they share."""
 
@@ -33,7 +26,7 @@ class Desk:
 
     def page(self, path: Path | None = None) -> Session:
         session = Session(PaperClock(), (), open_files=self.open_files)
-        session.updater.screen = Sheet()
+        session.updater.screen = PaperScreen()
         self.pages.append(session)
         if path is not None:
             session.open_file(str(path))

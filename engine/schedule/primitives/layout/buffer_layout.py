@@ -108,7 +108,7 @@ def set_layout(ctx: Context, block: BlockRV, buffer: BufferLike, order_or_stride
     Requires: a permutation, or strides each of which spans the axes inside it, with 1 for the innermost; gaps only in intermediate buffers.
     Returns: nothing.
     Errors: bad-layout, parameter-buffer, and those of transform_layout.
-    Source: Tilewright's, for seed 004 (a buffer that is computed as [y, x, c] and stored as [x, c, y]).
+    Source: Tilewright's, for a buffer that is computed as [y, x, c] and stored as [x, c, y].
     """
     old = ctx.buffer_region(block, buffer, side="read").buffer
     wanted = tuple(order_or_strides)

@@ -45,7 +45,7 @@ def double_buffer(
     writers has the annotation. Banks belong to the memory of the buffer.
     Returns: nothing.
     Errors: not-an-intermediate, not-filled-anew, no-loop-to-overlap, annotation-exists, bad-bank, bad-slots.
-    Source: TVM's `double_buffer_scope` annotation; TVM's pass supports 1-D buffers only, `lower` supports all (seeds/002). Banks are
+    Source: TVM's `double_buffer_scope` annotation; TVM's pass supports 1-D buffers only, `lower` supports all. Banks are
     Tilewright's.
     """
     realize = ctx.realize(block)

@@ -12,7 +12,7 @@ from tilewright.app.document.networks import NetworkNotebook, load_network
 from tilewright.app.views.shell.gallery import load_thumbnails
 from tilewright.app.views.shell.model_cards import MODELS, example_file, example_models
 from tilewright.app.views.shell.model_thumbnails import model_thumbnail
-from tilewright.app.views.shell.thumbnails import HEIGHT, WIDTH, digest
+from tilewright.app.views.shell.thumbnails import HEIGHT, MAX_ROWS, WIDTH, digest
 from tilewright.engine.explore import program_bound
 from tilewright.engine.network import distinct_kernels
 
@@ -65,7 +65,7 @@ def test_given_an_example_model_then_its_thumbnail_has_its_calls_engines_and_mem
     made, text = model_thumbnail(example_file(name)), model(name).document.text
     assert load_thumbnails()[digest(text)] == made
     assert made.cycles == model(name).simulate().cycles
-    assert len(made.rows) + made.left_away == len(model(name).network.graph.calls)
+    assert len(made.rows) == min(len(model(name).network.graph.calls), MAX_ROWS)
     assert {lane.name for lane in made.engines} == {engine.name for engine in model(name).machine.engines}
     bars = [bar for lane in made.engines for bar in lane.bars]
     assert bars and all(0 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT for start, end, _, share in bars)

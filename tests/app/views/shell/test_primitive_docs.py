@@ -10,8 +10,6 @@ from tilewright.app.views.shell.primitives import (
     columns_text,
     doc_of,
     drawing_of,
-    primitive_doc,
-    primitive_docs,
     reference_text,
 )
 from tilewright.engine.schedule import PRIMITIVES
@@ -73,13 +71,6 @@ def test_given_a_drawing_without_an_arrow_then_it_is_shown_as_it_is() -> None:
     drawn = drawing_of(["    for i:", "        f(i)"])
     assert drawn.before == ("for i:", "    f(i)") and not drawn.after
     assert columns_text(drawn) == "for i:\n    f(i)"
-
-
-def test_given_a_name_that_is_none_then_there_is_no_page() -> None:
-    assert primitive_doc("no_such_call") is None
-    found = primitive_doc("split")
-    assert found is not None and found["name"] == "split"
-    assert len(primitive_docs()) == len(PRIMITIVES)
 
 
 def test_the_reference_is_of_the_docstrings_as_they_are() -> None:

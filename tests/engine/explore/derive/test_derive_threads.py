@@ -49,8 +49,6 @@ def total(X: T.Buffer((2, 4096), "float32"), Y: T.Buffer((2,), "float32")):
             Y[vi] = Y[vi] + X[vi, vk]
 """
 
-CASTS = 'T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])'
-
 TEXTS = {
     "softmax": REAL["softmax"].text,
     "layer_norm": REAL["layer_norm"].text,

@@ -65,7 +65,7 @@ def told(
 def test_given_a_tile_when_copied_then_the_box_has_the_dimensions_it_needs(shape, tile, order, box):
     found, duration = told(copy(shape, tile, order))
     assert found.shape == box and found.run_bytes == box[-1] * 4 and found.runs == prod(box[:-1])
-    assert found.wanted_bytes == found.read_bytes == prod(tile) * 4 and found.efficiency == 1.0
+    assert found.wanted_bytes == found.read_bytes == prod(tile) * 4
     assert duration == 10 + prod(tile)  # four bytes a cycle
 
 
@@ -80,7 +80,7 @@ def test_given_few_dimensions_when_copied_then_it_takes_several_descriptors(dime
 def test_given_short_runs_when_copied_then_whole_bursts_of_64_bytes_move(columns: int, moved: float):
     found, duration = told(copy((64, 64), (16, columns), (0, 1)), burst=64)
     assert found.read_bytes == moved * found.wanted_bytes and found.written_bytes == found.wanted_bytes
-    assert found.efficiency == pytest.approx(1 / moved) and duration == 10 + found.read_bytes // 4
+    assert duration == 10 + found.read_bytes // 4
 
 
 shapes = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), min_size=1, max_size=4)
@@ -176,7 +176,7 @@ def test_given_edges_when_multiplied_then_tiles_there_are_as_dear_as_whole_ones(
     program, _ = replayed(sch.func, machine)
     (cost,) = [v.cost for v in program.variants if v.cost.tiling is not None]
     assert cost.tiling == Tiling(tiles, rows * columns * depth, tiles * 512)
-    assert cost.duration == 5 + 20 * tiles and cost.tiling.utilisation == rows * columns * depth / (tiles * 512)
+    assert cost.duration == 5 + 20 * tiles
 
 
 def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that_of_the_edge():
@@ -187,7 +187,7 @@ def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that
     sch.reverse_compute_at(sch.cache_write("C", 0, "local"), outer)
     program, _ = replayed(sch.func, plain())
     found = [v.cost.tiling for v in program.variants if v.cost.tiling is not None]
-    assert {t.utilisation for t in found} == {1.0, 0.5} and {t.tiles for t in found} == {1}
+    assert set(found) == {Tiling(1, 512, 512), Tiling(1, 256, 512)}
 
 
 @pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "matrix-vector-npu"])

@@ -77,7 +77,7 @@ def test_given_a_narrowing_copy_then_it_reads_at_the_rate_of_the_port_and_moves_
     assert cost.duration == 10 + 256 and cost.operations == 16 * 64
     assert {(t.buffer.name, t.size_bytes) for t in cost.touched} == {("A", 4096), ("B", 1024)}
     assert cost.descriptor is not None and (cost.descriptor.read_bytes, cost.descriptor.written_bytes) == (4096, 1024)
-    assert cost.descriptor.efficiency == 1.0
+    assert cost.descriptor.wanted_bytes == max(cost.descriptor.read_bytes, cost.descriptor.written_bytes)
 
 
 def test_given_an_annotated_engine_then_it_still_decides():
