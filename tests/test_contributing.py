@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.installed import link_package
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FOLDERS = ("tilewright", "engine", "app", "static", "tests", "docs")
-PACKAGES = FOLDERS[:4]
 
 WORKLOAD = """\
 # %% workload
@@ -40,12 +40,7 @@ class Copy:
             shutil.copytree(ROOT / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__", "pictures"))
         for name in ("pyproject.toml", "CONTRIBUTING.md"):
             shutil.copy(ROOT / name, self.root)
-        package = folder / "site" / "tilewright"  # as it is when installed
-        package.mkdir(parents=True)
-        for file in (self.root / "tilewright").iterdir():
-            (package / file.name).symlink_to(file)
-        for name in PACKAGES[1:]:
-            (package / name).symlink_to(self.root / name)
+        link_package(folder / "site", self.root)
         # The folder of the same name in the repository is not the package.
         self.environment = {
             **os.environ,

@@ -1,9 +1,10 @@
-"""The repository about itself: what pyproject.toml lists is there, what is there is listed, nothing of one machine is in it."""
+"""The repository about itself: what the package declares is there, what is there is in the package, nothing of one machine is in it."""
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -39,8 +40,10 @@ def packages_on_disk() -> set[str]:
     return {".".join(f.parts if f.parts[0] == "tilewright" else ("tilewright", *f.parts)) for f in folders}
 
 
-def test_pyproject_lists_the_packages_that_are_there() -> None:
-    assert set(PROJECT["tool"]["setuptools"]["packages"]) == packages_on_disk()
+def test_the_build_backend_finds_every_package() -> None:
+    found = runpy.run_path(str(ROOT / "static" / "bundling" / "backend.py"))["packages"](ROOT)
+    assert sorted(found) == sorted(packages_on_disk())
+    assert "packages" not in PROJECT["tool"]["setuptools"], "such a list replaces the backend's"
 
 
 def test_folders_with_python_are_packages() -> None:

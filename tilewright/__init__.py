@@ -16,7 +16,10 @@ import sys
 TYPE_CHECKING = False  # replaces typing.TYPE_CHECKING; type checkers recognize the bare name
 
 if TYPE_CHECKING:
+    from . import app as app
+    from . import engine as engine
     from . import plot as plot
+    from . import static as static
     from .face import *  # noqa: F403
     from .face import __all__ as __all__
 

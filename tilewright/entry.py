@@ -1,8 +1,5 @@
 """The entry point of the command `tilewright` and of `python -m tilewright`: it prepares the process, then imports the command line."""
 
-# pyright: reportMissingImports=false
-# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
-
 import os
 import sys
 

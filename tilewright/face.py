@@ -1,8 +1,5 @@
 """The public functions and types of the package. `tilewright/__init__.py` imports this module on first use of a public name."""
 
-# pyright: reportMissingImports=false, reportInvalidTypeForm=false
-# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
-
 from __future__ import annotations
 
 import warnings
@@ -120,7 +117,7 @@ WIDGETS = frozenset({"LayoutPicker", "LoopTree", "ScheduleNotebook", "Timeline"}
 """Names from the user interface: its libraries need two seconds to import, so they are imported on first use."""
 
 
-def __getattr__(name: str) -> Any:
+def _widget(name: str) -> object:
     if name not in WIDGETS:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
     try:
@@ -134,6 +131,9 @@ def __getattr__(name: str) -> Any:
         raise TilewrightError(missing) from error
     return getattr(jupyter, name)
 
+
+if not TYPE_CHECKING:  # a type checker takes every name for one of a module with `__getattr__`
+    __getattr__ = _widget
 
 Scheduled = Schedule | Notebook | TEProgram | IRModule | PrimFunc
 """Anything with a schedule: a schedule, a notebook, TE text, or a program (a schedule without calls)."""

@@ -4,13 +4,11 @@
 or a kernel without the widget library, keeps the one-line text.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .app.actions.opening import opened_text
 from .engine.hwsim import Report
@@ -18,10 +16,17 @@ from .engine.ir import Refusal, TilewrightError
 from .engine.schedule import Schedule
 from .rich import FORMATTERS
 
+if TYPE_CHECKING:
+    from .app.jupyter import CellOutputs
+
 
 def load_ipython_extension(shell: Any) -> None:
     """Define `%%tilewright`; in a kernel, display schedules as loop trees, reports as timelines, and other values as HTML."""
-    shell.register_magic_function(lambda line, cell: _read_cell(shell, line, cell), "cell", "tilewright")
+
+    def read_cell(line: str, cell: str) -> Schedule:
+        return _read_cell(shell, line, cell)
+
+    shell.register_magic_function(read_cell, "cell", "tilewright")
     if getattr(shell, "kernel", None) is None:
         return
     for kind, html in FORMATTERS.items():
@@ -64,7 +69,7 @@ class _Views:
     """The views of bare values; the widget libraries are imported on first use."""
 
     def __init__(self) -> None:
-        self._bare: Any = None
+        self._outputs: CellOutputs | None = None
 
     def schedule(self, schedule: Schedule) -> None:
         self._loaded().schedule(schedule)
@@ -72,9 +77,9 @@ class _Views:
     def report(self, report: Report) -> None:
         self._loaded().report(report)
 
-    def _loaded(self) -> Any:
-        if self._bare is None:
+    def _loaded(self) -> CellOutputs:
+        if self._outputs is None:
             from .app.jupyter import CellOutputs
 
-            self._bare = CellOutputs()
-        return self._bare
+            self._outputs = CellOutputs()
+        return self._outputs

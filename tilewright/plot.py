@@ -9,9 +9,6 @@ Each function returns a `bokeh.plotting.figure` with its tools (zoom, hover, tap
 appears as a picture, which needs no script, and live too after `bokeh.io.output_notebook()`.
 """
 
-# pyright: reportMissingImports=false
-# (Installation maps `app` into this package; a type checker does not find it here in the source tree.)
-
 from .app.plots.picture import svg_of as svg
 from .app.plots.roofline import roofline
 from .app.plots.sensitivity import sensitivity

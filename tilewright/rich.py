@@ -1,7 +1,5 @@
 """HTML of values in Jupyter: programs, machines, verdicts, findings. Every text is escaped."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence

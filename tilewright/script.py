@@ -4,24 +4,27 @@
 `T` and `I` (`T.Buffer(...)` in a signature) has a meaning for the parser only and is a placeholder in Python.
 """
 
-# pyright: reportMissingImports=false
-# (Installation maps `app` and `engine` into this package; a type checker does not find them here in the source tree.)
-
 from __future__ import annotations
 
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, overload
 
 from .engine.ir import IRModule, PrimFunc, Refusal, TilewrightError
 from .engine.script import parse
 
+F = TypeVar("F", bound=Callable[..., object])
+
 
 class Word:
-    """A placeholder name that only the parser interprets: it can be called and indexed, and has any attribute."""
+    """A placeholder name that only the parser interprets: it can be called and indexed, and has any attribute.
 
-    def __getattr__(self, name: str) -> Word:
+    Attributes have the type Any, so that a type checker accepts the body of a program.
+    """
+
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
@@ -36,10 +39,14 @@ class Word:
 class _TirNamespace(Word):
     """The namespace `T`: `prim_func` parses, every other name is a Word."""
 
-    def prim_func(self, func: Callable[..., Any] | None = None, **options: object) -> Any:
+    @overload
+    def prim_func(self, func: Callable[..., object], **options: object) -> PrimFunc: ...
+    @overload
+    def prim_func(self, func: None = None, **options: object) -> Callable[[Callable[..., object]], PrimFunc]: ...
+    def prim_func(self, func: Callable[..., object] | None = None, **options: object) -> Any:
         """Parse the decorated function as a PrimFunc. Inside a class, `@I.ir_module` parses the text instead. Raises ParseError."""
         if func is None:
-            return lambda func: self.prim_func(func, **options)
+            return partial(self.prim_func, **options)
         owner = func.__qualname__.rpartition(".")[0]
         if owner and not owner.endswith("<locals>"):
             return func
@@ -49,21 +56,29 @@ class _TirNamespace(Word):
 class _RelaxNamespace(Word):
     """The namespace `R`: a decorated function stays as it is, because `load_network` reads its text; every other name is a Word."""
 
-    def function(self, func: Callable[..., Any] | None = None, **options: object) -> Any:
-        return func if func is not None else lambda func: func
+    @overload
+    def function(self, func: F, **options: object) -> F: ...
+    @overload
+    def function(self, func: None = None, **options: object) -> Callable[[F], F]: ...
+    def function(self, func: Callable[..., object] | None = None, **options: object) -> object:
+        return func if func is not None else partial(self.function, **options)
 
 
 class _IrNamespace(Word):
     """The namespace `I`: `ir_module` parses, every other name is a Word."""
 
+    @overload
+    def ir_module(self, cls: type, **options: object) -> IRModule: ...
+    @overload
+    def ir_module(self, cls: None = None, **options: object) -> Callable[[type], IRModule]: ...
     def ir_module(self, cls: type | None = None, **options: object) -> Any:
         """Parse the decorated class as an IRModule. Raises ParseError."""
         if cls is None:
-            return lambda cls: self.ir_module(cls, **options)
+            return partial(self.ir_module, **options)
         return _parsed(cls)
 
 
-def _parsed(target: Callable[..., Any] | type) -> IRModule | PrimFunc:
+def _parsed(target: Callable[..., object] | type) -> IRModule | PrimFunc:
     try:
         lines, first_line = inspect.getsourcelines(target)
         filename = inspect.getsourcefile(target) or ""
@@ -79,9 +94,9 @@ def _parsed(target: Callable[..., Any] | type) -> IRModule | PrimFunc:
     return parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)), filename).program
 
 
-tirx: Any = _TirNamespace()
-tir: Any = tirx
-ir: Any = _IrNamespace()
-relax: Any = _RelaxNamespace()
+tirx = _TirNamespace()
+tir = tirx
+ir = _IrNamespace()
+relax = _RelaxNamespace()
 
 __all__ = ["ir", "relax", "tir", "tirx"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, Range, Range1d
 from bokeh.plotting import figure
 
 from ...engine.hwsim import Report
@@ -33,7 +33,7 @@ Columns = dict[str, Any]
 
 
 def timeline(
-    report: Report, *, x_range: Range1d | None = None, theme: Theme | None = None, height: int | None = None
+    report: Report, *, x_range: Range | None = None, theme: Theme | None = None, height: int | None = None
 ) -> figure:
     """Tasks (source "tasks") and stalls (source "stalls") of each engine over real time, repeats included.
 
@@ -135,7 +135,7 @@ class _Engines:
 
 
 def occupancy(
-    report: Report, *, x_range: Range1d | None = None, theme: Theme | None = None, height: int | None = None
+    report: Report, *, x_range: Range | None = None, theme: Theme | None = None, height: int | None = None
 ) -> figure:
     """The memories over real time: tiles at their addresses (source "tiles"), live bytes (sources "bytes SCOPE") and capacities.
 

