@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.notebooks import MATMUL_NOTEBOOK, small_blur
 
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
@@ -88,7 +88,7 @@ def test_given_a_program_that_does_not_fit_when_linted_then_fixes_tell_whether_i
 
 
 def test_given_several_warnings_when_linted_then_the_one_whose_fix_saves_most_is_first() -> None:
-    state, store = example("box_blur"), Store()
+    state, store = act(State(), OpenText(small_blur())), Store()
     store.report_now(state)
     work = lint_work(state, store)
     assert work is not None
@@ -121,7 +121,7 @@ def test_given_a_fix_when_applied_then_its_lines_end_the_schedule_the_finding_is
 
 
 def test_given_a_block_under_the_wrong_loop_when_fixed_then_the_line_that_put_it_there_is_written_anew() -> None:
-    state, store = example("box_blur"), Store()
+    state, store = act(State(), OpenText(small_blur())), Store()
     studied(state, store)
     (fix,) = problem(state, store, "recompute")["fixes"]
     assert fix["calls"] == [] and fix["replaces"] == 'sch.compute_at("x_blur", x)'
@@ -157,7 +157,7 @@ def test_given_an_earlier_moment_then_its_findings_are_told_and_no_fix_can_be_ap
 
 
 def test_given_a_fix_of_another_program_when_clicked_then_there_is_a_notice_and_nothing_changed() -> None:
-    state, store = example("box_blur"), Store()
+    state, store = act(State(), OpenText(small_blur())), Store()
     studied(state, store)
     (fix,) = problem(state, store, "recompute")["fixes"]
     other = act(state, RemoveItem(len(state.shown.steps) - 1 if state.shown is not None else 0))

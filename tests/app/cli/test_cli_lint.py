@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.programs.te_sources import MATMUL_VTCM
 from support.record.seeds import SEEDS
-from support.sessions.notebooks import with_lines
+from support.sessions.notebooks import small_blur, with_lines
 
 from tilewright.app.actions import lint_fixes as lints
 from tilewright.app.cli import main
@@ -100,7 +100,8 @@ def test_given_fix_and_another_file_then_the_first_stays(trip: Path, tmp_path: P
 def test_given_a_line_that_is_better_left_out_then_fix_takes_it_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = Path(shutil.copy(EXAMPLES / "box_blur.py", tmp_path))
+    file = tmp_path / "blur.py"
+    file.write_text(small_blur(), encoding="utf-8")
     assert main(["lint", str(file), "--fix"]) == 0
     assert 'removes sch.compute_at("x_blur", x)' in capsys.readouterr().out
     assert "sch.compute_at(x_blur, x)" not in file.read_text(encoding="utf-8")

@@ -13,6 +13,9 @@ from tilewright.engine.lint import LintFinding, lint
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
+pytestmark = pytest.mark.xdist_group("lint examples")
+"""One worker lints each example once."""
+
 SAID = {
     "box_blur": {
         # Three rows for each pixel, as the discussion has it: nine tenths of the cycles. Conflicts come of that, too.
