@@ -28,8 +28,8 @@ TESTS = str(Path(work.__file__).parents[2])
 @pytest.fixture(autouse=True)
 def children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", TESTS)
-    for child in _children.idle:
-        child.kill()  # an earlier child does not find them
+    while _children.idle:
+        _children.idle.pop().release()  # an earlier child does not find them
 
 
 def call(function: Callable[..., Any], *arguments: Any, seconds: float = 10.0, memory_bytes: int = 1 << 30) -> Any:
