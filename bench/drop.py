@@ -254,7 +254,7 @@ class Dropped(NamedTuple):
 
 
 def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds: int) -> Dropped:
-    """Measures a drag so many times."""
+    """Measure a drag, `rounds` times."""
     example, _, block, loop = drag
     opened_in(page, served.url, example)
     steps = page.locator(".step code")
@@ -269,7 +269,7 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
         if not found[-1]["done"]:
             said = page.locator("[role=alert]").all_inner_texts()
             raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {said}")
-        page.wait_for_timeout(700)  # what is worked out after the paint
+        page.wait_for_timeout(700)  # until the analyses after the paint have ended
         page.get_by_label("Undo (Ctrl+Z)").click()
         steps.nth(count).wait_for(state="detached")
         page.wait_for_timeout(300)
@@ -294,7 +294,7 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
 def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
     """The block is held over the loop, its offers shown; how long these took."""
     source, target = (page.locator(f'[role="treeitem"][data-id="{row}"]') for row in (block, loop))
-    if not source.count():  # of many rows those in sight stand
+    if not source.count():  # a long tree contains only the rows near the viewport
         page.get_by_role("tree").evaluate("(list) => { list.scrollTop = 0; }")
     source.scroll_into_view_if_needed()
     start = source.bounding_box()

@@ -251,7 +251,7 @@ Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 def others() -> tuple[Rows, Rows]:
-    """What LOMA found, and what its mappings come to, by layer and machine."""
+    """LOMA's rows, and the replays of its mappings, by layer and machine."""
     found = (LOMA, "rows"), (BESIDE, "loma")
     rows = [json.loads(file.read_text())[key] if file.exists() else [] for file, key in found]
     loma, replayed = ({(r["layer"], r["machine"]): r for r in some} for some in rows)
@@ -322,7 +322,7 @@ def totals(rows: list[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """What was found, beside it what LOMA's mapping comes to, and what had been found when LOMA was ready."""
+    """The cycles found, those of LOMA's mapping, and those found in LOMA's time."""
     loma, replayed = others()
     lines = [
         "| layer | machine | peak | reachable | found | of peak | of reachable | seconds | LOMA replayed | seconds | found by then |",

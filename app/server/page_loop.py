@@ -41,12 +41,12 @@ class ServerClock:
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
         document = self._document
         if document is not None:
-            self._there(lambda: _unless_closed(document, lambda: document.add_timeout_callback(work, delay_ms)))
+            self._there(lambda: document.add_timeout_callback(work, delay_ms))
 
     def soon(self, work: Callable[[], None]) -> None:
         document = self._document
         if document is not None:
-            self._there(lambda: _unless_closed(document, lambda: document.add_next_tick_callback(work)))
+            self._there(lambda: document.add_next_tick_callback(work))
 
     def _there(self, start: Callable[[], object]) -> None:
         """Call `start` once the browser has the page."""
@@ -54,19 +54,19 @@ class ServerClock:
             if self._early is not None:
                 self._early.append(start)
                 return
-        start()
+        self._add(start)
 
     def _arrived(self) -> None:
         with self._lock:
             early, self._early = self._early or [], None
         for start in early:
+            self._add(start)
+
+    def _add(self, start: Callable[[], object]) -> None:
+        """Call `start`, which adds a callback, unless the page has closed. Bokeh then destroys the document, perhaps while a job's
+        thread adds."""
+        try:
             start()
-
-
-def _unless_closed(document: BokehDocument, add: Callable[[], object]) -> None:
-    """Add a callback to a document, unless its page has closed. Bokeh then takes the document apart, perhaps while a job's thread adds."""
-    try:
-        add()
-    except AttributeError:
-        if document.session_context is not None:
-            raise
+        except AttributeError:
+            if self._document is not None and self._document.session_context is not None:
+                raise
