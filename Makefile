@@ -1,6 +1,6 @@
 # make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
 # make test   everything on a fresh machine: make check beside all tests (apache-tvm and a Chromium are fetched where missing)
-# make test-deep  the tests that take samples, with many samples: hours (PYTEST='-k routes' for some of them)
+# make test-deep  the tests that are slow or take samples, with many samples: hours (PYTEST='-k routes' for some of them)
 # make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, who imports whom, types of public names
 # make components  bundle the JavaScript components that changed
 # make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
@@ -11,6 +11,9 @@ PY := $(VENV)/bin/python
 PORT ?= 5006
 JOBS ?= 2
 PYTEST ?=
+
+# Tests start hundreds of processes: without bytecode each would compile what it imports.
+export PYTHONDONTWRITEBYTECODE :=
 COMPONENTS := $(PY) static/bundling/backend.py
 
 .PHONY: run test test-deep check components format seeds clean environment help
@@ -33,7 +36,7 @@ test: $(VENV)/.installed-dev
 
 test-deep: $(VENV)/.installed-dev
 	@$(COMPONENTS)
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest -n $(JOBS) -m deep $(PYTEST)
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest -n $(JOBS) -m 'deep or slow' $(PYTEST)
 
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .

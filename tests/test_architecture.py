@@ -81,11 +81,13 @@ def _deepest(target: str, name: str) -> str:
     return f"{target}.{name}" if f"{target}.{name}" in MODULES else target
 
 
-IMPORTS = [
-    found
-    for module, file in MODULES.items()
-    for found in imports_of(module, file.read_text(encoding="utf-8"), file.name == "__init__.py")
-]
+@cache
+def imports() -> list[Import]:
+    return [
+        found
+        for module, file in MODULES.items()
+        for found in imports_of(module, file.read_text(encoding="utf-8"), file.name == "__init__.py")
+    ]
 
 
 @cache
@@ -148,13 +150,13 @@ def _breach_within(area: str, found: Import) -> str | None:
 
 
 def test_the_layers_are_kept() -> None:
-    breaches = [f"{found.where}: {why}" for found in IMPORTS if (why := breach(found))]
+    breaches = [f"{found.where}: {why}" for found in imports() if (why := breach(found))]
     assert not breaches, "\n".join(breaches)
 
 
 def test_what_is_imported_exists() -> None:
     """A wrong number of dots is only noticed when the import runs."""
-    wrong = [f.where for f in IMPORTS if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
+    wrong = [f.where for f in imports() if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
     assert not wrong, "\n".join(wrong)
 
 
@@ -177,7 +179,7 @@ def test_a_folder_is_not_too_full(folder: Path) -> None:
 def test_own_packages_are_imported_relatively() -> None:
     wrong = [
         found.where
-        for found in IMPORTS
+        for found in imports()
         if found.absolute and found.target.split(".")[0] in OWN and found.importer not in SCRIPTS
     ]
     assert not wrong, "\n".join(wrong)
@@ -192,7 +194,7 @@ def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
         "tilewright.static",
     )
     wrong = [
-        found.where for found in IMPORTS if found.target.split(".")[0] in SCREEN and found.importer.startswith(pure)
+        found.where for found in imports() if found.target.split(".")[0] in SCREEN and found.importer.startswith(pure)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -200,7 +202,7 @@ def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
 def test_no_module_imports_itself_through_others() -> None:
     """Imports in functions and imports for types count too: two modules that need each other's types are one module, or lack a third."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
-    for found in IMPORTS:
+    for found in imports():
         if found.target in MODULES and found.target != found.importer:
             graph[found.importer].add(found.target)
     try:

@@ -29,6 +29,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from propcache.api import cached_property
+from support.browser.page import back_in_gallery
 from support.sessions.served import Served, served
 
 from tilewright.app.cli.commands.serve import free_port
@@ -103,9 +104,11 @@ class WatchedPage:
             return False
         if self.page.url.startswith("http"):
             self.page.evaluate("() => { sessionStorage.clear(); localStorage.clear(); }")
-        self.page.goto("about:blank")
+        if not back_in_gallery(self.page):
+            self.page.goto("about:blank")
         self.page.emulate_media(media="null", reduced_motion="null")
         self.page.unroute_all()
+        self.page.mouse.move(2, 2)
         self.context.clear_cookies()
         self.problems.clear()
         return True

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import code, drag, figure, open_example, steps, tree_text
+from support.browser.page import code, drag, figure, go_to_gallery, open_example, steps, tree_text
 from support.programs.sources import MATMUL
 
 from tilewright.app.views.shell.gallery import load_examples
@@ -20,8 +20,7 @@ Shoot = Callable[[Page, str], Path]
 
 @pytest.fixture
 def app(page: Page, app_url: str) -> Iterator[Page]:
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
+    go_to_gallery(page, app_url)
     yield page
 
 

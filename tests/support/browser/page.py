@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 
 def open_example(page: Page, name: str) -> None:
@@ -14,10 +14,33 @@ def open_example(page: Page, name: str) -> None:
     _simulated(page)
 
 
+def go_to_gallery(page: Page, url: str) -> None:
+    """Tilewright's first screen: of the page as an earlier test left it, else of a new load."""
+    if page.url != f"{url.rstrip('/')}/":
+        page.goto(url)
+    page.locator(".card[data-example]").first.wait_for()
+
+
 def go_to_example(page: Page, url: str, name: str) -> None:
-    """An example, or a file of the served folder, by its address, which spares a page the gallery."""
-    page.goto(f"{url.rstrip('/')}/{'file' if name.endswith('.py') else 'example'}/{name}")
-    _simulated(page)
+    """An example, or a file of the served folder. A page that shows the gallery of this server is not loaded again."""
+    if page.url == f"{url.rstrip('/')}/" and not name.endswith(".py"):
+        open_example(page, name)
+    else:
+        page.goto(f"{url.rstrip('/')}/{'file' if name.endswith('.py') else 'example'}/{name}")
+        _simulated(page)
+
+
+def back_in_gallery(page: Page) -> bool:
+    """Leave the notebook of a page for the gallery; False where the page has none, or keeps something open."""
+    back = page.locator("#screen-notebook, #screen-model").get_by_label("Gallery", exact=True)
+    cards = page.locator(".card[data-example]")
+    try:
+        if back.first.is_visible():
+            back.first.click(timeout=2_000)
+        cards.first.wait_for(timeout=2_000)
+    except TimeoutError:
+        return False
+    return page.get_by_role("dialog").count() == 0
 
 
 def _simulated(page: Page) -> None:
