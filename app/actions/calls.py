@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,18 +12,16 @@ from ...engine.schedule import Schedule
 from ..document import Notebook, apply_call
 from ..document.editing.rename import renamed
 from ..document.editing.revisions.placement import PLACES
-from ..state.intents import Intent, Message, Texts
+from ..state.intents import ACTIONS, Intent, Message, Texts
 from ..state.model import State
 from ..state.row_ids import row_ids
 from .call_arguments import call_arguments, handle_of
 from .cell_actions import edited, func_of, latest
 from .drops import (
-    DROPS,
-    Drop,
     DropSeveral,
     Move,
     MoveSeveral,
-    Revise,
+    Predictable,
     ReviseOnRow,
     drop_of,
     relocation_of,
@@ -36,6 +34,8 @@ from .drops import (
 class Reorder(Message, frozen=True, tag="reorder"):
     """Reorder loops; `loops` are their rows in the new order."""
 
+    refused_at = "tree"
+
     loops: Texts
 
 
@@ -47,6 +47,8 @@ class CallOnRow(Message, frozen=True, tag="call"):
     {"loops": [...]} (reorder, fuse), the list contains the rows, and `target` is ignored.
     """
 
+    refused_at = "tree"
+
     method: str
     target: str = ""
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -54,6 +56,8 @@ class CallOnRow(Message, frozen=True, tag="call"):
 
 class CallOnRows(Message, frozen=True, tag="calls"):
     """Append a call of `method` for each of several rows as one edit: all of them or none."""
+
+    refused_at = "tree"
 
     method: str
     targets: Texts
@@ -63,12 +67,16 @@ class CallOnRows(Message, frozen=True, tag="calls"):
 class CallSequence(Message, frozen=True, tag="call_sequence"):
     """Append several calls as one edit: all of them or none."""
 
+    refused_at = "tree"
+
     calls: tuple[CallOnRow, ...]
 
 
 class RepairOnRow(Message, frozen=True, tag="repair"):
     """Append a call that is refused now, after the calls that make it legal (`repair` of its refusal): all of them or none. The fields are
     those of `call`."""
+
+    refused_at = "tree"
 
     method: str
     target: str = ""
@@ -78,31 +86,30 @@ class RepairOnRow(Message, frozen=True, tag="repair"):
 class Rename(Message, frozen=True, tag="rename"):
     """Rename a loop or a block (by the id of its row) everywhere in the notebook's text."""
 
+    refused_at = "tree"
+
     row: str = msgspec.field(name="id")
     name: str
 
 
-class Call(Intent, frozen=True, eq=False):
-    """A schedule call with handles of the visible program: a loop is its Var, a block its name.
-
-    `made` is the precomputed notebook after the call, from a prediction.
-    """
+class Call(Predictable, frozen=True, eq=False):
+    """A schedule call with handles of the visible program: a loop is its Var, a block its name."""
 
     method: str
     args: tuple[Any, ...] = ()
     kwargs: tuple[tuple[str, Any], ...] = ()
-    made: Notebook | None = None
 
 
-class Calls(Intent, frozen=True, eq=False):
-    """Several calls as one move: all of them or none. `made` as in `Call`."""
+class Calls(Predictable, frozen=True, eq=False):
+    """Several calls as one move: all of them or none."""
 
     calls: tuple[Call, ...]
-    made: Notebook | None = None
 
 
 class Repair(Intent, frozen=True, eq=False):
     """Add a refused call after the calls that make it legal: all of them or none."""
+
+    refused_at = "tree"
 
     call: Call
 
@@ -193,11 +200,13 @@ def _applied(notebook: Notebook, call: Call) -> Notebook:
     return apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
 
 
+@ACTIONS(Call)
 def _call(state: State, intent: Call) -> State:
     notebook = latest(state)
     return edited(state, intent.made or _applied(notebook, intent))
 
 
+@ACTIONS(Calls)
 def _calls(state: State, intent: Calls) -> State:
     notebook = latest(state)
     if intent.made is not None:
@@ -207,6 +216,7 @@ def _calls(state: State, intent: Calls) -> State:
     return edited(state, notebook)
 
 
+@ACTIONS(Repair)
 def _repair(state: State, intent: Repair) -> State:
     notebook = latest(state)
     call = intent.call
@@ -214,43 +224,15 @@ def _repair(state: State, intent: Repair) -> State:
     return edited(state, _applied(with_calls(notebook, repair), call))
 
 
+@ACTIONS(Rename)
 def _rename(state: State, intent: Rename) -> State:
     handle = handle_of(row_ids(func_of(state)), intent.row)
     return edited(state, renamed(latest(state), handle, intent.name))
 
 
+@ACTIONS(Move, ReviseOnRow, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence, RepairOnRow)
 def _on_rows(state: State, intent: Intent) -> State:
     made = resolved(intent, state)
-    return CALLS[type(made)](state, made)
-
-
-PREDICTED = (Call, Calls, Drop, DropSeveral, Revise)
-"""Intents whose result may be known before they are requested: `made` is the notebook after them."""
-
-CALLS: dict[type[Intent], Callable[[State, Any], State]] = {
-    Call: _call,
-    Calls: _calls,
-    Repair: _repair,
-    Rename: _rename,
-    **DROPS,
-    **dict.fromkeys(
-        (Move, ReviseOnRow, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence, RepairOnRow), _on_rows
-    ),
-}
-
-OF_THE_TREE = (
-    Call,
-    Calls,
-    Drop,
-    DropSeveral,
-    Revise,
-    Rename,
-    Move,
-    ReviseOnRow,
-    MoveSeveral,
-    Reorder,
-    CallOnRow,
-    CallOnRows,
-    CallSequence,
-)
-"""Intents whose refusal is shown beside the tree."""
+    handler = ACTIONS.of(made)
+    assert handler is not None
+    return handler(state, made)

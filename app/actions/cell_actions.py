@@ -17,7 +17,7 @@ from ..document.editing.conflicts import failed_step, put_back, repaired, skip_c
 from ..document.editing.suggestions import suggestion, with_suggestion
 from ..document.items import move_item, move_item_into, remove_item, switch_off, switch_on
 from ..limits import LIMITS
-from ..state.intents import Intent, Message, Whole
+from ..state.intents import ACTIONS, Intent, Message, Whole
 from ..state.model import State
 
 
@@ -217,22 +217,38 @@ def checked_text(text: str) -> str:
     return text
 
 
-def _changed(change: Callable[[Document, Any], Document]) -> Callable[[State, Any], State]:
-    """The handler of an edit that is a function of the document."""
+def _edits(kind: type[Intent]) -> Callable[[Callable[[Document, Any], Document]], None]:
+    """Registers an edit that is a function of the document."""
 
-    def act(state: State, intent: Any) -> State:
-        notebook = open_notebook(state)
-        return edited(state, evaluate(change(notebook.document, intent), notebook))
+    def register(change: Callable[[Document, Any], Document]) -> None:
+        @ACTIONS(kind)
+        def act(state: State, intent: Any) -> State:
+            notebook = open_notebook(state)
+            return edited(state, evaluate(change(notebook.document, intent), notebook))
 
-    return act
+    return register
 
 
+_edits(RemoveCell)(lambda document, intent: delete_cell(document, intent.cell))
+_edits(MoveCell)(lambda document, intent: move_cell(document, intent.cell, intent.to))
+_edits(SwitchItem)(lambda document, intent: (switch_on if intent.on else switch_off)(document, intent.item))
+_edits(RemoveItem)(lambda document, intent: remove_item(document, intent.item))
+_edits(MoveItem)(lambda document, intent: move_item(document, intent.item, intent.target, after=intent.after))
+_edits(MoveItemInto)(lambda document, intent: move_item_into(document, intent.item, intent.cell))
+_edits(AddBranch)(lambda document, intent: add_branch(document, intent.name, intent.steps))
+_edits(ChooseBranch)(lambda document, intent: with_branch(document, intent.name))
+_edits(RenameBranch)(lambda document, intent: rename_branch(document, intent.name, intent.new))
+_edits(DeleteBranch)(lambda document, intent: delete_branch(document, intent.name))
+
+
+@_edits(InsertCell)
 def _insert_cell(document: Document, intent: InsertCell) -> Document:
     if intent.cell_kind not in get_args(CellKind):
         raise DocumentError(Refusal("bad-cell", f"there is no cell of kind {intent.cell_kind!r}"))
     return insert_cell(document, intent.cell, cast("CellKind", intent.cell_kind))
 
 
+@ACTIONS(ApplySuggestion)
 def _apply_suggestion(state: State, _: ApplySuggestion) -> State:
     notebook = open_notebook(state)
     if notebook.error is not None:
@@ -242,10 +258,12 @@ def _apply_suggestion(state: State, _: ApplySuggestion) -> State:
     return edited(state, repaired(notebook))
 
 
+@ACTIONS(SkipConflicts)
 def _skip(state: State, _: SkipConflicts) -> State:
     return edited(state, skip_conflicts(open_notebook(state)))
 
 
+@ACTIONS(StopHere)
 def _stop(state: State, _: StopHere) -> State:
     notebook = open_notebook(state)
     failed = failed_step(notebook)
@@ -254,6 +272,7 @@ def _stop(state: State, _: StopHere) -> State:
     return edited(state, evaluate(stop_at(notebook.document, failed.index), notebook))
 
 
+@ACTIONS(RestoreStep)
 def _put_back(state: State, intent: RestoreStep) -> State:
     notebook, good = open_notebook(state), state.good
     if good is None:
@@ -261,23 +280,4 @@ def _put_back(state: State, intent: RestoreStep) -> State:
     return edited(state, evaluate(put_back(notebook.document, good, intent.step), notebook))
 
 
-EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
-    InsertCell: _changed(_insert_cell),
-    RemoveCell: _changed(lambda document, intent: delete_cell(document, intent.cell)),
-    MoveCell: _changed(lambda document, intent: move_cell(document, intent.cell, intent.to)),
-    SwitchItem: _changed(lambda document, intent: (switch_on if intent.on else switch_off)(document, intent.item)),
-    RemoveItem: _changed(lambda document, intent: remove_item(document, intent.item)),
-    MoveItem: _changed(lambda d, intent: move_item(d, intent.item, intent.target, after=intent.after)),
-    MoveItemInto: _changed(lambda document, intent: move_item_into(document, intent.item, intent.cell)),
-    ApplySuggestion: _apply_suggestion,
-    SkipConflicts: _skip,
-    StopHere: _stop,
-    RestoreStep: _put_back,
-    AddBranch: _changed(lambda document, intent: add_branch(document, intent.name, intent.steps)),
-    ChooseBranch: _changed(lambda document, intent: with_branch(document, intent.name)),
-    RenameBranch: _changed(lambda document, intent: rename_branch(document, intent.name, intent.new)),
-    DeleteBranch: _changed(lambda document, intent: delete_branch(document, intent.name)),
-}
-
-
-__all__ = ["EDITS", "checked_text", "edited", "func_of", "latest", "open_notebook", "picture", "settled"]
+__all__ = ["checked_text", "edited", "func_of", "latest", "open_notebook", "picture", "settled"]

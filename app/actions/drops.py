@@ -3,7 +3,7 @@ handlers. A drop of a block that a step has placed revises that step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from ..document.editing.revisions.placement import PLACES, Method
 from ..document.editing.revisions.relocation import Relocation, Repair
 from ..document.editing.revisions.revise import revise
 from ..document.editing.revisions.steps import last_step
-from ..state.intents import Intent, Message, Query, Texts
+from ..state.intents import ACTIONS, Intent, Message, Query, Texts
 from ..state.model import State
 from ..state.row_ids import row_ids
 from .call_arguments import call_arguments, handle_of
@@ -33,6 +33,8 @@ class Move(Message, frozen=True, tag="move"):
     that have to move too.
     """
 
+    refused_at = "tree"
+
     block: str
     loop: str
     primitive: str
@@ -43,6 +45,8 @@ class Move(Message, frozen=True, tag="move"):
 class MoveSeveral(Message, frozen=True, tag="moves"):
     """Drop several blocks on a loop, as one edit: all of them or none. `switch_off` and `repair` as in `move`."""
 
+    refused_at = "tree"
+
     rows: Texts
     loop: str
     switch_off: bool = False
@@ -52,6 +56,8 @@ class MoveSeveral(Message, frozen=True, tag="moves"):
 class ReviseOnRow(Message, frozen=True, tag="revise"):
     """Change arguments of the last step of `method` that made a row or was called on it; the later steps are applied again, with
     `switch_off` as in `move`: {"kind": "revise", "method": "split", "target": "ko", "arguments": {"factors": [null, 32]}}."""
+
+    refused_at = "tree"
 
     method: str
     target: str
@@ -69,37 +75,40 @@ class FindRepair(Query, frozen=True, tag="find_repair"):
     others: Texts = ()
 
 
-class Drop(Intent, frozen=True, eq=False):
-    """A block on a loop of the visible program: a call, or the revision of the step that placed the block. `made` is the precomputed
-    notebook, from a prediction."""
+class Predictable(Intent, frozen=True, eq=False, kw_only=True):
+    """A move whose result may be known before it is requested: `made` is the notebook after it, from a prediction."""
+
+    refused_at = "tree"
+
+    made: Notebook | None = None
+
+
+class Drop(Predictable, frozen=True, eq=False):
+    """A block on a loop of the visible program: a call, or the revision of the step that placed the block."""
 
     method: Method
     block: str
     loop: Var
     switch_off: bool = False
     repair: bool = False
-    made: Notebook | None = None
 
 
-class DropSeveral(Intent, frozen=True, eq=False):
-    """Several blocks on a loop of the visible program, of which steps have placed at least one. `made` as in `Drop`."""
+class DropSeveral(Predictable, frozen=True, eq=False):
+    """Several blocks on a loop of the visible program, of which steps have placed at least one."""
 
     blocks: tuple[str, ...]
     loop: Var
     switch_off: bool = False
     repair: bool = False
-    made: Notebook | None = None
 
 
-class Revise(Intent, frozen=True, eq=False):
-    """Other arguments, by name, for the last step of `method` that made `handle`, a loop or a block, or was called on it. `made` as in
-    `Drop`."""
+class Revise(Predictable, frozen=True, eq=False):
+    """Other arguments, by name, for the last step of `method` that made `handle`, a loop or a block, or was called on it."""
 
     method: str
     handle: Var | str
     arguments: tuple[tuple[str, Any], ...]
     switch_off: bool = False
-    made: Notebook | None = None
 
 
 def drop_of(message: Move | FindRepair, func: PrimFunc) -> Drop | DropSeveral:
@@ -156,6 +165,7 @@ def with_calls(notebook: Notebook, calls: Sequence[Proposal]) -> Notebook:
     return notebook
 
 
+@ACTIONS(Drop)
 def _drop(state: State, intent: Drop) -> State:
     notebook = latest(state)
     if intent.made is not None:
@@ -166,6 +176,7 @@ def _drop(state: State, intent: Drop) -> State:
     return edited(state, relocation.moved(intent.loop, repair=intent.repair).accepted(switch_off=intent.switch_off))
 
 
+@ACTIONS(DropSeveral)
 def _drop_several(state: State, intent: DropSeveral) -> State:
     latest(state)
     if intent.made is not None:
@@ -174,6 +185,7 @@ def _drop_several(state: State, intent: DropSeveral) -> State:
     return edited(state, revised.accepted(switch_off=intent.switch_off))
 
 
+@ACTIONS(Revise)
 def _revise(state: State, intent: Revise) -> State:
     notebook = latest(state)
     if intent.made is not None:
@@ -186,7 +198,3 @@ def _revise(state: State, intent: Revise) -> State:
         )
     revised = revise(notebook, step.index, dict(intent.arguments))
     return edited(state, revised.accepted(switch_off=intent.switch_off))
-
-
-DROPS: dict[type[Intent], Callable[[State, Any], State]] = {Drop: _drop, DropSeveral: _drop_several, Revise: _revise}
-"""The handlers of drops and revisions."""

@@ -7,8 +7,6 @@ A search request is a value of the state and does not change with later edits of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +20,7 @@ from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
 from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
 from ..limits import LIMITS
-from ..state.intents import Intent, Message, Texts, Whole
+from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
 from ..state.model import Comparison, Derivation, Derived, Exploration, Notice, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
@@ -34,7 +32,7 @@ FAST_SECONDS = 60.0
 _UNPLAIN = re.compile(r"[^\w.*/%+-]+")
 
 
-class Explore(Message, frozen=True, tag="explore"):
+class Explore(ViewMessage, frozen=True, tag="explore"):
     """Search the schedule of the visible notebook. `objectives` are figures to minimise ("cycles", "energy", "traffic", "peak", "peak
     SCOPE"), `budgets` upper limits of figures. A small space is searched exhaustively, otherwise `trials` points are tried. After `seconds`
     the search ends with its results so far (0: no limit). `keep` pins holes: by name the source texts of the values to search."""
@@ -47,7 +45,7 @@ class Explore(Message, frozen=True, tag="explore"):
     keep: dict[str, Texts] = msgspec.field(default_factory=dict)
 
 
-class MakeFast(Message, frozen=True, tag="make_fast"):
+class MakeFast(ViewMessage, frozen=True, tag="make_fast"):
     """Derive a schedule with holes from program and machine, open it with its best values so far, and search all values for at most
     `seconds`. It becomes a branch if a schedule exists already. The derivation runs in the background, and `stop_exploring` ends it. With
     `keep_tiles` the loops keep the tiles that the present schedule splits them into."""
@@ -64,15 +62,15 @@ class EndDerivation(Intent, frozen=True, eq=False):
     error: TilewrightError | None = None
 
 
-class StopExploring(Message, frozen=True, tag="stop_exploring"):
+class StopExploring(ViewMessage, frozen=True, tag="stop_exploring"):
     """Stop the search; its results stay, and it can be resumed. A derivation ends without a result."""
 
 
-class ResumeExploring(Message, frozen=True, tag="resume_exploring"):
+class ResumeExploring(ViewMessage, frozen=True, tag="resume_exploring"):
     """Resume a stopped search."""
 
 
-class ShowTrial(Message, frozen=True, tag="show_trial"):
+class ShowTrial(ViewMessage, frozen=True, tag="show_trial"):
     """Choose a candidate by its number, to show its choices, its cost and the reasons; None is the best."""
 
     trial: Whole | None
@@ -93,6 +91,7 @@ class SetDefault(Message, frozen=True, tag="set_default"):
     position: Whole
 
 
+@ACTIONS(Explore)
 def _explore(state: State, intent: Explore) -> State:
     notebook = state.shown
     if notebook is None:
@@ -131,6 +130,7 @@ def machine_of(notebook: Notebook) -> Machine:
     return notebook.machine or load_machine(DEFAULT_MACHINE)
 
 
+@ACTIONS(MakeFast)
 def _make_fast(state: State, intent: MakeFast) -> State:
     notebook = state.shown
     if notebook is None or notebook.program is None:
@@ -145,6 +145,7 @@ def _make_fast(state: State, intent: MakeFast) -> State:
     return replace(_going(state, False), derivation=derivation, pane="explore", notice=None)
 
 
+@ACTIONS(EndDerivation)
 def _end_derivation(state: State, intent: EndDerivation) -> State:
     """The state with the derived space as a branch, and its search. A refusal is shown, and ends the derivation too."""
     if state.derivation is not intent.derivation:
@@ -176,6 +177,16 @@ def _with_derived(state: State, derivation: Derivation, found: Derived) -> State
     return _searching(made, made.notebook, pinned(space, kept), derivation.settings, found)
 
 
+@ACTIONS(StopExploring)
+def _stop(state: State, _: StopExploring) -> State:
+    return _going(state, False)
+
+
+@ACTIONS(ResumeExploring)
+def _resume(state: State, _: ResumeExploring) -> State:
+    return _going(state, True)
+
+
 def _going(state: State, going: bool) -> State:
     state = replace(state, derivation=None)
     if state.exploration is None:
@@ -183,12 +194,14 @@ def _going(state: State, going: bool) -> State:
     return replace(state, exploration=replace(state.exploration, going=going), notice=None)
 
 
+@ACTIONS(ShowTrial)
 def _look(state: State, intent: ShowTrial) -> State:
     if state.exploration is None:
         return state
     return replace(state, exploration=replace(state.exploration, trial=intent.trial))
 
 
+@ACTIONS(OpenPoint)
 def _open_point(state: State, intent: OpenPoint) -> State:
     notebook = open_notebook(state)
     if state.exploration is None:
@@ -250,24 +263,10 @@ def free_name(document: Document, text: str) -> str:
     return name
 
 
+@ACTIONS(SetDefault)
 def _set_default(state: State, intent: SetDefault) -> State:
     notebook = open_notebook(state)
     return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
 
 
-EXPLORING: dict[type[Intent], Callable[[State, Any], State]] = {
-    Explore: _explore,
-    MakeFast: _make_fast,
-    EndDerivation: _end_derivation,
-    StopExploring: lambda state, _: _going(state, False),
-    ResumeExploring: lambda state, _: _going(state, True),
-    ShowTrial: _look,
-    OpenPoint: _open_point,
-    SetDefault: _set_default,
-}
-
-QUICK = (Explore, MakeFast, StopExploring, ResumeExploring, ShowTrial)
-"""Intents that leave the notebook unchanged."""
-
-
-__all__ = ["EXPLORING", "QUICK", "EndDerivation", "Explore", "MakeFast", "OpenPoint", "SetDefault", "machine_of"]
+__all__ = ["EndDerivation", "Explore", "MakeFast", "OpenPoint", "SetDefault", "machine_of"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from msgspec.structs import replace
 
 from ...engine.hwsim import load_machine, preset_names
@@ -12,7 +9,7 @@ from ...engine.ir import Refusal
 from ..document import DEFAULT_MACHINE, DocumentError, evaluate
 from ..document.editing.machine_parameters import with_machine, with_parameter, without_parameters
 from ..document.machine import read_machine
-from ..state.intents import Intent, Message
+from ..state.intents import ACTIONS, Message
 from ..state.model import State
 from .cell_actions import edited, open_notebook
 from .machine_parameters import figure_value
@@ -37,6 +34,7 @@ class ResetParameter(Message, frozen=True, tag="reset_parameter"):
     path: str | None = None
 
 
+@ACTIONS(PickMachine)
 def _pick_machine(state: State, intent: PickMachine) -> State:
     notebook = open_notebook(state)
     if intent.name not in preset_names() and (notebook.machine is None or intent.name != notebook.machine.name):
@@ -50,6 +48,7 @@ def _pick_machine(state: State, intent: PickMachine) -> State:
     return edited(state, evaluate(document, notebook))
 
 
+@ACTIONS(SetParameter)
 def _set_parameter(state: State, intent: SetParameter) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
@@ -64,6 +63,7 @@ def _set_parameter(state: State, intent: SetParameter) -> State:
     return edited(state, evaluate(with_parameter(notebook.document, machine, intent.path, value), notebook))
 
 
+@ACTIONS(ResetParameter)
 def _reset_parameter(state: State, intent: ResetParameter) -> State:
     notebook = open_notebook(state)
     machine = notebook.machine or load_machine(DEFAULT_MACHINE)
@@ -72,11 +72,4 @@ def _reset_parameter(state: State, intent: ResetParameter) -> State:
     return edited(state, evaluate(without_parameters(notebook.document, machine, intent.path), notebook))
 
 
-MACHINE_EDITS: dict[type[Intent], Callable[[State, Any], State]] = {
-    PickMachine: _pick_machine,
-    SetParameter: _set_parameter,
-    ResetParameter: _reset_parameter,
-}
-
-
-__all__ = ["MACHINE_EDITS", "PickMachine", "ResetParameter", "SetParameter"]
+__all__ = ["PickMachine", "ResetParameter", "SetParameter"]

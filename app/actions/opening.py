@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note, Parsed, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside, plain_notebook
 from ..state.addresses import NEW_DRAFT, Address, model_address
-from ..state.intents import Intent, Message
+from ..state.intents import ACTIONS, Intent, Message
 from ..state.model import Pane, State
 from ..state.open_model import with_notebook
 from .cell_actions import checked_text, edited
@@ -21,6 +19,8 @@ class OpenText(Message, frozen=True, tag="open_text"):
     """Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A
     text that is `linked` came with the page's address, which stays; any other text becomes a draft."""
 
+    keeps_draft = needs_page = True
+
     text: str
     title: str = ""
     linked: bool = False
@@ -29,12 +29,16 @@ class OpenText(Message, frozen=True, tag="open_text"):
 class OpenProgram(Message, frozen=True, tag="open_program"):
     """Open another program of the text that was opened; `number` counts from 1. Raises DocumentError "no-such-program"."""
 
+    keeps_draft = needs_page = True
+
     number: int
 
 
 class OpenDocument(Intent, frozen=True):
     """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, `address` the page's
     new address, and `program` the number of the program in a text with several (0: the first)."""
+
+    keeps_draft = True
 
     text: str
     title: str = ""
@@ -51,10 +55,13 @@ class ShowModel(Message, frozen=True, tag="model"):
 class OpenNotebook(Intent, frozen=True, eq=False):
     """Show a notebook from elsewhere. If it has the schedule of the open notebook, with more or fewer steps, it is an edit of it."""
 
+    is_quick = keeps_draft = True
+
     notebook: Notebook
     title: str = ""
 
 
+@ACTIONS(OpenNotebook)
 def notebook_opened(state: State, intent: OpenNotebook) -> State:
     """The state of a page that shows the notebook."""
     made, shown = intent.notebook.schedule, state.notebook.schedule if state.notebook is not None else None
@@ -65,6 +72,7 @@ def notebook_opened(state: State, intent: OpenNotebook) -> State:
     return State(intent.notebook, intent.notebook, theme=state.theme, pane=pane, named=intent.title, saved=text)
 
 
+@ACTIONS(ShowModel)
 def model_shown(state: State, _: ShowModel) -> State:
     """The state of the model's page, with the visible notebook as that of its kernel. Raises DocumentError "no-model"."""
     model, notebook = state.model, state.notebook
@@ -79,16 +87,19 @@ def model_shown(state: State, _: ShowModel) -> State:
     )
 
 
+@ACTIONS(OpenText)
 def _text_opened(state: State, intent: OpenText) -> State:
     return opened(state, OpenDocument(intent.text, intent.title, address=None if intent.linked else NEW_DRAFT))
 
 
+@ACTIONS(OpenProgram)
 def _program_opened(state: State, intent: OpenProgram) -> State:
     if state.post is None or not 1 <= intent.number <= len(state.post.labels):
         raise DocumentError(Refusal("no-such-program", f"the opened text has no program {intent.number}"))
     return opened(state, OpenDocument(state.post.text, state.named, program=intent.number))
 
 
+@ACTIONS(OpenDocument)
 def opened(state: State, intent: OpenDocument) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
     made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE, program=intent.program)
@@ -149,12 +160,3 @@ def as_notebook(text: str, machine: str = DEFAULT_MACHINE, *, parsed: Parsed | N
 def _module_name(text: str) -> str:
     found = re.search(r"^class\s+(\w+)", text, re.MULTILINE)
     return found[1] if found else "Module"
-
-
-OPENING: dict[type[Intent], Callable[[State, Any], State]] = {
-    OpenText: _text_opened,
-    OpenProgram: _program_opened,
-    OpenDocument: opened,
-    OpenNotebook: notebook_opened,
-    ShowModel: model_shown,
-}

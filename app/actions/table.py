@@ -5,29 +5,22 @@ A drag, a menu and an edit all change the document's text; the program follows f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
-
 import msgspec
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import Fix
 from ..document import DocumentError, Notebook, apply_fix, apply_lint, evaluate
-from ..state.comparison import COMPARING, EndCompare, ShowSpan
-from ..state.intents import Intent, Message, Texts, Whole
+from ..state.intents import ACTIONS, Intent, Message, Place, Texts, ViewMessage, Whole
 from ..state.model import Blamed, Look, Notice, Pane, State, Theme
-from .calls import CALLS, OF_THE_TREE, PREDICTED
-from .cell_actions import EDITS, edited, latest, picture, settled
-from .exploring import EXPLORING
-from .exploring import QUICK as EXPLORED
-from .machine_actions import MACHINE_EDITS
-from .opening import OPENING, OpenNotebook, ShowModel
-from .text_edits import TYPING
+from .cell_actions import edited, latest, picture, settled
+from .drops import Predictable
 
 
 class ShowGallery(Message, frozen=True, tag="gallery"):
     """Return to the start screen."""
+
+    is_quick = keeps_draft = needs_page = True
 
 
 class ApplyFix(Message, frozen=True, tag="fix"):
@@ -47,6 +40,8 @@ class ApplyFoundFix(Intent, frozen=True, eq=False):
 class ViewStep(Message, frozen=True, tag="view"):
     """Show the program after `count` schedule lines; None is now."""
 
+    is_quick = keeps_draft = True
+
     count: Whole | None
 
 
@@ -58,14 +53,14 @@ class Redo(Message, frozen=True, tag="redo"):
     """Restore the document that was undone."""
 
 
-class Select(Message, frozen=True, tag="select"):
+class Select(ViewMessage, frozen=True, tag="select"):
     """Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none."""
 
     row: str = msgspec.field(name="id", default="")
     buffer: str = ""
 
 
-class SelectStall(Message, frozen=True, tag="select_stall"):
+class SelectStall(ViewMessage, frozen=True, tag="select_stall"):
     """Select a stall of an engine: its cause, and the buffer that a block holds, or (as `block`) another awaited resource. `row` is that of
     the block that holds the resource."""
 
@@ -76,30 +71,34 @@ class SelectStall(Message, frozen=True, tag="select_stall"):
     row: str = ""
 
 
-class ShowLayout(Message, frozen=True, tag="show_layout"):
+class ShowLayout(ViewMessage, frozen=True, tag="show_layout"):
     """Show another part of the chosen buffer, follow another access to it, or type an index map."""
 
     look: Look
 
 
-class SetTheme(Message, frozen=True, tag="theme"):
+class SetTheme(ViewMessage, frozen=True, tag="theme"):
     """Light or dark."""
+
+    needs_page = True
 
     theme: Theme
 
 
-class ShowPane(Message, frozen=True, tag="pane"):
+class ShowPane(ViewMessage, frozen=True, tag="pane"):
     """Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open."""
 
     pane: Pane
 
 
-class Dismiss(Message, frozen=True, tag="dismiss"):
+class Dismiss(ViewMessage, frozen=True, tag="dismiss"):
     """Remove the notice."""
 
 
 class ReviewExport(Message, frozen=True, tag="review_export"):
     """Show what an export for TVM leaves out; `to` is its kind, "" ends the review."""
+
+    is_quick = keeps_draft = True
 
     to: str = ""
 
@@ -107,28 +106,34 @@ class ReviewExport(Message, frozen=True, tag="review_export"):
 class Saved(Intent, frozen=True):
     """Record that the file has this text."""
 
+    is_quick = keeps_draft = True
+
     text: str
 
 
 class Say(Intent, frozen=True, eq=False):
     """Show a refusal from outside the actions."""
 
+    is_quick = keeps_draft = True
+
     refusal: Refusal
-    where: Literal["tree", "page"] = "page"
+    where: Place = "page"
 
 
 def act(state: State, intent: Intent) -> State:
     """The state after `intent`. A refused intent leaves everything unchanged, with a notice; no TilewrightError escapes."""
     try:
-        return _ACTIONS[type(intent)](settled(state) if type(intent) in _SETTLING else state, intent)
+        handler = ACTIONS.of(intent)
+        if handler is None:
+            raise TypeError(f"{type(intent).__name__} concerns a session, not its state")
+        return handler(state if intent.keeps_draft else settled(state), intent)
     except TilewrightError as error:
-        notice = notice_of(error.refusal)
-        return replace(state, notice=replace(notice, where="tree") if isinstance(intent, OF_THE_TREE) else notice)
+        return replace(state, notice=replace(notice_of(error.refusal), where=intent.refused_at))
 
 
 def is_quick(intent: Intent) -> bool:
     """Whether the state after the intent is immediate: it requires no evaluation and no trial."""
-    return isinstance(intent, _QUICK) or (isinstance(intent, PREDICTED) and intent.made is not None)
+    return intent.is_quick or (isinstance(intent, Predictable) and intent.made is not None)
 
 
 def notice_of(refusal: Refusal) -> Notice:
@@ -149,10 +154,12 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+@ACTIONS(ShowGallery)
 def _gallery(state: State, _: Intent) -> State:
     return State(theme=state.theme, pane=state.pane)
 
 
+@ACTIONS(ApplyFix)
 def _apply_fix(state: State, intent: ApplyFix) -> State:
     notebook = latest(state)
     if intent.replaces or not intent.calls:
@@ -160,16 +167,19 @@ def _apply_fix(state: State, intent: ApplyFix) -> State:
     return edited(state, apply_fix(notebook, intent.calls))
 
 
+@ACTIONS(ApplyFoundFix)
 def _apply_found_fix(state: State, intent: ApplyFoundFix) -> State:
     return edited(state, apply_lint(latest(state), intent.fix))
 
 
+@ACTIONS(Undo)
 def _undo(state: State, _: Intent) -> State:
     if not state.past or state.notebook is None:
         return state
     return _went_to(state, state.past[-1], state.past[:-1], (state.notebook, *state.future))
 
 
+@ACTIONS(Redo)
 def _redo(state: State, _: Intent) -> State:
     if not state.future or state.notebook is None:
         return state
@@ -183,6 +193,7 @@ def _went_to(state: State, notebook: Notebook, past: tuple[Notebook, ...], futur
     return replace(state, notebook=notebook, shown=shown, past=past, future=future, chosen_step=None, notice=None)
 
 
+@ACTIONS(ViewStep)
 def _view_step(state: State, intent: ViewStep) -> State:
     if state.shown is None:
         return state
@@ -191,6 +202,7 @@ def _view_step(state: State, intent: ViewStep) -> State:
     return replace(state, chosen_step=count, notice=None)
 
 
+@ACTIONS(Select)
 def _select(state: State, intent: Select) -> State:
     if not intent.buffer:
         return replace(state, selected=intent.row, buffer="", blamed=None)
@@ -198,71 +210,42 @@ def _select(state: State, intent: Select) -> State:
     return replace(state, selected=intent.row or state.selected, buffer=intent.buffer, look=look)
 
 
+@ACTIONS(SelectStall)
 def _blame(state: State, intent: SelectStall) -> State:
     wait = Blamed(intent.engine, intent.cause, intent.buffer, intent.block)
     return replace(state, blamed=wait, selected=intent.row, buffer="")
 
 
-_ACTIONS: dict[type[Intent], Callable[[State, Any], State]] = {
-    **OPENING,
-    ShowGallery: _gallery,
-    **CALLS,
-    ApplyFix: _apply_fix,
-    ApplyFoundFix: _apply_found_fix,
-    ViewStep: _view_step,
-    **TYPING,
-    **EDITS,
-    **COMPARING,
-    **EXPLORING,
-    **MACHINE_EDITS,
-    Undo: _undo,
-    Redo: _redo,
-    Select: _select,
-    SelectStall: _blame,
-    ShowLayout: lambda state, intent: replace(state, look=intent.look),
-    SetTheme: lambda state, intent: replace(state, theme=intent.theme),
-    ShowPane: lambda state, intent: replace(state, pane=intent.pane),
-    Dismiss: lambda state, _: replace(state, notice=None),
-    ReviewExport: lambda state, intent: replace(state, export_review=intent.to),
-    Saved: lambda state, intent: replace(state, saved=intent.text, notice=None),
-    Say: lambda state, intent: replace(state, notice=replace(notice_of(intent.refusal), where=intent.where)),
-}
+@ACTIONS(ShowLayout)
+def _show_layout(state: State, intent: ShowLayout) -> State:
+    return replace(state, look=intent.look)
 
-_LEAVES_DRAFT = (
-    *OPENING,
-    ShowGallery,
-    ViewStep,
-    Select,
-    SelectStall,
-    SetTheme,
-    ShowPane,
-    Dismiss,
-    ReviewExport,
-    Saved,
-    Say,
-    *TYPING,
-    *EXPLORED,
-)
-_SETTLING = frozenset(_ACTIONS) - (frozenset(_LEAVES_DRAFT) - {ShowModel})
-"""Intents that end an unfinished draft: the typed text becomes a separate edit."""
 
-_QUICK = (
-    OpenNotebook,
-    ShowGallery,
-    ViewStep,
-    Select,
-    SelectStall,
-    ShowLayout,
-    SetTheme,
-    ShowPane,
-    EndCompare,
-    ShowSpan,
-    Dismiss,
-    ReviewExport,
-    Saved,
-    Say,
-    *EXPLORED,
-)
+@ACTIONS(SetTheme)
+def _set_theme(state: State, intent: SetTheme) -> State:
+    return replace(state, theme=intent.theme)
 
-INTENTS = tuple(_ACTIONS)
-"""All intents."""
+
+@ACTIONS(ShowPane)
+def _show_pane(state: State, intent: ShowPane) -> State:
+    return replace(state, pane=intent.pane)
+
+
+@ACTIONS(Dismiss)
+def _dismiss(state: State, _: Dismiss) -> State:
+    return replace(state, notice=None)
+
+
+@ACTIONS(ReviewExport)
+def _review(state: State, intent: ReviewExport) -> State:
+    return replace(state, export_review=intent.to)
+
+
+@ACTIONS(Saved)
+def _saved(state: State, intent: Saved) -> State:
+    return replace(state, saved=intent.text, notice=None)
+
+
+@ACTIONS(Say)
+def _say(state: State, intent: Say) -> State:
+    return replace(state, notice=replace(notice_of(intent.refusal), where=intent.where))

@@ -6,9 +6,6 @@ slow evaluation, the text stays and the previous program remains visible.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal
@@ -26,20 +23,30 @@ from ..document.editing.cells import cell_at, with_prose
 from ..document.editing.revisions.follow import followed
 from ..document.items import replace_item
 from ..document.notebook import not_read
-from ..state.intents import Intent, Message, PageMessage, Whole
+from ..state.intents import ACTIONS, Intent, Message, PageMessage, Whole
 from ..state.model import State
 from .cell_actions import checked_text, edited, open_notebook, picture
 from .opening import notes_of
 
 
-class DraftCell(Message, frozen=True, tag="draft_cell"):
+class Typed(Message, frozen=True):
+    """Typed text of a part of the notebook. It is merged with the changes since the text that the client shows."""
+
+    keeps_draft = True
+
+
+class Draft(Typed, frozen=True):
+    """Unfinished text."""
+
+
+class DraftCell(Draft, frozen=True, tag="draft_cell"):
     """The unfinished text below the marker of cell `cell`; in a markdown cell its words."""
 
     cell: Whole
     text: str
 
 
-class DraftItem(Message, frozen=True, tag="draft_item"):
+class DraftItem(Draft, frozen=True, tag="draft_item"):
     """The unfinished text of schedule line `item`."""
 
     item: Whole
@@ -49,22 +56,24 @@ class DraftItem(Message, frozen=True, tag="draft_item"):
 class DropDraft(Message, frozen=True, tag="drop_draft"):
     """Discard the draft."""
 
+    keeps_draft = True
 
-class EditCell(Message, frozen=True, tag="edit"):
+
+class EditCell(Typed, frozen=True, tag="edit"):
     """Set the text below the marker of cell `cell`."""
 
     cell: Whole
     body: str
 
 
-class EditProse(Message, frozen=True, tag="edit_prose"):
+class EditProse(Typed, frozen=True, tag="edit_prose"):
     """Set the words of markdown cell `cell`."""
 
     cell: Whole
     text: str
 
 
-class EditItem(Message, frozen=True, tag="edit_item"):
+class EditItem(Typed, frozen=True, tag="edit_item"):
     """Set schedule line `item` (an index over steps and disabled lines) to `text`; the later lines are applied again."""
 
     item: Whole
@@ -74,15 +83,21 @@ class EditItem(Message, frozen=True, tag="edit_item"):
 class SetText(Message, frozen=True, tag="set_text"):
     """Set the whole text of the notebook: an earlier version, or text from an API client."""
 
+    keeps_draft = True
+
     text: str
 
 
 class Read(Message, frozen=True, tag="read"):
     """Evaluate the notebook's text: it came from elsewhere, or the user had stopped its evaluation."""
 
+    keeps_draft = True
+
 
 class RestoreVersion(PageMessage, frozen=True, tag="restore_version"):
     """Set the whole text to an earlier version of the file, by its number among those shown."""
+
+    keeps_draft = True
 
     version: Whole
 
@@ -90,11 +105,9 @@ class RestoreVersion(PageMessage, frozen=True, tag="restore_version"):
 class KeepTyped(Intent, frozen=True):
     """Keep the typed text without its evaluation, which the user has stopped."""
 
-    typed: DraftCell | DraftItem | EditCell | EditProse | EditItem | Read
+    keeps_draft = True
 
-
-DRAFTS = (DraftCell, DraftItem)
-TEXTS = (*DRAFTS, EditCell, EditProse, EditItem, Read)
+    typed: Typed | Read
 
 
 def draft_base(state: State) -> Notebook:
@@ -124,10 +137,12 @@ def _text_of(base: Document, intent: Intent) -> Document:
             raise TypeError(intent)
 
 
+@ACTIONS(DraftCell, DraftItem)
 def _draft(state: State, intent: Intent) -> State:
     return edited(state, evaluate(_text_of(draft_base(state).document, intent), _last_read(state)), draft=True)
 
 
+@ACTIONS(DropDraft)
 def _drop(state: State, _: DropDraft) -> State:
     if state.draft_of is None:
         return state
@@ -135,6 +150,7 @@ def _drop(state: State, _: DropDraft) -> State:
     return replace(back, draft_of=None)
 
 
+@ACTIONS(EditProse, EditItem)
 def _edit(state: State, intent: Intent) -> State:
     return edited(state, _typed(state, _text_of(draft_base(state).document, intent)))
 
@@ -146,6 +162,7 @@ def _typed(state: State, document: Document) -> Notebook:
     return found if last is None else followed(last, found, document)
 
 
+@ACTIONS(EditCell)
 def _edit_cell(state: State, intent: EditCell) -> State:
     document = draft_base(state).document
     made = edited_cell(document, cell_at(document, intent.cell), checked_text(intent.body), DEFAULT_MACHINE)
@@ -153,11 +170,13 @@ def _edit_cell(state: State, intent: EditCell) -> State:
     return after if made.notes == () and made.stopped is None else replace(after, notes=notes_of(made))
 
 
+@ACTIONS(SetText)
 def _set_text(state: State, intent: SetText) -> State:
     document = read_document(checked_text(intent.text), draft_base(state).document.path)
     return replace(edited(state, evaluate(document, _last_read(state))), looked_back=None)
 
 
+@ACTIONS(RestoreVersion)
 def _restore(state: State, intent: RestoreVersion) -> State:
     for version in () if state.looked_back is None else state.looked_back.versions:
         if version.number == intent.version:
@@ -165,13 +184,15 @@ def _restore(state: State, intent: RestoreVersion) -> State:
     raise DocumentError(Refusal("no-such-version", "there is no such version", found=str(intent.version)))
 
 
+@ACTIONS(KeepTyped)
 def _keep(state: State, intent: KeepTyped) -> State:
     if isinstance(intent.typed, Read):
         return replace(state, notebook=not_read(open_notebook(state).document), notice=None)
     document = _text_of(draft_base(state).document, intent.typed)
-    return edited(state, not_read(document), draft=isinstance(intent.typed, DRAFTS))
+    return edited(state, not_read(document), draft=isinstance(intent.typed, Draft))
 
 
+@ACTIONS(Read)
 def _read(state: State, _: Read) -> State:
     notebook = open_notebook(state)
     if notebook.evaluated:
@@ -180,25 +201,8 @@ def _read(state: State, _: Read) -> State:
     return replace(state, notebook=made, shown=picture(state, made, draft=state.draft_of is not None), notice=None)
 
 
-TYPING: dict[type[Intent], Callable[[State, Any], State]] = {
-    DraftCell: _draft,
-    DraftItem: _draft,
-    DropDraft: _drop,
-    EditCell: _edit_cell,
-    EditProse: _edit,
-    EditItem: _edit,
-    SetText: _set_text,
-    RestoreVersion: _restore,
-    KeepTyped: _keep,
-    Read: _read,
-}
-"""Handlers that continue a draft, or end it themselves."""
-
-
 __all__ = [
-    "DRAFTS",
-    "TEXTS",
-    "TYPING",
+    "Draft",
     "DraftCell",
     "DraftItem",
     "DropDraft",
@@ -209,4 +213,5 @@ __all__ = [
     "Read",
     "RestoreVersion",
     "SetText",
+    "Typed",
 ]

@@ -11,13 +11,14 @@ from typing import Any
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Machine
 from ...engine.ir import TilewrightError
+from ..actions.drops import Predictable
 from ..state.derived import Store, attempt
 from ..state.model import State
 from ..views.tree.predictions import brief_value, prediction_value
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
-from .tried_move import Predicted, StoreKey, TriedMove, move_key, present_report, refused_value, try_move
+from .tried_move import StoreKey, TriedMove, move_key, present_report, refused_value, try_move
 
 Entry = dict[str, Any]
 
@@ -41,13 +42,13 @@ class CallPreview:
         self._scheduler = scheduler or FairScheduler()
         self._work: BackgroundJob | None = None
 
-    def begin(self, state: State, ticket: int, moves: Sequence[Predicted | None]) -> None:
+    def begin(self, state: State, ticket: int, moves: Sequence[Predictable | None]) -> None:
         """Predict `moves` in order and cancel earlier predictions; `ticket` is that of the request, None a call that cannot be tried."""
         self.stop()
         machine = self._store.machine(state)
         if state.moment is None or isinstance(machine, TilewrightError):
             return
-        left: list[tuple[int, Predicted, StoreKey | None]] = []
+        left: list[tuple[int, Predictable, StoreKey | None]] = []
         for number, move in enumerate(moves[:MAX_CALLS]):
             if move is None:
                 continue
@@ -84,7 +85,7 @@ class CallPreview:
             self._work = None
 
 
-def _value(state: State, move: Predicted, machine: Machine, now: Any, before: ProgramIndex) -> Entry:
+def _value(state: State, move: Predictable, machine: Machine, now: Any, before: ProgramIndex) -> Entry:
     tried = try_move(state, move, machine)
     if not isinstance(tried, TriedMove):
         return refused_value(tried)
@@ -92,6 +93,6 @@ def _value(state: State, move: Predicted, machine: Machine, now: Any, before: Pr
     return {**value, "brief": brief_value(now, tried.report)}
 
 
-def _effect_key(state: State, machine: Machine, move: Predicted) -> StoreKey | None:
+def _effect_key(state: State, machine: Machine, move: Predictable) -> StoreKey | None:
     key = move_key(state.notebook, move)
     return None if key is None else (f"effect of {key[0]}", (*key[1], machine))

@@ -20,8 +20,8 @@ from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ..actions.call_arguments import handle_of
-from ..actions.calls import PREDICTED, Call, Calls, moved
-from ..actions.drops import Drop, DropSeveral
+from ..actions.calls import Call, Calls, moved
+from ..actions.drops import Drop, DropSeveral, Predictable
 from ..document import Notebook
 from ..document.editing.revisions.placement import moved_blocks
 from ..document.editing.revisions.relocation import Relocation
@@ -34,7 +34,7 @@ from ..views.tree.targets import targets_of
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
-from .tried_move import Predicted, StoreKey, TriedMove, move_key, present_report, refused_value, try_move
+from .tried_move import StoreKey, TriedMove, move_key, present_report, refused_value, try_move
 
 MAX_KEPT = 64
 """The number of predicted drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
@@ -206,7 +206,7 @@ class DropPreview:
             self._work.cancel()
             self._work = None
 
-    def with_precomputed(self, state: State, move: Predicted) -> Predicted:
+    def with_precomputed(self, state: State, move: Predictable) -> Predictable:
         """The move with its predicted notebook, if there is one. Ends the drag, unless the prediction of this move is running: then
         `wait_for_prediction` returns the notebook."""
         key = move_key(state.notebook, move)
@@ -221,7 +221,7 @@ class DropPreview:
     def wait_for_prediction(self, state: State, intent: Intent) -> Intent:
         """In the thread of a change: wait for the running prediction of a move, and return the move with its notebook."""
         drag = self._drag
-        if drag is None or not isinstance(intent, PREDICTED) or (key := move_key(state.notebook, intent)) is None:
+        if drag is None or not isinstance(intent, Predictable) or (key := move_key(state.notebook, intent)) is None:
             return intent
         end = time.monotonic() + LONGEST_WAIT_S
         while drag.trying == key and drag.made_of(key) is None and not drag.over and time.monotonic() < end:

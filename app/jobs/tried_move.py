@@ -13,7 +13,7 @@ from ...engine.ir import Refusal, TilewrightError, Var
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
 from ...engine.schedule import Schedule
 from ..actions.calls import Call, Calls
-from ..actions.drops import Drop, DropSeveral, Revise
+from ..actions.drops import Drop, DropSeveral, Predictable, Revise
 from ..actions.table import act
 from ..document import Notebook
 from ..document.editing.revisions.later_lines import LATER_STEPS
@@ -22,8 +22,6 @@ from ..state.model import Notice, State
 
 StoreKey = tuple[str, tuple[object, ...]]
 """A key of the store: the kind of result, and the objects that it is derived from."""
-
-Predicted = Call | Calls | Drop | DropSeveral | Revise
 
 
 class TriedMove(msgspec.Struct, frozen=True, eq=False):
@@ -37,7 +35,7 @@ class TriedMove(msgspec.Struct, frozen=True, eq=False):
     report: Report | TilewrightError
 
 
-def try_move(state: State, move: Predicted, machine: Machine) -> TriedMove | Notice | None:
+def try_move(state: State, move: Predictable, machine: Machine) -> TriedMove | Notice | None:
     """Make and simulate a move; its refusal if it is refused."""
     checkpoint()
     after = act(state, move)
@@ -65,7 +63,7 @@ def refused_value(why: Refusal | Notice | None) -> dict[str, Any]:
     return {"refused": text, "code": why.code}
 
 
-def move_key(notebook: Notebook | None, move: Predicted) -> StoreKey | None:
+def move_key(notebook: Notebook | None, move: Predictable) -> StoreKey | None:
     """The store key of a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None for moves that
     are never predicted."""
     if notebook is None:

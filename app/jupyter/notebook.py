@@ -11,15 +11,12 @@ from typing import Any
 import ipywidgets
 import param
 
-from ..actions.opening import OpenProgram, OpenText
-from ..actions.table import SetTheme, ShowGallery, ShowPane
+from ..actions.table import ShowPane
 from ..components.esm import Compiled
 from ..document import Notebook
 from ..page.notebook_catalog import NotebookCatalog
 from ..page.page import Page
-from ..protocol.messages import CompareSides, CompareWithText, DiscardDraft, GoTo, NewFile, Open, OpenAsModel
 from ..session.session import Reply, Session, no_reply
-from ..state.comparison import EndCompare
 from ..state.derived import Store
 from ..state.intents import Message
 from ..state.model import Pane, State
@@ -33,29 +30,13 @@ PANES: dict[Pane, str] = {
     "explore": "Explore",
 }  # fmt: skip
 
-ELSEWHERE = (
-    ShowGallery,
-    SetTheme,
-    CompareSides,
-    CompareWithText,
-    EndCompare,
-    Open,
-    OpenText,
-    OpenProgram,
-    OpenAsModel,
-    NewFile,
-    GoTo,
-    DiscardDraft,
-)
-"""Messages for a full page; a cell ignores them."""
-
 
 class CellSession(ScheduleSession):
     """A session that is shown in a cell's output."""
 
     def handle(self, message: Message, reply: Reply = no_reply) -> None:
         """Handle a message in its turn; ignore those for a full page."""
-        if not isinstance(message, ELSEWHERE):
+        if not message.needs_page:
             super().handle(message, reply)
 
 

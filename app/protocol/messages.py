@@ -13,19 +13,20 @@ from typing import Any, Literal, Union
 import msgspec
 
 from ...engine.ir import Refusal
+from ..actions import cell_actions, exploring, machine_actions, opening, table, text_edits  # noqa: F401 - messages
 from ..actions.calls import CallOnRow
-from ..actions.drops import FindRepair, ReviseOnRow
-from ..actions.exploring import Explore, MakeFast, ResumeExploring, ShowTrial, StopExploring
-from ..actions.table import INTENTS, Dismiss, Select, SelectStall, SetTheme, ShowLayout, ShowPane
+from ..actions.drops import ReviseOnRow
 from ..document import DocumentError
-from ..state.comparison import ShowSpan
-from ..state.intents import Message, PageMessage, Query, Texts, Whole
+from ..state import comparison  # noqa: F401 - messages
+from ..state.intents import Message, PageMessage, Query, Texts, Whole, kinds_of
 
 # What is open.
 
 
 class Open(Message, frozen=True, tag="open"):
     """Open an example, or a notebook of the served folder, by its name in GET /api/notebooks."""
+
+    needs_page = True
 
     name: str
 
@@ -40,6 +41,8 @@ class OpenAsModel(Message, frozen=True, tag="open_as_model"):
     """Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show
     it."""
 
+    needs_page = True
+
 
 class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):
     """Read the kernels of the open model that changed on disk."""
@@ -48,6 +51,8 @@ class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):
 class GoTo(PageMessage, frozen=True, tag="go"):
     """Show the page's address: the path of a file, an example, a draft, a model or a kernel."""
 
+    needs_page = True
+
     path: str
 
 
@@ -55,12 +60,16 @@ class CompareSides(Message, frozen=True, tag="compare"):
     """Compare two programs: "now", "step:N", "opened", "branch:NAME", "example:NAME". A side without a key stays as it is shown; at
     first it is the program before the last change, and now."""
 
+    needs_page = True
+
     a: str | None = None
     b: str | None = None
 
 
 class CompareWithText(PageMessage, frozen=True, tag="compare_text"):
     """Compare with a text, as one side."""
+
+    needs_page = True
 
     side: Literal["a", "b"]
     name: str
@@ -73,9 +82,13 @@ class CompareWithText(PageMessage, frozen=True, tag="compare_text"):
 class Save(Message, frozen=True, tag="save"):
     """Save the notebook to the file that it was opened from."""
 
+    writes_file = True
+
 
 class SaveAs(Message, frozen=True, tag="save_as"):
     """Save the notebook to a file `name` in the served folder and continue with that file; `replacing` allows an existing file."""
+
+    writes_file = True
 
     name: str
     replacing: bool = False
@@ -83,6 +96,8 @@ class SaveAs(Message, frozen=True, tag="save_as"):
 
 class NewFile(Message, frozen=True, tag="new_file"):
     """Create a notebook in a file `name` of the served folder."""
+
+    needs_page = writes_file = True
 
     name: str
 
@@ -97,6 +112,8 @@ class Resolve(Message, frozen=True, tag="resolve"):
 
 class DiscardDraft(PageMessage, frozen=True, tag="discard_draft"):
     """Delete a draft by its name."""
+
+    needs_page = True
 
     name: str
 
@@ -136,6 +153,8 @@ class HideVersions(PageMessage, frozen=True, tag="hide_versions"):
 class BeginDrag(PageMessage, frozen=True, tag="begin_drag"):
     """Begin to drag `rows`; the drops near the row `near` are predicted first."""
 
+    keeps_program = is_dragging = True
+
     rows: Texts
     near: str = ""
 
@@ -143,16 +162,22 @@ class BeginDrag(PageMessage, frozen=True, tag="begin_drag"):
 class DragOver(PageMessage, frozen=True, tag="drag_over"):
     """The pointer of a drag is over a row."""
 
+    keeps_program = is_dragging = True
+
     row: str
 
 
 class EndDrag(PageMessage, frozen=True, tag="end_drag"):
     """End a drag without a drop."""
 
+    keeps_program = True
+
 
 class TryCalls(PageMessage, frozen=True, tag="try_calls"):
     """Predict the effect of each of `calls`, as for an open menu or form; the answers have the `ticket`. It cancels earlier predictions;
     without calls it does only that."""
+
+    keeps_program = True
 
     ticket: Whole
     calls: tuple[CallOnRow | ReviseOnRow, ...] = ()
@@ -161,9 +186,13 @@ class TryCalls(PageMessage, frozen=True, tag="try_calls"):
 class CancelWork(PageMessage, frozen=True, tag="cancel_work"):
     """Stop the running change, or the background work."""
 
+    keeps_program = True
+
 
 class ResumeWork(PageMessage, frozen=True, tag="resume"):
     """Repeat the change that was stopped, and resume the background work."""
+
+    keeps_program = True
 
 
 # Queries.
@@ -259,27 +288,7 @@ class FindLink(Query, frozen=True, tag="link"):
     """A link that contains the notebook."""
 
 
-LOOKS = (
-    Select, SelectStall, ShowLayout, ShowSpan, ShowPane, SetTheme, Dismiss, Explore, MakeFast, StopExploring, ResumeExploring,
-    ShowTrial, BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
-)  # fmt: skip
-"""Messages that do not change the program, so that background analyses of it continue."""
-
-IN_HAND = (BeginDrag, DragOver)
-"""Messages of a drag in progress; the preview of its drop has priority."""
-
-_SESSION: tuple[type[Message], ...] = (
-    Open, OpenKernel, OpenAsModel, RefreshModel, GoTo, CompareSides, CompareWithText,
-    Save, SaveAs, NewFile, Resolve, DiscardDraft, Download, Export, DismissFileMessage, ShowVersions, ChooseVersion, HideVersions,
-    BeginDrag, DragOver, EndDrag, TryCalls, CancelWork, ResumeWork,
-    FindTargets, FindTreeAfter, FindTimelineAfter, FindMenu, FindRepair, FindWindow, FindPath, FindTotals, FindRemedy, FindTask,
-    FindTrials, FindWords, FindPrimitives, FindCommands, FindLink,
-)  # fmt: skip
-
-MESSAGES: dict[str, type[Message]] = {
-    str(message.__struct_config__.tag): message
-    for message in (*(intent for intent in INTENTS if issubclass(intent, Message)), *_SESSION)
-}
+MESSAGES: dict[str, type[Message]] = dict(sorted((str(kind.__struct_config__.tag), kind) for kind in kinds_of(Message)))
 """All messages by kind."""
 
 REQUESTS = {kind: message for kind, message in MESSAGES.items() if not issubclass(message, PageMessage)}

@@ -21,7 +21,7 @@ from ..document import DocumentError
 from ..jobs.drop_preview import targets
 from ..limits import LIMITS
 from ..page.notebook_catalog import NotebookCatalog
-from ..protocol.messages import NewFile, Save, SaveAs, decode_request, schema
+from ..protocol.messages import decode_request, schema
 from ..session.execute_request import opened_with, perform
 from ..session.queries import menu
 from ..session.registry import LoopClock, SessionError, SessionHandle, SessionRegistry
@@ -37,9 +37,6 @@ VERSION = 1
 
 CHANGE = "change"
 """Pending while the notebook changes: the answer is from before the change."""
-
-SAVING = (Save, SaveAs, NewFile)
-"""Messages that are complete when the file holds the text; all others are complete when the text is durable."""
 
 STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 """HTTP status of refusals of the request itself; all others are 409: the state of the session does not allow it."""
@@ -127,7 +124,7 @@ class Handler(RequestHandler):
         """Send the requested parts of the state: 200 if they are complete, or 202 with the pending ones when the wait ends. After an intent
         (`after`), wait until its text is durable, or in its file; 507 with the error if the disk refuses it."""
         parts = self.parts()
-        in_file = isinstance(after, SAVING)
+        in_file = after is not None and after.writes_file
 
         def look() -> Callable[[], Known]:
             state, store, is_busy = handle.session.state, handle.session.store, handle.session.queue.busy

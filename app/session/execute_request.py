@@ -33,7 +33,7 @@ def perform(session: Session, message: Message, on_done: OnDone) -> None:
 async def _perform(session: Session, message: Message) -> Refusal | None:
     try:
         _require_possible(session, message)
-        if type(message) in HANDLERS:
+        if HANDLERS.of(message) is not None:
             refusal = await _shown(session, message)
         else:
             refusal = await _not_shown(session, message)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...engine.ir import Refusal
 from ..actions.cell_actions import checked_text, settled
 from ..actions.relocation import at_path, followed, located
-from ..actions.text_edits import DraftCell, DraftItem, EditCell, EditItem, EditProse
+from ..actions.text_edits import Typed
 from ..document import Document, DocumentError, Notebook, evaluate, load_document, read_document, read_text
 from ..document.files.history import BUSY, History
 from ..document.files.merging import Part
@@ -30,10 +30,6 @@ from ..storage.file_status import Line
 from ..storage.open_file import OpenFile
 from ..storage.registry import OpenFileRegistry
 from ..views.notebook.versions import changes_of
-
-TYPED = (DraftCell, DraftItem, EditCell, EditItem, EditProse)
-"""Messages with text typed into the text that their page showed. All other messages about a place in the notebook must match its current
-text."""
 
 MOST_OVERTAKEN = 20
 
@@ -230,7 +226,7 @@ class FileSync:
             return state
         if message.base == revision_of(state.notebook):
             return state
-        if not isinstance(message, TYPED):
+        if not isinstance(message, Typed):
             raise DocumentError(
                 Refusal("changed-meanwhile", "the notebook was changed elsewhere; the request was not executed")
             )

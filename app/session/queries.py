@@ -33,7 +33,7 @@ from ..protocol.messages import (
     FindWords,
 )
 from ..state.derived import Store
-from ..state.intents import Message
+from ..state.intents import Handlers
 from ..state.model import State
 from ..views.explore.value import trials_value
 from ..views.labels.palette import colours_by_name
@@ -50,6 +50,10 @@ from ..views.timeline.waits import step_to_blame
 from ..views.tree.after_drop import tree_after
 
 Answer = dict[str, Any]
+
+
+QUERIES: Handlers[Callable[[Any, Any], Answer | None]] = Handlers()
+"""The answer to each kind of message that has one; None for no answer now."""
 
 
 class QueryContext(Protocol):
@@ -95,6 +99,7 @@ def repair(state: State, message: FindRepair) -> dict[str, list[str]]:
     return {"calls": list(map(str, calls)), "blocks": list(found.blocks)}
 
 
+@QUERIES(FindTargets)
 def _targets(context: QueryContext, message: FindTargets) -> Answer:
     """Targets with equal answers are one entry with `loops`: most of three thousand loops have the same answer."""
     found: dict[bytes, dict[str, Any]] = {}
@@ -104,6 +109,7 @@ def _targets(context: QueryContext, message: FindTargets) -> Answer:
     return {"kind": "targets", "rows": list(message.rows), "entries": list(found.values())}
 
 
+@QUERIES(FindTreeAfter)
 def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
     state, store = context.state, context.store
     drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
@@ -118,6 +124,7 @@ def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
     return {"kind": "tree_after", **_place(message), **found}
 
 
+@QUERIES(FindTimelineAfter)
 def _timeline_after(context: QueryContext, message: FindTimelineAfter) -> Answer | None:
     state, store = context.state, context.store
     drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
@@ -131,14 +138,17 @@ def _place(message: FindTreeAfter | FindTimelineAfter) -> Answer:
     return {"rows": list(message.rows), "loop": message.loop, "primitive": message.primitive}
 
 
+@QUERIES(FindMenu)
 def _menu(context: QueryContext, message: FindMenu) -> Answer:
     return {"kind": "menu", "row": message.row, "entries": menu(context.state, context.store, message.row)}
 
 
+@QUERIES(FindRepair)
 def _repair(context: QueryContext, message: FindRepair) -> Answer:
     return {"kind": "repair", "request": msgspec.to_builtins(message), **repair(context.state, message)}
 
 
+@QUERIES(FindWindow)
 def _window(context: QueryContext, message: FindWindow) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -147,6 +157,7 @@ def _window(context: QueryContext, message: FindWindow) -> Answer | None:
     return {"kind": "window", "ticket": message.ticket, "report": id(report), "window": found}
 
 
+@QUERIES(FindPath)
 def _path(context: QueryContext, message: FindPath) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -155,6 +166,7 @@ def _path(context: QueryContext, message: FindPath) -> Answer | None:
     return {"kind": "path", "ticket": message.ticket, "report": id(report), **found}
 
 
+@QUERIES(FindTotals)
 def _totals(context: QueryContext, message: FindTotals) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -163,10 +175,12 @@ def _totals(context: QueryContext, message: FindTotals) -> Answer | None:
     return {"kind": "totals", "ticket": message.ticket, "report": id(report), **found}
 
 
+@QUERIES(FindRemedy)
 def _remedy(context: QueryContext, _: FindRemedy) -> Answer:
     return {"kind": "remedy", **remedy_value(context.state, context.store)}
 
 
+@QUERIES(FindTask)
 def _task(context: QueryContext, message: FindTask) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
@@ -178,6 +192,7 @@ def _task(context: QueryContext, message: FindTask) -> Answer | None:
     return {"kind": "found", "ticket": message.ticket, "report": id(report), "cycle": cycle}
 
 
+@QUERIES(SelectStall)
 def _step_to_blame(context: QueryContext, message: SelectStall) -> Answer | None:
     if not isinstance(context.store.report_now(context.state), Report):
         return None
@@ -185,54 +200,39 @@ def _step_to_blame(context: QueryContext, message: SelectStall) -> Answer | None
     return {"kind": "blamed", "step": step, "text": text}
 
 
+@QUERIES(FindTrials)
 def _trials(context: QueryContext, message: FindTrials) -> Answer | None:
     rows = trials_value(context.state, context.store, message.search, message.first)
     return None if rows is None else {"kind": "trials", "search": message.search, "from": message.first, "rows": rows}
 
 
+@QUERIES(FindWords)
 def _words(context: QueryContext, _: FindWords) -> Answer:
     return {"kind": "words", **words_value(context.state, context.store)}
 
 
+@QUERIES(FindPrimitives)
 def _primitives(context: QueryContext, _: FindPrimitives) -> Answer:
     return {"kind": "primitives", "pages": [msgspec.to_builtins(page) for page in primitive_docs()]}
 
 
+@QUERIES(FindCommands)
 def _commands(context: QueryContext, _: FindCommands) -> Answer:
     return {"kind": "commands", "commands": commands_value(context.state, context.examples)}
 
 
+@QUERIES(FindLink)
 def _link(context: QueryContext, _: FindLink) -> Answer | None:
     notebook = context.state.notebook
     return None if notebook is None else {"kind": "link", "fragment": fragment_of(notebook.document.text)}
 
 
+@QUERIES(CallOnRow, CallOnRows, ReviseOnRow, Rename)
 def _answered(*_: object) -> Answer:
     """The form of a call may close: a possible refusal was shown."""
     return {"kind": "answered"}
 
 
+@QUERIES(DiscardDraft)
 def _discarded(*_: object) -> Answer:
     return {"kind": "discarded"}
-
-
-QUERIES: dict[type[Message], Callable[[Any, Any], Answer | None]] = {
-    FindTargets: _targets,
-    FindTreeAfter: _tree_after,
-    FindTimelineAfter: _timeline_after,
-    FindMenu: _menu,
-    FindRepair: _repair,
-    FindWindow: _window,
-    FindPath: _path,
-    FindTotals: _totals,
-    FindRemedy: _remedy,
-    FindTask: _task,
-    SelectStall: _step_to_blame,
-    FindTrials: _trials,
-    FindWords: _words,
-    FindPrimitives: _primitives,
-    FindCommands: _commands,
-    FindLink: _link,
-    **dict.fromkeys((CallOnRow, CallOnRows, ReviseOnRow, Rename), _answered),
-    DiscardDraft: _discarded,
-}

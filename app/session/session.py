@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.calls import OF_THE_TREE, PREDICTED, CallOnRow, resolved
-from ..actions.drops import ReviseOnRow
+from ..actions.calls import CallOnRow, resolved
+from ..actions.drops import Predictable, ReviseOnRow
 from ..actions.opening import OpenDocument, ShowModel, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
-from ..actions.text_edits import TEXTS, KeepTyped, Read
+from ..actions.text_edits import KeepTyped, Read, Typed
 from ..document import Document
 from ..export.exports import Made as Exported
 from ..jobs.call_preview import CallPreview
@@ -24,10 +24,7 @@ from ..jobs.export_job import as_text, export_for_page
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.search_slots import SearchSlots
 from ..jobs.study_files import study_file
-from ..jobs.tried_move import Predicted
 from ..protocol.messages import (
-    IN_HAND,
-    LOOKS,
     BeginDrag,
     CancelWork,
     ChooseVersion,
@@ -57,7 +54,7 @@ from ..protocol.messages import (
 from ..state.addresses import TOUR, Address, address_of
 from ..state.comparison import Compare, Opened, chosen_sides
 from ..state.derived import Store
-from ..state.intents import Intent, Message, Query
+from ..state.intents import Handlers, Intent, Message, Place, Query
 from ..state.model import Exploration, SearchRequest, Side, State
 from ..storage.registry import OpenFileRegistry
 from ..views.next.suggestions import offered_fix
@@ -138,13 +135,14 @@ class Session:
 
     def handle(self, message: Message, reply: Reply = no_reply) -> None:
         """Handle a message in its turn, and answer it."""
-        if isinstance(message, LOOKS):
+        if message.keeps_program:
             self.queue.run_now(Change(self.perform(message)))
         elif not isinstance(message, Query):
-            again: Message = Read() if isinstance(message, TEXTS) else message
+            again: Message = Read() if isinstance(message, Typed | Read) else message
             self.queue.run(Change(self.perform(message), message, lambda: self.handle(again)))
+        query = QUERIES.of(message)
         try:
-            answer = QUERIES[type(message)](self, message) if type(message) in QUERIES else None
+            answer = None if query is None else query(self, message)
         except TilewrightError as error:
             self.say(error.refusal)
         else:
@@ -153,19 +151,19 @@ class Session:
 
     async def perform(self, message: Message) -> None:
         """Perform a message whose turn it is. An error is shown as a notice."""
-        self.updater.hold(is_look=isinstance(message, LOOKS))
-        await self.guarded(self._perform(message), "tree" if isinstance(message, OF_THE_TREE) else "page")
-        self.go_on(in_hand=isinstance(message, IN_HAND))
+        self.updater.hold(is_look=message.keeps_program)
+        await self.guarded(self._perform(message), message.refused_at)
+        self.go_on(in_hand=message.is_dragging)
 
     async def _perform(self, message: Message) -> None:
-        handler = HANDLERS.get(type(message))
+        handler = HANDLERS.of(message)
         if handler is not None:
             await handler(self, message)
         else:
             self.state = self.file_sync.based(self.state, message)
             await self.apply(self.prepared(message))
 
-    async def guarded(self, work: Coroutine[Any, Any, None], where: Literal["tree", "page"] = "page") -> None:
+    async def guarded(self, work: Coroutine[Any, Any, None], where: Place = "page") -> None:
         """Show an error of `work` as a notice."""
         try:
             await work
@@ -174,7 +172,7 @@ class Session:
         except Exception as error:
             self.say(internal_error(error, "this request"))
 
-    def say(self, refusal: Refusal, where: Literal["tree", "page"] = "page") -> None:
+    def say(self, refusal: Refusal, where: Place = "page") -> None:
         """Show a refusal."""
         self.show(act(self.state, Say(refusal, where)))
 
@@ -188,7 +186,7 @@ class Session:
     def prepared(self, intent: Intent) -> Intent:
         """The intent with handles for rows, and with precomputed results: a predicted drop, or a fix that the lints have tried."""
         intent = resolved(intent, self.state)
-        if isinstance(intent, PREDICTED):
+        if isinstance(intent, Predictable):
             return self.drop_preview.with_precomputed(self.state, intent)
         if isinstance(intent, ApplyFix):
             fix = offered_fix(self.state, self.store, intent.calls, intent.replaces)
@@ -197,7 +195,7 @@ class Session:
 
     def dispatch(self, intent: Intent) -> None:
         """Apply an intent of the program itself, in its turn."""
-        again = Read() if isinstance(intent, TEXTS) else intent
+        again = Read() if isinstance(intent, Typed | Read) else intent
         change = Change(self.guarded(self.apply(intent)), intent, lambda: self.dispatch(again))
         if is_quick(intent):
             self.queue.run_now(change)
@@ -209,7 +207,7 @@ class Session:
         try:
             self.show(await self.after(intent))
         except StoppedError:
-            if not isinstance(intent, TEXTS):
+            if not isinstance(intent, Typed | Read):
                 raise
             self.show(act(self.state, KeepTyped(intent)))
 
@@ -223,7 +221,7 @@ class Session:
                 lambda: self._prepared(act(before, self.drop_preview.wait_for_prediction(before, intent)))
             )
         finally:
-            if isinstance(intent, PREDICTED):
+            if isinstance(intent, Predictable):
                 self.drop_preview.finish()
         return brought_together(before, after, self.state)
 
@@ -371,17 +369,26 @@ class Session:
         self.file_sync.leave(self.state)
 
 
-# Handlers of messages that concern the session as a whole. All other messages are intents for `actions.table`.
+HANDLERS: Handlers[Callable[[Session, Any], Coroutine[Any, Any, None]]] = Handlers()
+"""Handlers of messages that concern the session as a whole. All other messages are intents for `actions.table`."""
+
+HANDLERS(OpenAsModel)(on_open_as_model)
+HANDLERS(OpenKernel)(on_open_kernel)
+HANDLERS(ShowModel)(on_show_model)
+HANDLERS(RefreshModel)(on_refresh_model)
 
 
+@HANDLERS(Open)
 async def _open(session: Session, message: Open) -> None:
     await session.open_example(example_called(session.examples, message.name))
 
 
+@HANDLERS(GoTo)
 async def _go_to(session: Session, message: GoTo) -> None:
     await session.go_to(address_of(message.path) or Address())
 
 
+@HANDLERS(CompareSides, CompareWithText)
 async def _compare(session: Session, message: CompareSides | CompareWithText) -> None:
     before, examples = session.state, session.examples
 
@@ -401,6 +408,7 @@ def _compared(message: CompareSides | CompareWithText, state: State, opened: Ope
     return Compare(a, side) if message.side == "b" else Compare(side, b)
 
 
+@HANDLERS(Export)
 async def _export(session: Session, message: Export) -> None:
     if session.state.moment is None:
         return
@@ -411,15 +419,18 @@ async def _export(session: Session, message: Export) -> None:
     export_for_page(message.to, session.state, session.store, session.event_loop, session.exported)
 
 
+@HANDLERS(NewFile)
 async def _new_file(session: Session, message: NewFile) -> None:
     new = OpenDocument(new_notebook(), path=str(file_place(session.file_sync.folder, message.name)))
     await session.into_file(lambda state: (act(state, new), None), anew=True)
 
 
+@HANDLERS(DiscardDraft)
 async def _discard_draft(session: Session, message: DiscardDraft) -> None:
     session.file_sync.discard_draft(session.file_sync.draft_path(message.name))
 
 
+@HANDLERS(Save)
 async def _save(session: Session, message: Save) -> None:
     """Write the file now. A notebook without a file is downloaded."""
     if session.file_sync.has_file and not session.state.is_draft:
@@ -428,6 +439,7 @@ async def _save(session: Session, message: Save) -> None:
         await _download(session, message)
 
 
+@HANDLERS(SaveAs)
 async def _save_as(session: Session, message: SaveAs) -> None:
     if session.state.notebook is not None:
         path = file_place(session.file_sync.folder, message.name, replacing=message.replacing)
@@ -436,6 +448,7 @@ async def _save_as(session: Session, message: SaveAs) -> None:
         session.file_sync.discard_saved_draft(before, session.state)
 
 
+@HANDLERS(Download)
 async def _download(session: Session, _: Message) -> None:
     if session.state.notebook is not None and session.updater.screen is not None:
         document = session.state.notebook.document
@@ -443,14 +456,17 @@ async def _download(session: Session, _: Message) -> None:
         await session.apply(Saved(document.text))
 
 
+@HANDLERS(Resolve)
 async def _resolve(session: Session, message: Resolve) -> None:
     session.show(session.file_sync.resolve(session.state, message.choices))
 
 
+@HANDLERS(DismissFileMessage)
 async def _dismiss_file_message(session: Session, _: DismissFileMessage) -> None:
     session.file_sync.dismiss_message()
 
 
+@HANDLERS(ShowVersions, ChooseVersion, HideVersions)
 async def _look_back(session: Session, message: ShowVersions | ChooseVersion | HideVersions) -> None:
     before, file_sync = session.state, session.file_sync
 
@@ -466,31 +482,36 @@ async def _look_back(session: Session, message: ShowVersions | ChooseVersion | H
     session.show(brought_together(before, await InThread(make), session.state))
 
 
+@HANDLERS(BeginDrag)
 async def _begin_drag(session: Session, message: BeginDrag) -> None:
     session.drop_preview.begin(session.state, message.rows, message.near)
 
 
+@HANDLERS(DragOver)
 async def _drag_over(session: Session, message: DragOver) -> None:
     session.drop_preview.point_at(message.row)
 
 
+@HANDLERS(EndDrag)
 async def _end_drag(session: Session, _: EndDrag) -> None:
     session.drop_preview.stop()
 
 
+@HANDLERS(TryCalls)
 async def _try_calls(session: Session, message: TryCalls) -> None:
     session.call_preview.begin(session.state, message.ticket, [_tried(session.state, call) for call in message.calls])
 
 
-def _tried(state: State, call: CallOnRow | ReviseOnRow) -> Predicted | None:
+def _tried(state: State, call: CallOnRow | ReviseOnRow) -> Predictable | None:
     """The move of a call that is tried; None if the call does not fit the program."""
     try:
         move = resolved(call, state)
     except TilewrightError:
         return None
-    return move if isinstance(move, PREDICTED) else None
+    return move if isinstance(move, Predictable) else None
 
 
+@HANDLERS(CancelWork)
 async def _cancel(session: Session, _: CancelWork) -> None:
     if session.queue.busy:
         session.queue.stop()
@@ -499,35 +520,11 @@ async def _cancel(session: Session, _: CancelWork) -> None:
     session.updater.turned()
 
 
+@HANDLERS(ResumeWork)
 async def _resume(session: Session, _: ResumeWork) -> None:
     session.queue.resume()
     session.updater.resume()
     session.updater.turned()
 
-
-HANDLERS: dict[type[Message], Callable[[Session, Any], Coroutine[Any, Any, None]]] = {
-    Open: _open,
-    OpenAsModel: on_open_as_model,
-    OpenKernel: on_open_kernel,
-    ShowModel: on_show_model,
-    RefreshModel: on_refresh_model,
-    GoTo: _go_to,
-    **dict.fromkeys((CompareSides, CompareWithText), _compare),
-    Export: _export,
-    NewFile: _new_file,
-    DiscardDraft: _discard_draft,
-    Save: _save,
-    SaveAs: _save_as,
-    Download: _download,
-    Resolve: _resolve,
-    DismissFileMessage: _dismiss_file_message,
-    **dict.fromkeys((ShowVersions, ChooseVersion, HideVersions), _look_back),
-    BeginDrag: _begin_drag,
-    DragOver: _drag_over,
-    EndDrag: _end_drag,
-    TryCalls: _try_calls,
-    CancelWork: _cancel,
-    ResumeWork: _resume,
-}
 
 __all__ = ["HANDLERS", "Reply", "Session", "no_reply"]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ...engine.ir import Refusal
 from ...engine.processes import Budget, within
-from ..actions.text_edits import DRAFTS, DropDraft, EditCell, EditItem, EditProse
+from ..actions.text_edits import Draft, DropDraft, Typed
 from ..document import DocumentError, Notebook
 from ..document.notebook import GIVEN_UP
 from ..jobs.background_job import BackgroundJob, JobStatus
@@ -25,9 +25,6 @@ from ..jobs.event_loop import EventLoop
 from ..limits import LIMITS
 from ..state.intents import Intent
 from ..state.model import State
-
-OVERTAKING = (*DRAFTS, DropDraft, EditCell, EditItem, EditProse)
-"""Intents that replace a draft queued before them: they refer to the same text that the draft began with."""
 
 Result = TypeVar("Result")
 
@@ -108,7 +105,7 @@ class StateQueue:
 
     def run(self, change: Change) -> None:
         """Run a change after all earlier ones. It is complete on return if it takes no longer than a moment."""
-        if isinstance(change.intent, OVERTAKING):
+        if isinstance(change.intent, Typed | DropDraft):  # about the same text that a draft before it began with
             self._drop_draft()
         if self.busy or self._line:
             self._line.append(change)
@@ -140,9 +137,9 @@ class StateQueue:
     def _drop_draft(self) -> None:
         """Drop the draft that is last in the queue, or the only one."""
         if self._line:
-            if isinstance(self._line[-1].intent, DRAFTS):
+            if isinstance(self._line[-1].intent, Draft):
                 self._line.pop().steps.close()
-        elif self._change is not None and isinstance(self._change.intent, DRAFTS):
+        elif self._change is not None and isinstance(self._change.intent, Draft):
             self._change.steps.close()
             self._cancel()
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal
 from ..document import DocumentError, Notebook, evaluate
 from ..document.editing.branches import branches, with_branch
-from .intents import Intent, Message
+from .intents import ACTIONS, Intent, Message, ViewMessage
 from .model import Comparison, Side, State
 
 Opened = Callable[[str], tuple[str, Notebook]]
@@ -34,8 +33,10 @@ class Compare(Intent, frozen=True, eq=False):
 class EndCompare(Message, frozen=True, tag="end_compare"):
     """Return to the tree and the timeline."""
 
+    is_quick = needs_page = True
 
-class ShowSpan(Message, frozen=True, tag="show_span"):
+
+class ShowSpan(ViewMessage, frozen=True, tag="show_span"):
     """Set the range of cycles that the overlaid timelines show; None is all of them."""
 
     start: float | None = None
@@ -115,12 +116,14 @@ def _on_branch(state: State, name: str) -> Notebook:
     return evaluate(with_branch(state.notebook.document, name), state.notebook)
 
 
+@ACTIONS(Compare)
 def _compare(state: State, intent: Compare) -> State:
     if state.notebook is None:
         return state
     return replace(state, comparison=Comparison(intent.a, intent.b), notice=None)
 
 
+@ACTIONS(ShowSpan)
 def _span(state: State, intent: ShowSpan) -> State:
     if state.comparison is None:
         return state
@@ -129,8 +132,6 @@ def _span(state: State, intent: ShowSpan) -> State:
     return replace(state, comparison=replace(state.comparison, span=span))
 
 
-COMPARING: dict[type[Intent], Callable[[State, Any], State]] = {
-    Compare: _compare,
-    EndCompare: lambda state, _: replace(state, comparison=None),
-    ShowSpan: _span,
-}
+@ACTIONS(EndCompare)
+def _end(state: State, _: EndCompare) -> State:
+    return replace(state, comparison=None)

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from support.sessions.served import Served, served
 
-from tilewright.app.actions.table import INTENTS
 from tilewright.app.protocol.messages import MESSAGES, REQUESTS
 from tilewright.app.server.access import make_policy
-from tilewright.app.state.intents import Message, Query
+from tilewright.app.state.intents import Intent, Message, Query, kinds_of
 from tilewright.app.views.shell.gallery import load_examples
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
@@ -56,7 +55,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
-    inner = {intent.__name__ for intent in INTENTS if not issubclass(intent, Message)}
+    inner = {intent.__name__ for intent in kinds_of(Intent) if not issubclass(intent, Message)}
     resolved = {
         "Call",
         "Calls",
