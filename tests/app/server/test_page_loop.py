@@ -8,6 +8,19 @@ from panel.io.state import set_curdoc
 from tilewright.app.server.page_loop import ServerClock
 
 
+def test_messages_wait_for_the_page() -> None:
+    document, done = Document(), list[str]()
+    with set_curdoc(document):
+        clock = ServerClock(document)
+        clock.when_there(lambda: done.append("early"))
+        assert done == [] and not document.session_callbacks
+        clock._arrived()
+    (waiting,) = document.session_callbacks
+    waiting.callback()
+    clock.when_there(lambda: done.append("late"))
+    assert done == ["early", "late"]
+
+
 def test_work_for_a_closed_page_is_dropped() -> None:
     document = Document()
     with set_curdoc(document):
