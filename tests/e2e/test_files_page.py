@@ -47,16 +47,20 @@ def path(folder: Folder) -> Path:
 
 
 @pytest.fixture
-def pages(folder: Folder, open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
-    """More and more pages of one server on one file."""
+def pages(folder: Folder, page: Page, path: Path) -> Iterator[Callable[[], Page]]:
+    """More and more tabs of one browser with one file."""
+    tabs: list[Page] = []
 
     def another() -> Page:
-        page = open_page()
-        go_to_example(page, folder.url, path.name)
-        row(page, "C").wait_for(timeout=30_000)
-        return page
+        tab = page.context.new_page() if tabs else page
+        tabs.append(tab)
+        go_to_example(tab, folder.url, path.name)
+        row(tab, "C").wait_for(timeout=30_000)
+        return tab
 
-    return another
+    yield another
+    for tab in tabs[1:]:
+        tab.close()
 
 
 def chip(page: Page) -> Locator:

@@ -119,6 +119,24 @@ def test_a_model_has_figures_a_list_and_a_graph(
     assert first and moved and larger and moved["y"] < first["y"] and larger["width"] > moved["width"]
 
 
+OTHER_FONT = """async () => {
+  const names = ["DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Courier New"];
+  const face = new FontFace("Inter", names.map((name) => `local("${name}")`).join(", "));
+  document.fonts.add(await face.load());
+}"""
+"""The first font of the page is a wide one."""
+
+
+@pytest.mark.slow
+def test_the_texts_of_a_node_do_not_overlap_in_another_font(page: Page, url: str) -> None:
+    go_to_gallery(page, url)
+    page.evaluate(OTHER_FONT)
+    shown(page, url)
+    found = [text for text in wrong_texts(page, "model", [(1920, 1080)]) if "graph-" in text]
+    page.evaluate("() => document.fonts.clear()")
+    assert not found, "\n".join(found)
+
+
 def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, folder: Path) -> None:
     shown(page, url)
     page.get_by_label("Find a kernel").focus()

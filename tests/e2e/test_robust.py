@@ -85,8 +85,8 @@ def opened(page: Page, url: str, example: str = "place_the_copies") -> Page:
     return page
 
 
-def test_each_tab_has_its_own_notebook(open_page: Callable[..., Page], app_url: str) -> None:
-    one, two = opened(open_page(), app_url), opened(open_page(), app_url)
+def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
+    one, two = opened(page, app_url), opened(page.context.new_page(), app_url)
     count = len(steps(one))
     drag(one, "A_local.vtcm", "ko")
     expect(one.locator(".step")).to_have_count(count + 1)
@@ -97,7 +97,7 @@ def test_each_tab_has_its_own_notebook(open_page: Callable[..., Page], app_url: 
     drag(two, "B_local.vtcm", "mo")
     expect(two.locator(".step")).to_have_count(count + 1)
     assert (steps(one)[-1], steps(two)[-1]) == ("sch.compute_at(AL, ko)", "sch.compute_at(BL, mo)")
-    two.get_by_label("Light theme").locator("visible=true").click()
+    two.close()
 
 
 def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_url: str) -> None:
