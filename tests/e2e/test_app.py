@@ -84,6 +84,13 @@ def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Sh
     expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
 
 
+def test_rows_have_their_names_after_another_notebook(app: Page) -> None:
+    open_example(app, "place_the_copies")  # both have a second loop ax0
+    app.get_by_label("Gallery", exact=True).locator("visible=true").click()
+    open_example(app, "fused_matmul_relu")
+    expect(app.locator('[data-id="ax0~2"] .loop-name')).to_be_visible()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080)])
 @pytest.mark.parametrize("dark", [False, True])

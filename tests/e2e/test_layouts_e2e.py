@@ -108,6 +108,7 @@ def test_pointer_arrows_and_drag_move_through_the_grid(example: Callable[..., Pa
         page.keyboard.press("ArrowDown")
     expect(page.locator(".grid-part")).to_contain_text("rows 2–17", timeout=WAIT)
     # A drag moves the window in a large buffer.
+    inspector(page).get_by_role("button", name="Overview").click()
     choose_buffer(page, "A")
     expect(page.locator(".grid-part")).to_have_text(re.compile(r"^rows 0–63( \(\w+\))?, columns 0–63( \(\w+\))?$"))
     box = page.locator(".grid-canvas").bounding_box()
