@@ -58,6 +58,8 @@ def test_a_search_is_filtered_played_and_its_best_is_a_branch(holes: Page, shoot
     holes.get_by_role("button", name="Start").click()
     expect(holes.locator(".xp-form .xp-error").last).to_have_text("much is not an amount of bytes")
     holes.get_by_label("On-chip peak at most").fill("")
+    pin(holes)
+    unpin(holes)
     searched(holes)
     # Large: over tree and timeline, below the tabs.
     expect(holes.locator("#area-tree")).not_to_be_visible()
@@ -174,6 +176,7 @@ def choose_in_the_scatter(page: Page) -> None:
     assert sorted(reached, key=str) == sorted(map(str, range(12)))
     expect(figure).to_be_focused()
     page.keyboard.press("ArrowDown")
+    expect(page.locator(".xp-front .is-chosen")).to_have_count(1)
     chosen = page.locator(".xp-card").get_attribute("data-trial")
     expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
     page.get_by_label("Vertical axis").select_option("traffic")
@@ -206,25 +209,37 @@ def play_the_film(page: Page) -> None:
     expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
 
 
-def test_pins_leave_the_rest_to_search_and_stand_in_the_branch(holes: Page, shoot: Shoot) -> None:
-    space = holes.locator(".xp-space")
-    pin = holes.get_by_role("button", name="Keep tile")
-    expect(pin).to_have_attribute("aria-pressed", "false")
-    pin.press("Enter")
-    expect(pin).to_have_attribute("aria-pressed", "true")
-    expect(pin).to_be_focused()
+def pin(page: Page) -> None:
+    """Leave four candidates to search."""
+    space = page.locator(".xp-space")
+    keep = page.get_by_role("button", name="Keep tile")
+    expect(keep).to_have_attribute("aria-pressed", "false")
+    keep.press("Enter")
+    expect(keep).to_have_attribute("aria-pressed", "true")
+    expect(keep).to_be_focused()
     expect(space).to_contain_text("6 candidates")
     # Another value instead: both, then one.
-    row = holes.locator(".xp-hole").first
+    row = page.locator(".xp-hole").first
     row.get_by_role("button", name="32", exact=True).click()
     expect(space).to_contain_text("12 candidates")
     row.get_by_role("button", name="32", exact=True).click()
     expect(row.get_by_role("button", name="64", exact=True)).to_have_attribute("aria-pressed", "false")
     expect(space).to_contain_text("6 candidates")
-    places = holes.locator(".xp-hole").nth(1)
+    places = page.locator(".xp-hole").nth(1)
     places.get_by_role("button", name="Keep A at").click()
     places.get_by_role("button", name="mo", exact=True).press("Space")
     expect(space).to_contain_text("4 candidates on dual-bank-npu. All of them are tried.")
+
+
+def unpin(page: Page) -> None:
+    page.get_by_role("button", name="Keep tile").click()
+    page.get_by_role("button", name="Keep A at").click()
+    expect(page.locator(".xp-space")).to_contain_text("12 candidates")
+
+
+@pytest.mark.slow
+def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> None:
+    pin(holes)
     shoot(holes, "explore-pins")
     assert_no_violations(holes, "#area-panes")
     searched(holes, 4)

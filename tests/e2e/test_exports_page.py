@@ -102,6 +102,9 @@ def test_a_link_opens_the_same_notebook_in_another_page(page: Page, app_url: str
     expect(page.locator("h1.title")).to_have_text(title)
     assert rows(page) == shown
     expect(page).to_have_url(link)
+    # It stays in the address until the first edit.
+    page.locator(".machine-picker").select_option("dual-bank-npu")
+    expect(page).to_have_url(re.compile("/draft/[0-9a-f]{12}$"))
 
 
 def follow(page: Page, fragment: str) -> None:

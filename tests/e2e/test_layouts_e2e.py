@@ -150,6 +150,7 @@ def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
     expect(field).to_have_value("")
 
 
+@pytest.mark.slow
 def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
     example: Callable[..., Page],
 ) -> None:

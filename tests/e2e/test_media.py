@@ -28,7 +28,8 @@ COLOURS = """canvas => {
 """How many saturated colours a canvas has."""
 
 
-@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["light", "dark"])
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
@@ -71,6 +72,7 @@ def test_on_paper_the_areas_are_whole_and_tools_are_away(
     expect(page.locator(".cell.workload")).not_to_contain_text("C[vm, vn] + A")
 
 
+@pytest.mark.slow
 def test_with_less_motion_nothing_moves_after_a_drop(page: Page, app_url: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     opened(page, app_url)

@@ -161,7 +161,6 @@ def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, fol
     expect(page.locator('.graph-node[data-status="proved"]')).to_have_count(2)
     page.go_back()
     expect(page).to_have_url(f"{url}kernel/net.both")
-    page.reload()
     tree_row(page, "s").wait_for()
     page.get_by_role("button", name="Model", exact=True).click()
     expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()

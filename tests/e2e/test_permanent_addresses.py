@@ -110,21 +110,6 @@ def test_a_pasted_program_is_a_draft_until_it_is_saved_in_the_folder(place: Plac
     assert "parallel" in (place.folder / "kept.py").read_text()
 
 
-def test_a_link_stays_in_the_address_until_the_first_edit(place: Place, page: Page) -> None:
-    go_to_gallery(page, place.url)
-    fragment = fragment_of(MATMUL_NOTEBOOK)
-    page.evaluate("fragment => { location.hash = fragment; }", fragment)
-    tree(page)
-    expect(page).to_have_url(f"{place.url}/{fragment}")
-    page.reload()
-    tree(page)
-    expect(page).to_have_url(f"{place.url}/{fragment}")
-    assert list(place.drafts.glob("*.py")) == []
-    choose(page, "i", "Parallel")
-    expect(page).to_have_url(DRAFT)
-    expect(page.locator(".step", has_text="parallel")).to_be_visible()
-
-
 @pytest.mark.parametrize(
     "path",
     [

@@ -22,6 +22,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     made.may_end.set()
 
 
+@pytest.mark.slow
 def test_the_evaluation_of_a_text_is_stopped_and_resumed(
     page: Page, server: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def opened(page: Page, url: str, example: str = "place_the_copies") -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
     one, two = opened(page, app_url), opened(page.context.new_page(), app_url)
     count = len(steps(one))
