@@ -123,9 +123,7 @@ def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_u
     page.get_by_role("button", name="Cancel").click()
     page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     # The server keeps edits: nobody is asked.
-    page.reload()
-    page.get_by_role("treeitem").first.wait_for()
-    assert steps(page)[-1] == "sch.compute_at(AL, ko)"
+    assert page.evaluate("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     with page.expect_download() as download:
         page.get_by_label("Save the notebook (Ctrl+S)").click()
     assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
@@ -137,7 +135,9 @@ def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_u
 
 SEND = """garbage => {
     const components = [...Bokeh.documents[0]._all_models.values()].filter(model => typeof model.esm === "string");
-    for (const model of components) for (const data of garbage) model.trigger_event(new window.TheirEvent(data));
+    components.forEach((model, n) => {
+        for (const data of n ? [garbage[n % garbage.length]] : garbage) model.trigger_event(new window.TheirEvent(data));
+    });
     return components.length;
 }"""
 
