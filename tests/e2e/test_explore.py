@@ -249,6 +249,7 @@ def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> N
     assert any(step.startswith("tile = 32") for step in steps(holes)), steps(holes)
 
 
+@pytest.mark.slow
 def test_a_search_is_stopped_and_resumed_while_the_page_is_used(tiles: Page) -> None:
     chips = tiles.get_by_role("group", name="Values of tile m")
     expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")

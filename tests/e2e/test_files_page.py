@@ -84,6 +84,39 @@ def write(path: Path, text: str) -> None:
     os.replace(other, path)
 
 
+def test_a_conflict_with_another_editor_is_decided(
+    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
+) -> None:
+    page = pages()
+    expect(chip(page)).to_have_attribute("data-file", "saved")
+    parallel(page)
+    saved(page)
+    until(page, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
+    # The page changes a line, and another editor the same line in the file.
+    page.locator(".step", has_text="sch.parallel(i)").locator(".step-text").press("F2")
+    editor = cell_editor(page)
+    rewrite(editor, "sch.unroll(ki)")
+    write(path, path.read_text().replace("sch.parallel(i)", "sch.vectorize(ki)"))
+    expect(page.locator(".banner.is-notice")).to_contain_text("Another program changed the file", **FAST)
+    editor.press("Control+Enter")
+    dialog = page.get_by_role("dialog", name=f"Two versions of {path.name}")
+    expect(dialog).to_be_visible(**FAST)
+    expect(dialog).to_contain_text("sch.unroll(ki)")
+    expect(dialog).to_contain_text("sch.vectorize(ki)")
+    shoot(page, "files-two-versions")
+    assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
+    # Later, and then after all.
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(chip(page)).to_have_attribute("data-file", "asking")
+    page.get_by_role("button", name="Decide…").click()
+    dialog.get_by_label("Mine", exact=True).check()
+    dialog.get_by_role("button", name="Apply choices").click()
+    until(page, lambda: "sch.unroll(ki)" in path.read_text() and "sch.vectorize" not in path.read_text(), **FAST)
+    saved(page)
+
+
+@pytest.mark.slow
 def test_two_pages_share_a_file_and_a_conflict_is_decided(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:

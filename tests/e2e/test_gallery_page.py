@@ -82,6 +82,7 @@ def test_a_file_is_chosen_or_dropped(gallery: Page, tmp_path: Path) -> None:
     expect(gallery.locator(".headline .title")).to_have_text("matmul")
 
 
+@pytest.mark.slow
 def test_a_folder_lists_its_files_and_why_some_cannot_be_opened(page: Page, serve_page: Serve, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

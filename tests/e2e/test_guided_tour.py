@@ -65,6 +65,7 @@ def test_the_tour_notices_each_task_that_the_mouse_does(gallery: Page) -> None:
     expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_goes_through_the_tour_and_ends_it(gallery: Page) -> None:
     gallery.keyboard.press("?")
     expect(gallery.get_by_role("menu", name="Help")).to_be_visible()

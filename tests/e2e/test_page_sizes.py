@@ -48,6 +48,9 @@ def test_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str, sizes: li
     expect(page.get_by_role("dialog", name="What the export leaves out")).to_be_visible()
     look("export review")
     page.keyboard.press("Escape")
+    if len(sizes) == 1:
+        assert not found, "\n".join(dict.fromkeys(found))
+        return
     page.locator(".step .step-text").nth(2).click()
     expect(page.locator(".banner, .banner-tools").first).to_be_visible()
     look("history")
@@ -120,6 +123,7 @@ def test_theme_search_and_scroll_position_are_kept(page: Page, app_url: str) -> 
     page.get_by_label("Find an example").fill("")
 
 
+@pytest.mark.slow
 def test_no_tooltip_covers_the_inspector(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "place_the_copies")
     block = page.locator(".row-block").first
