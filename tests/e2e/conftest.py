@@ -6,7 +6,8 @@
 - `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, which asks for no token; its address.
 - `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
 - `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
-- `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
+- `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png` where TILEWRIGHT_SCREENSHOTS is set; a failing test leaves one of each of
+  its pages.
 
 Chromium: `TILEWRIGHT_CHROMIUM`, else one on the PATH, else Playwright's own.
 """
@@ -262,8 +263,9 @@ def own_page(open_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def shoot() -> Callable[[Page, str], Path]:
-    return _shoot
+def shoot() -> Callable[[Page, str], Path | None]:
+    """A screenshot takes a fifth of a second of processor time."""
+    return _shoot if "TILEWRIGHT_SCREENSHOTS" in os.environ else lambda page, name: None
 
 
 def _shoot(page: Page, name: str) -> Path:
